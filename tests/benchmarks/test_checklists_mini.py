@@ -1,0 +1,214 @@
+"""The 24 constructed checklists: shape, preferences that follow pass rates, and answers that a program can prove."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+TEXT = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8")
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
+EACH = pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+BY_ID = {row["id"]: row for row in ROWS}
+COLUMNS = {
+    "id": str, "instruction": str, "language": str, "category": str, "responses": list, "checklists": list,
+    "answers": list, "preferences": list, "label_source": str,
+}  # fmt: skip
+SCRIPTS = {
+    "KO": r"[가-힣]", "JA": r"[ぁ-んァ-ン]", "ZH": r"[\u4e00-\u9fff]", "RU": r"[а-яё]", "VI": r"[ăđơưạảấầậắếềệịọốộờủứ]",
+    "DE": r"\b(?:der|die|das|dem|und)\b", "FR": r"\b(?:le|la|et|en|une)\b", "ES": r"\b(?:los|las|del|por|una)\b",
+    "IT": r"\b(?:il|che|di|senza|questa)\b", "PT": r"[ãõç]", "PL": r"[łżśąęć]", "EN": r"\b(?:the|this|a|of)\b",
+}  # fmt: skip
+
+
+def pass_rates(row: dict[str, Any]) -> tuple[float, float]:
+    """The share of yes of response A and of response B."""
+    first, second = (Counter(entry["answers"])["yes"] / len(entry["answers"]) for entry in row["answers"])
+    return first, second
+
+
+def test_the_set_is_24_rows_half_of_them_english() -> None:
+    assert [row["id"] for row in ROWS] == [f"tick-mini-{number:02}" for number in range(1, 25)]
+    languages = Counter(row["language"] for row in ROWS)
+    assert languages["EN"] == 12
+    assert len(languages) >= 8
+    assert len({row["category"] for row in ROWS}) >= 6
+    assert len({row["instruction"] for row in ROWS}) == 24
+
+
+@EACH
+def test_columns_and_nested_records(row: dict[str, Any]) -> None:
+    assert {name: type(value) for name, value in row.items()} == COLUMNS
+    assert row["label_source"] == "constructed"
+    names = [f"{row['id']}-a", f"{row['id']}-b"]
+    assert [response["id"] for response in row["responses"]] == names
+    assert all(set(response) == {"id", "model", "text"} for response in row["responses"])
+    assert {response["model"] for response in row["responses"]} == {"constructed"}
+    assert row["responses"][0]["text"] != row["responses"][1]["text"]
+    assert [checklist["author"] for checklist in row["checklists"]] == ["construction"]
+    assert [answer["response_id"] for answer in row["answers"]] == names
+    for answer in row["answers"]:
+        assert set(answer) == {"response_id", "author", "annotator", "answers"}
+        assert answer["author"] == answer["annotator"] == "construction"
+
+
+@EACH
+def test_the_instruction_is_in_its_language(row: dict[str, Any]) -> None:
+    assert re.search(SCRIPTS[row["language"]], row["instruction"], re.I)
+
+
+@EACH
+def test_questions_are_yes_no_questions_and_all_answered(row: dict[str, Any]) -> None:
+    questions = row["checklists"][0]["questions"]
+    assert 3 <= len(questions) <= 7
+    assert len(set(questions)) == len(questions)
+    assert all(re.match(r"(?:Is|Are|Does|Do|Has|Have) .+\?$", question) for question in questions)
+    for answer in row["answers"]:
+        assert len(answer["answers"]) == len(questions)
+        assert set(answer["answers"]) <= {"yes", "no"}
+
+
+@EACH
+def test_the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
+    (preference,) = row["preferences"]
+    assert set(preference) == {"annotator", "response_a", "response_b", "rating"}
+    assert [preference["response_a"], preference["response_b"]] == [response["id"] for response in row["responses"]]
+    first, second = pass_rates(row)
+    gap = second - first
+    expected = 3 if gap == 0 else 3 + (2 if abs(gap) >= 0.5 else 1) * (1 if gap > 0 else -1)
+    assert preference["rating"] == expected
+
+
+@EACH
+def test_a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
+    """Outside the ties the better response has no known fault, so the preference cannot be argued with."""
+    first, second = pass_rates(row)
+    assert first == second or max(first, second) == 1.0
+
+
+def test_ties_pass_the_same_questions_and_some_of_them_fail_one() -> None:
+    ties = [row for row in ROWS if row["preferences"][0]["rating"] == 3]
+    assert len(ties) >= 4
+    assert all(row["answers"][0]["answers"] == row["answers"][1]["answers"] for row in ties)
+    assert {pass_rates(row)[0] == 1.0 for row in ties} == {True, False}
+
+
+def test_the_better_side_alternates_and_all_ratings_occur() -> None:
+    """A judge that always prefers one position gets no credit for it."""
+    ratings = [row["preferences"][0]["rating"] for row in ROWS]
+    sides = ["a" if rating < 3 else "b" for rating in ratings if rating != 3]
+    assert all(left != right for left, right in itertools.pairwise(sides))
+    assert set(ratings) == {1, 2, 3, 4, 5}
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def items(text: str) -> list[dict[str, str]]:
+    """The JSON list inside a text, whatever stands around it."""
+    found: list[dict[str, str]] = json.loads(text[text.index("[") : text.rindex("]") + 1])
+    return found
+
+
+def clock(text: str) -> list[tuple[int, int]]:
+    """Start and end of every line of a schedule, in minutes."""
+    spans = re.findall(r"^(\d+):(\d+)-(\d+):(\d+)", text, re.M)
+    return [(int(a) * 60 + int(b), int(c) * 60 + int(d)) for a, b, c, d in spans]
+
+
+SHELVES = ["folders", "lamps", "staplers"]  # in the order of their shelves A, B, C
+PHONES = {"王芳": "3102", "李强": "3188", "陈静": "3155"}
+PROOFS: list[tuple[str, int, Callable[[str], bool]]] = [
+    ("tick-mini-01", 0, is_json),
+    ("tick-mini-01", 2, lambda text: '"date": "2026-03-04"' in text),
+    ("tick-mini-02", 0, lambda text: len(lines(text)) == 3),
+    ("tick-mini-02", 1, lambda text: all(line.startswith("- ") for line in lines(text))),
+    ("tick-mini-02", 2, lambda text: "15 May" in text),
+    ("tick-mini-02", 3, lambda text: "2 May" in text),
+    ("tick-mini-03", 0, lambda text: "There are two reasons" in text),
+    ("tick-mini-03", 1, lambda text: "was late" in text),
+    ("tick-mini-04", 3, lambda text: "by Friday" in text),
+    ("tick-mini-04", 4, lambda text: len(text.split()) < 90),
+    ("tick-mini-04", 5, lambda text: not re.search(r"euro|pound|€|£", text)),
+    ("tick-mini-05", 3, lambda text: bool(re.fullmatch(r"1: \w+ \(.+\)\n2: \w+ \(.+\)\n3: \w+ \(.+\)", text))),
+    ("tick-mini-05", 4, lambda text: all(len(why.split()) <= 5 for why in re.findall(r"\((.+)\)", text))),
+    ("tick-mini-06", 2, lambda text: clock(text)[3][1] - clock(text)[3][0] == 75),
+    ("tick-mini-06", 3, lambda text: all(a[1] == b[0] for a, b in zip(clock(text), clock(text)[1:], strict=False))),
+    ("tick-mini-06", 4, lambda text: (clock(text)[0][0], clock(text)[-1][1]) == (540, 720)),
+    ("tick-mini-07", 1, lambda text: [w for w in re.findall(r"\w+", text.lower()) if w in SHELVES] == SHELVES),
+    ("tick-mini-07", 3, lambda text: all(line.startswith("|") for line in lines(text))),
+    ("tick-mini-08", 3, lambda text: len(re.findall(r"[.!?]", text)) == 1),
+    ("tick-mini-09", 0, lambda text: len(lines(text)) == 1),
+    ("tick-mini-09", 1, lambda text: len(text.split()) <= 8),
+    ("tick-mini-09", 2, lambda text: "8 October" in text),
+    ("tick-mini-09", 3, lambda text: "!" not in text),
+    ("tick-mini-10", 0, lambda text: len(text.split()) <= 25),
+    ("tick-mini-10", 1, lambda text: "Thursday" in text),
+    ("tick-mini-10", 2, lambda text: "8:00" in text and "13:00" in text),
+    ("tick-mini-10", 3, lambda text: "pump" in text),
+    ("tick-mini-11", 4, lambda text: "room" not in text),
+    ("tick-mini-12", 1, lambda text: not re.search(r"\b(?:du|deine|Lösche)\b", text)),
+    ("tick-mini-12", 2, lambda text: "{count}" in text),
+    ("tick-mini-12", 3, lambda text: len(lines(text)) == 2),
+    ("tick-mini-13", 1, lambda text: "3. bis 14. August" in text),
+    ("tick-mini-13", 2, lambda text: "Frau Keller" in text and "keller@beispiel.de" in text),
+    ("tick-mini-13", 4, lambda text: "Urlaub" not in text),
+    ("tick-mini-14", 1, lambda text: len(re.findall(r"[.!?]", text)) == 1),
+    ("tick-mini-14", 2, lambda text: len(re.findall(r"\w+", text)) <= 25),
+    ("tick-mini-14", 3, lambda text: "84 euros" in text),
+    ("tick-mini-14", 4, lambda text: "12 juin" in text),
+    ("tick-mini-15", 2, lambda text: lines(text)[:3] == sorted(lines(text)[:3])),
+    ("tick-mini-16", 2, lambda text: "fattura di aprile" in text),
+    ("tick-mini-16", 3, lambda text: "due settimane" in text),
+    ("tick-mini-17", 0, lambda text: re.findall(r"^(\d)\. ", text, re.M) == ["1", "2", "3"]),
+    ("tick-mini-17", 1, lambda text: re.findall(r"\((\d+) de", text) == ["6", "13", "20"]),
+    ("tick-mini-18", 1, lambda text: "Lipowej 8" in text),
+    ("tick-mini-18", 2, lambda text: "do piątku" in text),
+    ("tick-mini-18", 3, lambda text: len(text.split()) <= 20),
+    ("tick-mini-19", 0, lambda text: not re.search(r"[A-Za-z]", text)),
+    ("tick-mini-19", 2, lambda text: "14:00" in text and "16:00" in text),
+    ("tick-mini-20", 1, lambda text: "6月18日15時" in text),
+    ("tick-mini-20", 2, lambda text: "第2会議室" in text),
+    ("tick-mini-20", 3, lambda text: "工事" in text),
+    ("tick-mini-20", 4, lambda text: text.count("。") <= 3),
+    ("tick-mini-21", 0, is_json),
+    ("tick-mini-21", 1, lambda text: all(set(item) == {"name", "phone"} for item in items(text))),
+    ("tick-mini-21", 2, lambda text: {item["name"]: item["phone"] for item in items(text)} == PHONES),
+    ("tick-mini-22", 1, lambda text: len(re.findall(r"[.!?](?:\s|$)", text)) == 2),
+    ("tick-mini-22", 2, lambda text: "1 сентября" in text),
+    ("tick-mini-22", 4, lambda text: "555-01-82" in text),
+    ("tick-mini-23", 1, lambda text: len(re.findall(r"[.!?]", text)) == 1),
+    ("tick-mini-23", 2, lambda text: "9 giờ 30" in text),
+    ("tick-mini-23", 3, lambda text: "không cần" not in text and "thẻ" in text),
+    ("tick-mini-24", 0, lambda text: "Nordlicht" in text),
+    ("tick-mini-24", 1, lambda text: bool(re.match(r"Nordlicht|Elbe|Heide", text))),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "holds"), PROOFS, ids=[f"{name[-2:]}-question-{index + 1}" for name, index, _ in PROOFS]
+)
+def test_answers_that_a_program_can_prove(name: str, index: int, holds: Callable[[str], bool]) -> None:
+    row = BY_ID[name]
+    for response, answer in zip(row["responses"], row["answers"], strict=True):
+        assert holds(response["text"]) == (answer["answers"][index] == "yes"), response["id"]
+
+
+def test_over_half_of_the_questions_are_proved() -> None:
+    assert len(PROOFS) == len({(name, index) for name, index, _ in PROOFS})
+    assert len(PROOFS) > 0.5 * sum(len(row["checklists"][0]["questions"]) for row in ROWS)

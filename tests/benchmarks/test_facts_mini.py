@@ -1,0 +1,173 @@
+"""The 12 constructed grounding rows, and the filter for requests that do not belong in such a set."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from truebench_hf.benchmarks.facts.screening import CREATIVITY, EXPERTISE, MATHEMATICS, screen
+
+TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
+EACH = pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+COLUMNS = {
+    "id": str, "domain": str, "task": str, "system_instruction": str, "user_request": str, "context_document": str,
+    "full_prompt": str, "context_tokens": int, "language": str, "grounded_response": str, "ungrounded_response": str,
+    "ungrounded_sentences": list, "evasive_response": str, "label_source": str,
+}  # fmt: skip
+SCRIPTS = {"KO": re.compile(r"[가-힣]"), "DE": re.compile(r"[äöüß]"), "EN": re.compile(r"\b(?:the|and|of)\b")}
+
+
+def sentences(text: str) -> list[str]:
+    """Text cut after sentence marks and at line ends, but not inside a German date such as "10. und 31. Juli"."""
+    return [part for part in re.split(r"(?<=[.!?])\s+(?!(?<=\d\. )(?:und|bis|Ju[ln]i|August)\b)|\n+", text) if part]
+
+
+def test_the_set_is_twelve_rows_over_five_domains_and_three_tasks() -> None:
+    assert [row["id"] for row in ROWS] == [f"facts-mini-{number:02}" for number in range(1, 13)]
+    domains = Counter(row["domain"] for row in ROWS)
+    assert set(domains) == {"finance", "technology", "retail", "medical", "legal"}
+    assert min(domains.values()) >= 2
+    tasks = Counter(row["task"] for row in ROWS)
+    assert set(tasks) == {"question answering", "summary", "rewriting"}
+    assert min(tasks.values()) >= 3
+    languages = Counter(row["language"] for row in ROWS)
+    assert languages["EN"] <= 10
+    assert languages.total() - languages["EN"] >= 2
+    assert len({row["context_document"] for row in ROWS}) == 12
+
+
+@EACH
+def test_columns_are_exact_and_filled(row: dict[str, Any]) -> None:
+    assert {name: type(value) for name, value in row.items()} == COLUMNS
+    assert all(value.strip() == value and value for value in row.values() if isinstance(value, str))
+    assert row["label_source"] == "constructed"
+
+
+@EACH
+def test_document_length_and_token_rule(row: dict[str, Any]) -> None:
+    words = len(row["context_document"].split())
+    assert 300 <= words <= 1500
+    assert row["context_tokens"] == round(words * 4 / 3)
+
+
+@EACH
+def test_full_prompt_holds_its_three_parts_in_order(row: dict[str, Any]) -> None:
+    parts = [row["system_instruction"], row["context_document"], row["user_request"]]
+    places = [row["full_prompt"].index(part) for part in parts]
+    assert places == sorted(places)
+    assert not any(row[name] in row["full_prompt"] for name in row if name.endswith("_response"))
+
+
+@EACH
+def test_every_text_is_in_the_language_of_the_row(row: dict[str, Any]) -> None:
+    for name in ("user_request", "context_document", "grounded_response", "ungrounded_response", "evasive_response"):
+        assert SCRIPTS[row["language"]].search(row[name]), name
+        assert row["language"] == "KO" or not SCRIPTS["KO"].search(row[name]), name
+
+
+@EACH
+def test_ungrounded_sentences_stand_in_the_ungrounded_answer_only(row: dict[str, Any]) -> None:
+    assert 1 <= len(row["ungrounded_sentences"]) <= 2
+    for entry in row["ungrounded_sentences"]:
+        assert set(entry) == {"sentence", "why"}
+        assert len(entry["why"].split()) >= 5
+        assert row["ungrounded_response"].count(entry["sentence"]) == 1
+        assert entry["sentence"] not in row["grounded_response"]
+        assert entry["sentence"] not in row["context_document"]
+        assert len(sentences(entry["sentence"])) == 1, "one entry is one sentence"
+
+
+@EACH
+def test_the_edit_is_minimal(row: dict[str, Any]) -> None:
+    """Every sentence that is not listed comes from the grounded answer, and each listed one replaces one of its own."""
+    grounded = sentences(row["grounded_response"])
+    listed = [entry["sentence"] for entry in row["ungrounded_sentences"]]
+    ungrounded = sentences(row["ungrounded_response"])
+    changed = [sentence for sentence in ungrounded if sentence not in grounded]
+    assert sorted(changed) == sorted(listed)
+    assert len(ungrounded) == len(grounded)
+    assert SequenceMatcher(None, grounded, ungrounded).ratio() > 0.75
+
+
+@EACH
+def test_figures_of_the_grounded_answer_come_from_the_prompt(row: dict[str, Any]) -> None:
+    """A cheap, mechanical part of groundedness: no number that neither the document nor the request gives."""
+    numbers = set(re.findall(r"\d+(?:[.,:]\d+)*", row["grounded_response"]))
+    derived = {"facts-mini-01": {"1"}}  # "1 July": first day of the month after June, which the notice prescribes
+    known = set(re.findall(r"\d+(?:[.,:]\d+)*", row["full_prompt"])) | derived.get(row["id"], set())
+    assert numbers <= known, numbers - known
+
+
+@EACH
+def test_the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) -> None:
+    assert len(row["evasive_response"]) < 0.5 * len(row["grounded_response"])
+    assert set(re.findall(r"\d+", row["evasive_response"])) <= set(re.findall(r"\d+", row["full_prompt"]))
+
+
+@EACH
+def test_requests_of_the_set_pass_the_filter(row: dict[str, Any]) -> None:
+    assert screen(row["user_request"]) == ()
+
+
+BAD = [
+    ("Write a poem about the merger described in the report.", {CREATIVITY}, "a work of imagination"),
+    ("Turn the product sheet into a catchy slogan.", {CREATIVITY}, "advertising line"),
+    ("Tell me a short story in which the new kettle is the hero.", {CREATIVITY}, "narrative"),
+    ("Imagine you are the landlord and reply to this letter.", {CREATIVITY}, "role play"),
+    ("Schreib mir ein lustiges Gedicht über die neue Karte.", {CREATIVITY}, "German, a poem"),
+    ("이 보고서를 바탕으로 광고 문구를 만들어 주세요.", {CREATIVITY}, "Korean, an advertising line"),
+    ("Calculate the total interest over three years.", {MATHEMATICS}, "arithmetic"),
+    ("By what percentage increase did sales grow each year?", {MATHEMATICS}, "derived quantity"),
+    ("How many more patients were in the first group than in the second?", {MATHEMATICS}, "difference of two figures"),
+    ("Bitte berechnen Sie die jährlichen Kosten der Karte.", {MATHEMATICS}, "German, arithmetic"),
+    ("분기별 매출의 평균을 구해 주세요.", {MATHEMATICS}, "Korean, a mean"),
+    ("Given these results, should I stop taking my tablets?", {EXPERTISE}, "medical decision about a person"),
+    ("Is it legal for the landlord to keep the deposit?", {EXPERTISE}, "law beyond the document"),
+    ("Predict how the share price will react to this update.", {EXPERTISE}, "market knowledge"),
+    ("Soll ich die Tabletten absetzen?", {EXPERTISE}, "German, medical decision"),
+    ("이 사례에 대해 전문가로서 판단해 주세요.", {EXPERTISE}, "Korean, expert opinion"),
+    ("Compute the fine, and give me legal advice on it.", {MATHEMATICS, EXPERTISE}, "two reasons at once"),
+    ("Pretend you\u2019re a broker: should we buy?", {CREATIVITY, EXPERTISE}, "typographic apostrophe"),
+]
+
+
+@pytest.mark.parametrize(("request_text", "flags", "reason"), BAD, ids=[reason for *_, reason in BAD])
+def test_unfit_requests_are_flagged_with_their_reason(request_text: str, flags: set[str], reason: str) -> None:
+    assert set(screen(request_text)) == flags, reason
+    assert set(screen(request_text.upper())) == flags, "case does not matter"
+
+
+GOOD = [
+    ("Summarise the user stories that the release note lists.", "a story that is not to be written"),
+    ("Which average waiting time does the report give?", "an average that stands in the document"),
+    ("What did the creative team say about the delay?", "creative as the name of a team"),
+    ("Who should take the tablets before breakfast, according to the leaflet?", "advice the document holds"),
+    ("What is the forecast in the outlook section?", "a forecast the document holds"),
+    ("Explain what the lease says about legal costs.", "a legal topic, no legal advice"),
+    ("Welche Geschichte der Firma schildert das Dokument?", "German, history told by the document"),
+    ("결제 금액과 환불 절차를 요약해 주세요.", "Korean, figures to be repeated only"),
+    ("Who invented the process, and which novel drugs does the report name?", "invented and novel in plain senses"),
+    ("Where can tenants get legal advice, according to the leaflet?", "the advice is a topic of the document"),
+    ("Write a summary of the licence terms for songs.", "songs as a topic, not as the text to be written"),
+    ("Which diagnosis and which median age are stated?", "expert nouns that the document states"),
+    ("Welche Diagnose nennt der Bericht?", "German noun that reads like the English verb"),
+    ("이 공지를 쉬운 말로 다시 써 주세요.", "Korean, 'write again' ends in the syllable for verse"),
+    ("", "nothing asked"),
+]
+
+
+@pytest.mark.parametrize(("request_text", "reason"), GOOD, ids=[reason for _, reason in GOOD])
+def test_near_misses_are_not_flagged(request_text: str, reason: str) -> None:
+    assert screen(request_text) == (), reason
+
+
+def test_flags_come_in_a_fixed_order() -> None:
+    text = "Give me legal advice, calculate the damages and write a song about it."
+    assert screen(text) == (CREATIVITY, MATHEMATICS, EXPERTISE)

@@ -1,0 +1,233 @@
+"""The FlexBench samples: shape, references between the three files, and verdicts that respect the preconditions."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    text = (files("truebench_hf.benchmarks.flexbench") / "samples" / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+INSTRUCTIONS, DIMENSIONS, CONVERSATIONS = read("instructions"), read("dimensions"), read("conversations")
+INSTRUCTION_BY_ID = {row["id"]: row for row in INSTRUCTIONS}
+DIMENSION_BY_ID = {row["id"]: row for row in DIMENSIONS}
+CONVERSATION_BY_ID = {row["id"]: row for row in CONVERSATIONS}
+EACH_INSTRUCTION = pytest.mark.parametrize("row", INSTRUCTIONS, ids=list(INSTRUCTION_BY_ID))
+EACH_CONVERSATION = pytest.mark.parametrize("row", CONVERSATIONS, ids=list(CONVERSATION_BY_ID))
+
+# What the user must say for the precondition of a dimension to be met; written apart from the data on purpose.
+EVIDENCE = {
+    "td-02": "didn't file", "td-04": "dates have changed", "td-06": "my reason to fly is", "td-07": r"no reason\b",
+    "td-09": "I need a hotel", "td-10": r"\bno hotel", "td-11": "more expensive", "td-13": "leaves the EU",
+    "td-14": "not six months", "td-15": "within the EU", "td-17": "can see it in the app",
+    "td-18": "can't see it in the app", "td-20": "no more questions",
+    "cr-03": "flashes of light", "cr-04": "diabetes check|new glasses", "cr-05": "neither works",
+    "cr-06": "diabetes check", "cr-08": "first visit, yes", "cr-09": "been there before",
+    "cr-11": "should I stop my eye drops|is it something serious",
+    "dv-02": "besitze ich nicht", "dv-05": "finde ich nicht", "dv-07": "war er heiß", "dv-08": "war nie etwas",
+    "dv-10": "umgezogen", "dv-12": "will ich eine Entschädigung",
+    "rr-02": "that is a fault", "rr-03": "perfect|no complaints", "tl-02": "no date yet", "pt-03": "spülmaschinenfest",
+    "ar-02": "certificat de travail manque", "dm-03": "냉장", "wn-02": "seis horas",
+}  # fmt: skip
+
+
+def said(conversation: dict[str, Any], role: str) -> list[str]:
+    return [message["content"] for message in conversation["messages"] if message["role"] == role]
+
+
+def labels(conversation: dict[str, Any]) -> dict[str, str]:
+    return {verdict["dimension_id"]: verdict["label"] for verdict in conversation["verdicts"]}
+
+
+def own_dimensions(instruction_id: str) -> list[dict[str, Any]]:
+    return [row for row in DIMENSIONS if row["instruction_id"] == instruction_id]
+
+
+def met(dimension: dict[str, Any], conversation: dict[str, Any]) -> bool:
+    """Whether the user's words, without the instruction they may repeat, meet the precondition."""
+    if dimension["precondition"] is None:
+        return True
+    words = "\n".join(said(conversation, "user"))
+    words = words.replace(INSTRUCTION_BY_ID[conversation["instruction_id"]]["instruction"], "")
+    return re.search(EVIDENCE[dimension["id"]], words, re.I) is not None
+
+
+def test_three_procedures_and_six_single_turn_instructions() -> None:
+    assert Counter(row["kind"] for row in INSTRUCTIONS) == {"procedure": 3, "single_turn": 6}
+    assert len({row["language"] for row in INSTRUCTIONS}) >= 4
+    for rows, by_id in ((INSTRUCTIONS, INSTRUCTION_BY_ID), (DIMENSIONS, DIMENSION_BY_ID)):
+        assert len(rows) == len(by_id), "ids are unique"
+    assert len(CONVERSATIONS) == len(CONVERSATION_BY_ID)
+
+
+@EACH_INSTRUCTION
+def test_instruction_columns_and_lengths(row: dict[str, Any]) -> None:
+    assert list(row) == ["id", "language", "kind", "title", "instruction", "words"]
+    assert row["words"] == len(row["instruction"].split())
+    if row["kind"] == "procedure":
+        assert row["words"] >= 140, "the shortest in the paper's Table 5"
+        assert sum(dimension["precondition"] is not None for dimension in own_dimensions(row["id"])) >= 4, "it branches"
+    else:
+        assert 20 <= row["words"] <= 70
+
+
+def test_procedures_are_as_long_as_those_of_the_paper() -> None:
+    words = [row["words"] for row in INSTRUCTIONS if row["kind"] == "procedure"]
+    assert max(words) >= 450
+    assert 220 <= sum(words) / 3 <= 300, "the mean of Table 5 is 258.3"
+
+
+@pytest.mark.parametrize("row", DIMENSIONS, ids=list(DIMENSION_BY_ID))
+def test_dimension_columns(row: dict[str, Any]) -> None:
+    columns = ["id", "instruction_id", "dimension", "precondition_group", "precondition", "question"]
+    assert list(row) == columns
+    assert row["instruction_id"] in INSTRUCTION_BY_ID
+    assert all(isinstance(row[name], str) and row[name] for name in columns if name != "precondition")
+    assert row["precondition"] is None or row["precondition"].strip()
+    assert re.match(r"(?:Is|Does|When) .+\?$", row["question"])
+    assert (row["precondition"] is not None) == (row["question"].startswith("When ")), (
+        "the condition is in the question"
+    )
+
+
+def test_a_precondition_group_is_one_base_action_with_its_branches() -> None:
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in DIMENSIONS:
+        groups[row["instruction_id"], row["precondition_group"]].append(row)
+    for name, rows in groups.items():
+        assert [row["precondition"] is None for row in rows].count(True) == 1, name
+        assert rows[0]["precondition"] is None, "the base action comes first"
+    assert any(len(rows) >= 3 for rows in groups.values()), "a base action with several branches"
+
+
+def test_every_precondition_has_its_evidence() -> None:
+    assert set(EVIDENCE) == {row["id"] for row in DIMENSIONS if row["precondition"] is not None}
+
+
+@EACH_INSTRUCTION
+def test_every_instruction_has_dimensions_and_enough_conversations(row: dict[str, Any]) -> None:
+    count = sum(conversation["instruction_id"] == row["id"] for conversation in CONVERSATIONS)
+    assert count >= (2 if row["kind"] == "procedure" else 1)
+    assert len(own_dimensions(row["id"])) >= (10 if row["kind"] == "procedure" else 4)
+
+
+@EACH_CONVERSATION
+def test_conversation_columns_and_references(row: dict[str, Any]) -> None:
+    columns = ["id", "instruction_id", "target_dimensions", "persona", "messages", "verdicts", "label_source"]
+    assert list(row) == columns
+    assert row["label_source"] == "constructed"
+    assert re.match(r"(?:low|general|high) cooperation: ", row["persona"])
+    own = [dimension["id"] for dimension in own_dimensions(row["instruction_id"])]
+    assert [verdict["dimension_id"] for verdict in row["verdicts"]] == own, "one verdict a dimension, in order"
+    assert all(set(verdict) == {"dimension_id", "label"} for verdict in row["verdicts"])
+    assert set(labels(row).values()) <= {"yes", "no", "unknown"}
+    assert row["target_dimensions"]
+    assert set(row["target_dimensions"]) <= set(own)
+
+
+@EACH_CONVERSATION
+def test_messages_alternate_and_start_as_the_kind_prescribes(row: dict[str, Any]) -> None:
+    instruction = INSTRUCTION_BY_ID[row["instruction_id"]]
+    roles = [message["role"] for message in row["messages"]]
+    assert all(set(message) == {"role", "content"} and message["content"].strip() for message in row["messages"])
+    assert all(left != right for left, right in itertools.pairwise(roles))
+    if instruction["kind"] == "procedure":
+        opening = re.search(r"[“\"„](.+?)[”\"“]", instruction["instruction"])
+        assert opening
+        assert row["messages"][0] == {"role": "assistant", "content": opening[1]}
+    else:
+        assert roles == ["user", "assistant"]
+        assert row["messages"][0]["content"].startswith(instruction["instruction"] + "\n\n")
+
+
+@EACH_CONVERSATION
+def test_the_simulated_user_does_not_know_the_dimensions(row: dict[str, Any]) -> None:
+    if INSTRUCTION_BY_ID[row["instruction_id"]]["kind"] == "procedure":
+        words = "\n".join(said(row, "user"))
+        assert not any(row_["question"] in words or row_["dimension"] in words for row_ in DIMENSIONS)
+
+
+@EACH_CONVERSATION
+def test_labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
+    found = labels(row)
+    for dimension in own_dimensions(row["instruction_id"]):
+        name, applies = dimension["id"], met(dimension, row)
+        assert (name in row["target_dimensions"]) == applies, name
+        if not applies:
+            assert found[name] == "unknown", name
+        elif dimension["precondition"] is not None:
+            assert found[name] != "unknown", f"{name}: the branch was entered, so it was taken rightly or wrongly"
+
+
+def test_mutually_exclusive_branches_are_never_entered_together() -> None:
+    pairs = [("td-06", "td-07"), ("td-09", "td-10"), ("td-13", "td-15"), ("td-17", "td-18"), ("cr-03", "cr-04")]
+    pairs += [("cr-08", "cr-09"), ("dv-07", "dv-08"), ("rr-02", "rr-03")]
+    for row in CONVERSATIONS:
+        entered = {name for name, label in labels(row).items() if label != "unknown"}
+        assert not any({first, second} <= entered for first, second in pairs), row["id"]
+
+
+@EACH_INSTRUCTION
+def test_procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -> None:
+    """Both metrics need something to measure: skipped steps for Coverage, failed branches for Achievement."""
+    if row["kind"] != "procedure":
+        return
+    bases, branches = Counter[str](), Counter[str]()
+    for conversation in CONVERSATIONS:
+        if conversation["instruction_id"] == row["id"]:
+            for name, label in labels(conversation).items():
+                (bases if DIMENSION_BY_ID[name]["precondition"] is None else branches)[label] += 1
+    assert bases["unknown"]
+    assert bases["yes"]
+    assert branches["yes"]
+    assert branches["no"]
+    assert branches["unknown"]
+
+
+def sentences(text: str) -> int:
+    return len(re.findall(r"[.!?](?:\s|$)", text))
+
+
+PROOFS: list[tuple[str, str, Callable[[list[str]], bool]]] = [
+    ("travel-desk-1", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
+    ("travel-desk-2", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
+    ("travel-desk-3", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
+    ("travel-desk-1", "td-22", lambda said: not any("card number" in text for text in said)),
+    ("travel-desk-2", "td-22", lambda said: not any("card number" in text for text in said)),
+    ("travel-desk-1", "td-18", lambda said: all(text.count("[") <= 1 for text in said)),
+    ("travel-desk-2", "td-10", lambda said: any("zero" in text for text in said)),
+    ("travel-desk-2", "td-14", lambda said: any("passport desk" in text for text in said)),
+    ("travel-desk-3", "td-02", lambda said: any("reached" in text for text in said)),
+    ("clinic-reception-2", "cr-05", lambda said: any("waiting list" in t and "time" in t for t in said)),
+    ("clinic-reception-1", "cr-12", lambda said: "Thursday at 15:40" in said[-1]),
+    ("device-support-1", "dv-10", lambda said: any("Birkenstraße 18" in text for text in said)),
+    ("device-support-2", "dv-12", lambda said: any("kulanz@luma.example" in text for text in said)),
+    ("review-reply-1", "rr-04", lambda said: len(said[0].split()) <= 60),
+    ("review-reply-1", "rr-05", lambda said: "per cent off" not in said[0]),
+    ("task-list-1", "tl-02", lambda said: "date open" in said[0]),
+    ("product-text-1", "pt-01", lambda said: sentences(said[0]) == 3),
+    ("product-text-1", "pt-04", lambda said: "!" not in said[0]),
+    ("application-receipt-1", "ar-01", lambda said: sentences(said[0]) == 2),
+    ("delivery-message-1", "dm-03", lambda said: "냉장고" in said[0]),
+    ("delivery-message-1", "dm-04", lambda said: not re.search(r"[\U0001f300-\U0001faff]", said[0])),
+    ("water-notice-1", "wn-03", lambda said: len(said[0].split()) <= 40),
+    ("water-notice-1", "wn-04", lambda said: said[0].rstrip(".").endswith("555 014 220")),
+]
+
+
+@pytest.mark.parametrize(("conversation", "dimension", "holds"), PROOFS, ids=[f"{c}-{d}" for c, d, _ in PROOFS])
+def test_verdicts_that_a_program_can_prove(
+    conversation: str, dimension: str, holds: Callable[[list[str]], bool]
+) -> None:
+    row = CONVERSATION_BY_ID[conversation]
+    assert labels(row)[dimension] == ("yes" if holds(said(row, "assistant")) else "no")

@@ -1,0 +1,384 @@
+"""rubric_mini: an independent check of the labels, from rubric, instruction and answer alone.
+
+`PROOFS` decide rubrics that are mechanical: a count, an order, a named word, a sum, a format, a number to be stated.
+`MARKS` look for wording that stands for a meaning (an apology, a role, an off-topic subject). They would catch a
+passage in the wrong place, but rest on how our answers are worded, so they are not counted as proofs.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from lingua import Language, LanguageDetectorBuilder
+
+from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.mini.case import fill
+from truebench_hf.benchmarks.rubric_eval.mini.cases import ALL_CASES
+
+Row = dict[str, Any]
+Check = Callable[[Row], bool]
+ROWS = rows()
+SEEDS = (0, 1, 2, 7)
+
+
+# --- small readers of an answer -------------------------------------------------------------------------------------
+
+
+def text(row: Row) -> str:
+    return str(row["response"])
+
+
+def prompt(row: Row) -> str:
+    return str(row["messages"][-1]["content"])
+
+
+def bullets(row: Row) -> list[str]:
+    return [line[2:] for line in text(row).splitlines() if line.startswith("- ")]
+
+
+def sentences(passage: str) -> int:
+    """Sentence ends; the point of an ordinal (7. August) or inside a number (200.000) ends none."""
+    return len(re.findall(r"(?<!\s\d)(?<!\s\d\d)[.!?](?=\s|$)", passage))
+
+
+def quotes(row: Row) -> list[str]:
+    return re.findall(r'"([^"]+)"', row["rubric"])
+
+
+def numbers(passages: list[str]) -> list[int]:
+    """The first number of each passage."""
+    return [int(re.findall(r"\d+", passage)[0]) for passage in passages]
+
+
+def rises(values: list[Any]) -> bool:
+    return all(a < b for a, b in itertools.pairwise(values))
+
+
+def in_order(row: Row, words: list[str]) -> bool:
+    places = [text(row).find(word) for word in words]
+    return -1 not in places and rises(places)
+
+
+def bare_json(row: Row) -> bool:
+    try:
+        return isinstance(json.loads(text(row)), dict)
+    except ValueError:
+        return False
+
+
+def inner_json(row: Row) -> dict[str, Any]:
+    found = re.search(r"\{.*\}", text(row), re.DOTALL)
+    assert found
+    return dict(json.loads(found.group()))
+
+
+@functools.cache
+def detector() -> Any:
+    names = "ENGLISH KOREAN JAPANESE CHINESE POLISH GERMAN PORTUGUESE SPANISH FRENCH ITALIAN RUSSIAN VIETNAMESE"
+    return LanguageDetectorBuilder.from_languages(*(getattr(Language, name) for name in names.split())).build()
+
+
+def language(passage: str) -> str:
+    """ISO code in capitals, or "" when undecided."""
+    found = detector().detect_language_of(passage)
+    return found.iso_code_639_1.name if found else ""
+
+
+def has(pattern: str) -> Check:
+    return lambda row: re.search(pattern, text(row), re.IGNORECASE | re.MULTILINE) is not None
+
+
+def lacks(pattern: str) -> Check:
+    found = has(pattern)
+    return lambda row: not found(row)
+
+
+def contains_quotes(row: Row) -> bool:
+    return all(quote.casefold() in text(row).casefold() for quote in quotes(row))
+
+
+def lacks_quotes(row: Row) -> bool:
+    return not any(quote.casefold() in text(row).casefold() for quote in quotes(row))
+
+
+def first_not_second(row: Row) -> bool:
+    wanted, unwanted = quotes(row)
+    return wanted in text(row) and unwanted not in text(row)
+
+
+def claim_total(row: Row) -> int:
+    return sum(int(n) for n in re.findall(r"(\d+) EUR", prompt(row).split("Add")[0]))
+
+
+def right_booking_date(row: Row) -> bool:
+    spoken = re.search(r"six on (\d+ \w+ \d{4})", prompt(row))
+    assert spoken
+    return bool(inner_json(row)["date"] == datetime.strptime(spoken.group(1), "%d %B %Y").date().isoformat())
+
+
+def right_decision(row: Row) -> bool:
+    return f"Decision: {'Needs approval' if claim_total(row) > 150 else 'Approved'}" in text(row)
+
+
+def right_staff_day_total(row: Row) -> bool:
+    total = sum(int(n) for n in re.findall(r"(?:Room|lunch|bus) (\d+)", prompt(row)))
+    return re.search(rf"\b{total}\b", text(row)) is not None
+
+
+def promised_door_code(row: Row) -> bool:
+    code = re.search(r"porta (\d{4})", prompt(row))
+    assert code
+    return code.group(1) in text(row)
+
+
+def user_name(row: Row) -> bool:
+    name = re.search(r"My name is (\w+)", row["messages"][0]["content"])
+    assert name
+    return name.group(1) in text(row)
+
+
+def named_fact(pattern: str) -> Check:
+    """The fact that `pattern` captures in the rubric stands in the answer."""
+
+    def check(row: Row) -> bool:
+        fact = re.search(pattern, row["rubric"])
+        assert fact
+        return fact.group(1) in text(row)
+
+    return check
+
+
+def sorted_lines(row: Row) -> bool:
+    lines = text(row).split("\n\n")[0].splitlines()
+    return len(lines) == 3 and lines == sorted(lines)
+
+
+# --- rubric -> check; the first pattern that matches the rubric is used ----------------------------------------------
+
+
+PROOFS: list[tuple[str, Check]] = [
+    # counts
+    (r"exactly three bullet", lambda r: len(bullets(r)) == 3),
+    (r"exactly two bullet", lambda r: len(bullets(r)) == 2),
+    (r"exactly four bullet", lambda r: len(bullets(r)) == 4),
+    (r"exactly two paragraphs", lambda r: len(text(r).split("\n\n")) == 2),
+    (r"exactly three sentences\.$", lambda r: sentences(text(r)) == 3),
+    (r"exactly three sentences after the first line", lambda r: sentences(text(r).split("\n\n", 1)[1]) == 3),
+    (r"at most four sentences after the greeting", lambda r: sentences(text(r).split("\n\n", 1)[1]) <= 4),
+    (r"exactly one sentence after the list", lambda r: sentences(text(r).split("\n\n")[-1]) == 1),
+    (r"exactly three numbered", lambda r: len(re.findall(r"^\d+\. ", text(r), re.MULTILINE)) == 3),
+    # order
+    (r"in this order: \"", lambda r: in_order(r, quotes(r))),
+    (
+        r"bullet items are in alphabetical",
+        lambda r: [b.lower() for b in bullets(r)] == sorted(map(str.lower, bullets(r))),
+    ),
+    (r"three lines are in alphabetical", sorted_lines),
+    (r"order photo, collection, refund", lambda r: in_order(r, ["zdjęcie", "kurier odbierze", "zwrócimy"])),
+    (r"cheapest to the dearest", lambda r: rises(numbers(bullets(r)))),
+    (r"dearest to the cheapest", lambda r: rises(numbers(bullets(r))[::-1])),
+    (r"refund before the new invoice", lambda r: in_order(r, ["Refund one payment", "Send a new invoice"])),
+    (r"by deadline, the nearest first", lambda r: rises(numbers(bullets(r)))),
+    (r"order of their times", lambda r: rises(numbers(bullets(r)))),
+    # format
+    (r"one bare JSON object", bare_json),
+    (r"header row Item \| EUR", has(r"^Item \| EUR$")),
+    (r"Ends with a line .* begins with Time", lambda r: text(r).splitlines()[-1].startswith("Time:")),
+    (r'^Opens with "', lambda r: text(r).startswith(quotes(r)[0])),
+    # language
+    (r'"\w+", not "\w+"', first_not_second),
+    (r"no contractions", lacks(r"\w'(ll|t|re|ve|m|d)\b")),
+    (r"bullet item is in lower case", lambda r: all(b == b.lower() for b in bullets(r))),
+    (r"bullet point ends in the formal", lambda r: all(b.rstrip(".").endswith("니다") for b in bullets(r))),
+    (r"formally \(Lei\)", lacks(r"\b(puoi|tu|ti|\w+erti|\w+arti)\b")),
+    (r"message to the person in charge is in the polite", lambda r: bool(re.search("(です|ます)。$", text(r)))),
+    (r"sentence about waiting is in the polite", has("ロビー[^。]*(です|ます)。")),
+    (r"polite speech in the sentence about the new", has(r"새 상품은 [^.]*니다\.")),
+    (r"no question", lacks(r"\?")),
+    (r"present tense", lacks(r"\b(paid|got|will|\w+ed)\b")),
+    (r"future tense", has(r"\bwill open\b")),
+    (r"informal tú form", has(r"\bcierra\b")),
+    (r"last sentence is in Vietnamese", lambda r: language(text(r).rstrip(".").rsplit(". ", 1)[-1]) == "VI"),
+    # branches whose outcome is a prescribed text
+    (r"opens with the billing queue", lambda r: text(r).startswith("Queue: Billing\n")),
+    (r"decision that follows", right_decision),
+    (r"Marks the text for a legal check", has(r"^Legal check: yes$")),
+    (r"opens with a warning line", lambda r: text(r).startswith("Warning")),
+    (r"fewer than 10 pieces left", has("^発注：付箋$")),
+    (r"someone is to be appointed", has("^Назначить ответственного$")),
+    (r"gives the door code", promised_door_code),
+    (r"contains cheese with \(V\)", lambda r: all(b.endswith("(V)") == ("cheese" in b) for b in bullets(r))),
+    (r"date of its return", has(r"\b6 April\b")),
+    (r"call 112", has(r"\b112\b")),
+    (r"Marks the mail as urgent", lambda r: inner_json(r)["urgent"] is True),
+    (r"offers a voucher", has(r"\bvoucher\b")),
+    (r"asks for the visitor form", has("来訪票")),
+    # jobs with a right result
+    (r"Adds the three amounts", lambda r: f"Total: {claim_total(r)} EUR" in text(r)),
+    (r"Replaces every \"client\"", lambda r: "client" not in text(r).lower() and quotes(r)[1] in text(r)),
+    (r"agenda with at least two points", lambda r: len(bullets(r)) >= 2),
+    (r"right number of changes", has(r"^Number of changes: 3$")),
+    (r"English translation .* last line", lambda r: language(text(r).splitlines()[-1]) == "EN"),
+    (r"right total of 60", has(f"合計：{12 + 40 + 8}個")),
+    (r"right number of tasks", has(r"Всего поручений: 3$")),
+    (r"right total of 175", has(rf"total da estadia é de {2 * 80 + 15} euros")),
+    (r"counter-proposal with dates", has(r"vom \d+\. bis zum \d+\. ")),
+    (r"example of a week", has(r"\bFor example\b")),
+    (r"right sum, 230\.000", has(r"\b230\.000 đồng")),
+    (r"sentence with the verb corrected", has(r"The results of the survey were sent")),
+    (r"right total, 160", has(rf"total est de {40 + 2 * 60} euros")),
+    # facts stated right
+    (r"abbreviation DNS in brackets", has(r"DNS \(")),
+    (r"8 h instead of 9 h", has("à 8 h au lieu de 9 h")),
+    (r"Gets the date right", right_booking_date),
+    (r"5 working days", has(r"trwa 5 dni")),
+    (r"length of passwords correctly", has(r"need 12 characters")),
+    (r"fee for the dog correctly", has(r"a taxa é de 15 euros")),
+    (r"The total is right: 1450", right_staff_day_total),
+    (r"when the meeting ends, at 13", has(rf"fino alle {11 + 2}\b")),
+    (r"start of the rule accurately", named_fact(r"as (\w+)\.$")),
+    (r"shelf mark of the catalogue", named_fact(r": (\S+)\.$")),
+    (r"price of the room correctly", has(r"chambre 60 euros")),
+    # kept from earlier turns
+    (r"currency agreed in turn 1", lambda r: "CHF" in text(r) and "EUR" not in text(r)),
+    (r"new step has the number 4", lambda r: text(r).startswith("4. ")),
+    (r"name given in turn 1", user_name),
+    (r"corrected number of days", has(r"on three days")),
+    (r"24-hour clock", has(r"\b15 h\b")),
+    (r"고객님", lambda r: "고객님" in text(r) and "손님" not in text(r)),
+    (r"Quý khách\)", has("Quý khách")),
+    (r"date in the format agreed", has(r"\d+月\d+日")),
+    # named words absent or present: last, since they match widely
+    (r"^(Does not|Leaves out|Gives no|Names no|Promises no|Suggests nothing).*\"", lacks_quotes),
+    (r"^(Gives|Names|States|Mentions|Spells|Delivers|Puts|Asks politely|Ends politely|Greets).*\"", contains_quotes),
+]
+
+MARKS: list[tuple[str, Check]] = [
+    (r"Moves the meeting to Wednesday", has("moves to Wednesday")),
+    (r"offers free shipping", has("ofrecemos el envío gratuito")),
+    (r"installation of updates", has(r"\binstall all updates\b")),
+    (r"asks the customer for it", has(r"order number\?")),
+    (r"advises the reader to update", has(r"update yours")),
+    (r"Refuses the request", has("abgelehnt")),
+    (r"advises changing the cartridge", has("cambiar el cartucho")),
+    (r"forbids riding", has("nie wolno jeździć")),
+    (r"Adds no fact", lacks("рубл")),
+    (r"no dish contains nuts", lacks("nut")),
+    (r"means of travel", lambda r: "treno" in text(r) and "aereo" not in text(r)),
+    (r"team lead as the person", has("agreed with the team lead")),
+    (r"restart that the user reported", lacks("reiniciar")),
+    # topic scope: words of the subject that does not belong
+    (r"other business, such as meals", lacks("galley|pasta")),
+    (r"no clothes are listed", lacks("shirt|jacket")),
+    (r"unrelated matter such as parking", lacks("주차장")),
+    (r"such as the canteen", lacks("cantine")),
+    (r"sales promotions", lacks("促销")),
+    (r"not of sights in the town", lacks("castello")),
+    (r"not of other office news", lacks("coffee")),
+    (r"not advertise other products", lacks("mochilas")),
+    (r"such as office keys", lacks("schlüssel")),
+    (r"no remark about the workshop room", lacks("room")),
+    (r"such as sick leave", lacks("sick leave")),
+    (r"new membership offer", lacks("가입")),
+    (r"annual audit", lacks("审计")),
+    (r"comment on sales figures", lacks("sales figures")),
+    (r"bring up loans", lacks("empréstimos")),
+    (r"not of the weather", lacks("deszcz")),
+    # tone
+    (r"Apologises to the client", has("apologise|sorry")),
+    (r"Shows appreciation", has("thank you")),
+    (r"without any exclamation|without exclamation", lacks("[!！]")),
+    (r"apologetic", has("przepraszamy")),
+    (r"friendly way, thanking", has("thanks")),
+    (r"Expresses regret politely", has("leider|bedauern")),
+    (r"wishes the reader a good day", has("I wish you a good day!$")),
+    (r"encouraging", has("ánimo")),
+    (r"understanding for the customer", has("I understand")),
+    (r"blames nobody", lacks("careless|botched")),
+    # persona: the role the answer claims
+    (r"captain of the ship", lambda r: "crew" in text(r) and "your captain" in text(r)),
+    (r"facilities team", has("저희 시설관리팀")),
+    (r"store manager", has("店长")),
+    (r"receptionist of the hotel", has("sou o rececionista")),
+    (r"Ada, the guide", has("I am Ada, and as your guide")),
+    (r"shop's customer adviser", has("상담원입니다")),
+    (r"assistant of the accounting", has("trợ lý phòng kế toán")),
+    (r"Robin, the parcel adviser", has("this is Robin, your parcel adviser")),
+    (r"role of the librarian", has("as your librarian")),
+    (r"reception of the clinic", has("We at the reception")),
+    (r"writing coach", lambda r: "your writing coach" in text(r) and "author" in text(r)),
+    (r"Lia, the assistant", has("a Lia, assistente")),
+    (r"as the receptionist", has("受付係でございます")),
+    (r"storekeeper", has("кладовщик")),
+    (r"as the mechanic", has("jako mechanik")),
+    (r"adviser of the agency", has("je suis conseillère")),
+]
+
+
+def check_for(row: Row, table: list[tuple[str, Check]]) -> Check | None:
+    return next((check for pattern, check in table if re.search(pattern, row["rubric"])), None)
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_agree_with_independent_checks(seed: int) -> None:
+    wrong = []
+    for row in rows(seed):
+        check = check_for(row, PROOFS) or check_for(row, MARKS)
+        if check is not None and check(row) != (row["label"] == "yes"):
+            wrong.append((row["id"], row["rubric"], row["label"], row["response"]))
+    assert wrong == []
+
+
+def test_more_than_six_rows_in_ten_are_proved() -> None:
+    proved = [row for row in ROWS if check_for(row, PROOFS)]
+    assert len(proved) / len(ROWS) > 0.6
+
+
+def test_every_row_has_a_proof_or_a_mark() -> None:
+    assert {row["rubric"] for row in ROWS if not (check_for(row, PROOFS) or check_for(row, MARKS))} == set()
+
+
+def test_no_check_stands_idle() -> None:
+    """A pattern that no rubric reaches would be a proof that proves nothing."""
+    used = {id(check_for(row, PROOFS) or check_for(row, MARKS)) for row in ROWS}
+    assert [pattern for pattern, check in PROOFS + MARKS if id(check) not in used] == []
+
+
+def test_edits_of_other_rubrics_never_move_a_label() -> None:
+    """Not only along the ring that is published: in every combination of passages, each check sees its own slot."""
+    for case in ALL_CASES:
+        k = len(case.slots)
+        for pick in range(case.fill_count):
+            values = {name: options[pick] for name, options in case.fills.items()}
+            for bits in range(2**k):
+                met = [bool(bits >> i & 1) for i in range(k)]
+                passages = {
+                    str(i + 1): s.yes if m else s.no for i, (s, m) in enumerate(zip(case.slots, met, strict=True))
+                }
+                row: Row = {
+                    "messages": [{"role": r, "content": fill(t, values)} for r, t in case.messages],
+                    "response": fill(case.template, {**values, **passages}),
+                }
+                for slot, expected in zip(case.slots, met, strict=True):
+                    row["rubric"] = fill(slot.rubric, values)
+                    check = check_for(row, PROOFS) or check_for(row, MARKS)
+                    assert check is not None, row["rubric"]
+                    assert check(row) == expected, (case.id, row["rubric"], row["response"])
+
+
+# --- languages ------------------------------------------------------------------------------------------------------
+
+
+def test_instructions_are_written_in_their_language() -> None:
+    for row in {row["instruction_id"]: row for row in ROWS}.values():
+        assert language(prompt(row)) == row["language"], row["instruction_id"]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from truebench_hf.metrics.votes import flip_rate, majority, vote_share
+
+
+@pytest.mark.parametrize(
+    ("votes", "label", "share", "undecided", "reason"),
+    [
+        (["yes", "yes", "no"], "yes", 2 / 3, 0, "two of three"),
+        (["no"], "no", 1.0, 0, "one vote is its own majority"),
+        (["yes", "no"], None, 0.5, 0, "a tie settles nothing"),
+        (["yes", "yes", None], "yes", 2 / 3, 1, "silence lowers the share, not the label"),
+        (["yes", None, None], "yes", 1 / 3, 2, "silence is not a no"),
+        (["yes", "no", None], None, 1 / 3, 1, "silence breaks no tie"),
+        (["yes", "no", "unknown", "unknown"], "unknown", 0.5, 0, "three labels: the most votes win"),
+        (["そう", "そう", "違う"], "そう", 2 / 3, 0, "any label"),
+        ([None, None], None, 0.0, 2, "nobody voted"),
+        ([], None, None, 0, "no votes"),
+    ],
+)
+def test_majority(votes: list[str | None], label: str | None, share: float | None, undecided: int, reason: str) -> None:
+    found = majority(votes)
+    assert (found.label, found.k, found.undecided) == (label, len(votes), undecided), reason
+    assert found.share == (share if share is None else pytest.approx(share)), reason
+
+
+def test_vote_share_is_of_the_decided_votes() -> None:
+    assert vote_share(["yes", "no", "no", None]) == pytest.approx(1 / 3)
+    assert vote_share(["yes", "no", "no"], "no") == pytest.approx(2 / 3)
+    assert vote_share([None]) is None
+    assert vote_share([]) is None
+
+
+@pytest.mark.parametrize(
+    ("votes", "rate", "flipped", "left_out", "reason"),
+    [
+        ([["yes", "yes"], ["yes", "no"], ["no", "no"], ["no", "yes"]], 0.5, 2, 0, "two of four differ"),
+        ([["yes", "yes", "yes"]], 0.0, 0, 0, "unanimous"),
+        ([["yes", None], ["yes", "yes"]], 0.5, 1, 0, "an undecided judge makes nothing unanimous"),
+        ([["yes"], ["yes", "no"]], 1.0, 1, 1, "a single vote cannot flip and must not dilute the rate"),
+        ([[None, None], ["no", "no"]], 0.0, 0, 1, "without a decided vote there is nothing to compare"),
+        ([["yes"], []], None, 0, 2, "nothing to compare at all"),
+        ([], None, 0, 0, "no criteria"),
+    ],
+)
+def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: int, left_out: int, reason: str) -> None:
+    found = flip_rate(votes)
+    assert (found.rate, found.flipped, found.left_out) == (rate, flipped, left_out), reason
+    assert found.n + found.left_out == len(votes)

@@ -1,0 +1,263 @@
+"""What the Hub stub answers to each request: routing, JSON shapes, files and byte ranges.
+
+Errors and headers are those the clients' code looks at; what they do not look at is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from .hub_store import Blob, Commit, HubError, Pull, Repo, blob
+
+Json = dict[str, Any]
+Repos = dict[tuple[str, str], Repo]  # by (repo_type, repo_id)
+
+PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
+PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
+# The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
+VERBS = {"revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "branch", "paths-info"}
+DATE = "2026-01-01T00:00:00.000Z"
+USER = {"type": "user", "name": "tester", "fullname": "Tester", "orgs": [], "auth": {"type": "access_token"}}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request taken apart; a quoted slash stays inside its segment, as in `refs%2Fpr%2F1`."""
+
+    method: str
+    segments: list[str]
+    query: dict[str, list[str]]
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Json:
+        value: Json = json.loads(self.body or b"{}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, ["0"])[0].casefold() in ("1", "true")
+
+
+def find(repos: Repos, repo_type: str, repo_id: str) -> Repo:
+    """The repository of that type and name; HubError if there is none."""
+    try:
+        return repos[repo_type, repo_id]
+    except KeyError:
+        raise HubError(404, f"Repository not found: {repo_id}", "RepoNotFound") from None
+
+
+def reply(value: Any, status: int = 200) -> web.Response:
+    return web.Response(body=json.dumps(value).encode(), status=status, content_type="application/json")
+
+
+def answer(repos: Repos, url: str, call: Call) -> web.Response:
+    """Route a request: the Hub's own endpoints, a repository's, or a file."""
+    match call.segments:
+        case ["api", "validate-yaml"]:
+            return reply({})
+        case ["api", "whoami-v2"]:
+            _need_token(call)
+            return reply(USER)
+        case ["api", "repos", "create"]:
+            _need_token(call)
+            return _create(repos, url, call.json())
+        case ["api", ("models" | "datasets" | "spaces") as plural, *rest]:
+            size = 1 if len(rest) < 2 or rest[1] in VERBS else 2
+            repo, rest = find(repos, PLURAL[plural], "/".join(rest[:size])), rest[size:]
+            if call.method == "POST" and rest[:1] != ["paths-info"]:
+                _need_token(call)
+                return _write(url, repo, rest, call)
+            return _read(repo, rest, call)
+        case ["api", *_]:
+            raise HubError(404, "no such endpoint")
+        case segments:
+            return _file(repos, segments, call)
+
+
+def _need_token(call: Call) -> None:
+    if "Authorization" not in call.headers:
+        raise HubError(401, "Invalid username or password.")
+
+
+def _create(repos: Repos, url: str, body: Json) -> web.Response:
+    repo_type = body.get("type") or "model"
+    repo_id = f"{body.get('organization') or USER['name']}/{body['name']}"
+    answer = {"url": f"{url}/{PREFIX[repo_type]}{repo_id}", "name": repo_id}
+    if (repo_type, repo_id) in repos:  # the url is needed here too: exist_ok=True reads it from the 409
+        return reply(answer | {"error": "You already created this repo"}, 409)
+    private = body.get("visibility") == "private" or bool(body.get("private"))  # hub 2 sends the first, 1.x the second
+    repos[repo_type, repo_id] = Repo(repo_type, repo_id, private, body.get("sdk"))
+    return reply(answer)
+
+
+def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
+    """What a repository is asked: info, tree, history, refs, pull requests."""
+    match rest:
+        case [] | ["revision", _]:
+            return reply(_info(repo, repo.head(rest[1] if rest else "main")))
+        case ["tree", revision, *path]:
+            return reply(_tree(repo.head(revision), "/".join(path), call.flag("recursive")))
+        case ["paths-info", revision]:
+            wanted = parse_qs(call.body.decode()).get("paths", [])
+            entries = _tree(repo.head(revision), "", recursive=True)
+            return reply([entry for entry in entries if entry["path"] in wanted])
+        case ["commits", revision]:
+            return reply([_commit_line(commit) for commit in reversed(repo.history(revision))])
+        case ["refs"]:
+            return reply(_refs(repo, call.flag("include_prs")))
+        case ["discussions"]:
+            pulls = [_discussion(repo, pull) for pull in reversed(repo.pulls)]
+            return reply({"discussions": pulls, "count": len(pulls), "start": 0})
+        case ["discussions", num]:
+            return reply(_discussion(repo, repo.pull(num)))
+    raise HubError(404, "no such endpoint")
+
+
+def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
+    """What changes a repository: commits, branches, pull requests."""
+    match rest:
+        case ["preupload", revision]:
+            return reply({"files": [_preupload(repo.head(revision), item["path"]) for item in call.json()["files"]]})
+        case ["commit", revision]:
+            return _commit(url, repo, revision, call)
+        case ["branch", name]:
+            repo.branch(name, call.json().get("startingPoint", "main"))
+            return reply({})
+        case ["discussions"]:
+            return reply({"num": repo.open_pull(call.json()["title"], status="draft").num})
+        case ["discussions", num, "merge"]:
+            repo.merge(repo.pull(num))
+            return reply({})
+    raise HubError(404, "no such endpoint")
+
+
+def _preupload(head: Commit, path: str) -> Json:
+    """Every file goes inside the commit; the oid of a file already there lets the client leave it out."""
+    known = {"oid": head.files[path].oid} if path in head.files else {}
+    return {"path": path, "uploadMode": "regular", "shouldIgnore": False, **known}
+
+
+def _commit(url: str, repo: Repo, revision: str, call: Call) -> web.Response:
+    """Apply NDJSON operations to a branch or, with create_pr, to a new pull request; all of them or none."""
+    header, *operations = [json.loads(line) for line in call.body.splitlines() if line.strip()]
+    head, about = repo.head(revision), header["value"]
+    if about.get("parentCommit") not in (None, head.oid) and not call.flag("create_pr"):
+        raise HubError(412, "A commit has happened since. Please refresh and try again.")
+    files = dict(head.files)
+    for operation in operations:
+        _apply(files, operation["key"], operation["value"])
+    pull = repo.open_pull(about["summary"], about.get("parentCommit") or revision) if call.flag("create_pr") else None
+    commit = repo.commit(pull.ref if pull else revision, about["summary"], about.get("description", ""), files)
+    home = f"{url}/{PREFIX[repo.repo_type]}{repo.repo_id}"
+    extra = {"pullRequestUrl": f"{home}/discussions/{pull.num}"} if pull else {}
+    return reply({"success": True, "commitOid": commit.oid, "commitUrl": f"{home}/commit/{commit.oid}", **extra})
+
+
+def _apply(files: dict[str, Blob], key: str, value: Json) -> None:
+    path = value["path"]
+    if key == "file":
+        files[path] = blob(base64.b64decode(value["content"]))
+    elif key == "deletedFile":
+        if files.pop(path, None) is None:
+            raise HubError(400, f"A file to delete does not exist: {path}")
+    elif key == "deletedFolder":
+        for name in [name for name in files if name.startswith(path.rstrip("/") + "/")]:
+            del files[name]
+    else:
+        raise HubError(400, f"the stub does not know the operation {key}")
+
+
+def _info(repo: Repo, head: Commit) -> Json:
+    return {
+        "id": repo.repo_id,
+        "sha": head.oid,
+        "private": repo.private,
+        "lastModified": DATE,
+        "siblings": [{"rfilename": path} for path in sorted(head.files)],
+        **({"sdk": repo.sdk} if repo.sdk else {}),
+    }
+
+
+def _tree(head: Commit, folder: str, recursive: bool) -> list[Json]:
+    """Entries below `folder`; EntryNotFound when nothing is there, as git knows no empty folder."""
+    start = folder.strip("/") + "/" if folder.strip("/") else ""
+    entries: dict[str, Json] = {}
+    for path, item in sorted(head.files.items()):
+        if not path.startswith(start):
+            continue
+        parts = path[len(start) :].split("/")
+        for depth in range(1, len(parts)):
+            name = start + "/".join(parts[:depth])
+            entries.setdefault(name, {"type": "directory", "path": name, "oid": blob(name.encode()).oid, "size": 0})
+        entries[path] = {"type": "file", "path": path, "oid": item.oid, "size": len(item.data)}
+    if start and not entries:
+        raise HubError(404, f"{folder} does not exist", "EntryNotFound")
+    return [entry for name, entry in entries.items() if recursive or "/" not in name[len(start) :]]
+
+
+def _commit_line(commit: Commit) -> Json:
+    people = [{"user": USER["name"]}]
+    return {"id": commit.oid, "authors": people, "date": DATE, "title": commit.message, "message": commit.description}
+
+
+def _refs(repo: Repo, with_pulls: bool) -> Json:
+    def line(name: str, ref: str) -> Json:
+        return {"name": name, "ref": ref, "targetCommit": repo.head(name).oid}
+
+    branches = [line(name, f"refs/heads/{name}") for name in repo.refs if not name.startswith("refs/")]
+    pulls = {"pullRequests": [line(pull.ref, pull.ref) for pull in repo.pulls]} if with_pulls else {}
+    return {"branches": branches, "converts": [], "tags": [], **pulls}
+
+
+def _discussion(repo: Repo, pull: Pull) -> Json:
+    return {
+        "num": pull.num,
+        "title": pull.title,
+        "status": pull.status,
+        "isPullRequest": True,
+        "createdAt": DATE,
+        "author": {"name": USER["name"]},
+        "repo": {"name": repo.repo_id, "type": repo.repo_type},
+        "events": [],
+        "changes": {"base": "refs/heads/main"},
+        "filesWithConflicts": [],
+    }
+
+
+def _file(repos: Repos, segments: Sequence[str], call: Call) -> web.Response:
+    """GET or HEAD /{prefix}ID/resolve/REV/PATH, whole or a byte range."""
+    repo_type = PLURAL.get(segments[0], "model")
+    parts = list(segments[1:] if segments[0] in PLURAL else segments)
+    if "resolve" not in parts[1:3]:
+        raise HubError(404, "no such page")
+    at = parts.index("resolve", 1)
+    repo, rest = find(repos, repo_type, "/".join(parts[:at])), parts[at + 1 :]
+    if rest[:1] == ["refs"]:  # evaluate does not quote the revision
+        rest = ["/".join(rest[:3]), *rest[3:]]
+    head, path = repo.head(rest[0]), "/".join(rest[1:])
+    if path not in head.files:
+        raise HubError(404, f"Entry not found: {path}", "EntryNotFound")
+    item = head.files[path]
+    headers = {"ETag": f'"{item.oid}"', "X-Repo-Commit": head.oid, "Accept-Ranges": "bytes"}
+    return _ranged(item.data, call.headers.get("Range", ""), headers)
+
+
+def _ranged(data: bytes, wanted: str, headers: dict[str, str]) -> web.Response:
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted)
+    if match is None or not (match[1] or match[2]):
+        return web.Response(body=data, headers=headers)
+    last = len(data) - 1
+    begin = int(match[1]) if match[1] else max(0, len(data) - int(match[2]))
+    end = min(int(match[2]), last) if match[1] and match[2] else last
+    if begin > end:
+        return web.Response(status=416, headers={"Content-Range": f"bytes */{len(data)}"})
+    headers["Content-Range"] = f"bytes {begin}-{end}/{len(data)}"
+    return web.Response(status=206, body=data[begin : end + 1], headers=headers)

@@ -1,0 +1,53 @@
+"""Serve one aiohttp handler on a free loopback port, from a background thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+
+from aiohttp import web
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+HOST = "127.0.0.1"  # never "localhost": the Hub clients compare hosts as text
+
+
+async def start(handler: Handler, port: int = 0) -> tuple[web.ServerRunner, int]:
+    """Listen on `port` (0 = any free one) in the running loop; returns the runner to clean up and the real port.
+
+    The low-level server is used: no router and no middleware, so a request costs little. It caps `request.read()`
+    at 1 MiB, so handlers read `request.content` instead.
+    """
+    runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=0.2)
+    await runner.setup()
+    await web.TCPSite(runner, HOST, port, backlog=1024).start()
+    return runner, int(runner.addresses[0][1])
+
+
+async def _serve_until(handler: Handler, ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]]) -> None:
+    try:
+        stop = asyncio.Event()
+        runner, port = await start(handler)
+        ready.set_result((asyncio.get_running_loop(), stop, port))
+    except OSError as error:  # no free port: raised again where the test waits
+        ready.set_exception(error)
+        return
+    await stop.wait()
+    await runner.cleanup()
+
+
+@contextlib.contextmanager
+def serving(handler: Handler) -> Iterator[int]:
+    """Serve `handler` from a daemon thread while the block runs; yields the port."""
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
+    thread = threading.Thread(target=lambda: asyncio.run(_serve_until(handler, ready)), daemon=True)
+    thread.start()
+    loop, stop, port = ready.result(timeout=10)
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(timeout=10)

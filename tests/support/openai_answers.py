@@ -1,0 +1,155 @@
+"""What the OpenAI-compatible test server answers: pure functions, the same request always gets the same answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+PASS_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class JudgePrompt:
+    """The parts of a judge prompt that settle its verdicts."""
+
+    response: str
+    criteria: tuple[str, ...]
+
+
+def share(*parts: str) -> float:
+    """A number in [0, 1) that looks random and depends on `parts` alone."""
+    digest = hashlib.sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def passes(response: str, criterion: str) -> bool:
+    """The verdict the server gives on `criterion` for `response`: true for about 80 % of the pairs."""
+    return share(response.strip(), criterion.strip()) < PASS_SHARE
+
+
+def probability(response: str, criterion: str) -> float:
+    """P(yes) of the same verdict: above 0.5 exactly when `passes`, and spread over the whole of (0, 1)."""
+    value = share(response.strip(), criterion.strip())
+    if value < PASS_SHARE:
+        return 1.0 - 0.499 * value / PASS_SHARE
+    return 0.499 * (1.0 - value) / (1.0 - PASS_SHARE)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string value inside parsed JSON, depth first."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def section(text: str, tag: str) -> str | None:
+    """The body of the last `<tag...>` ... `</tag...>` pair in `text`, whatever suffix both tags carry."""
+    for close in reversed(list(re.finditer(rf"</{tag}([^>\s]*)>", text))):
+        opening = f"<{tag}{close[1]}>"
+        begin = text.rfind(opening, 0, close.start())
+        if begin >= 0:
+            return text[begin + len(opening) : close.start()]
+    return None
+
+
+def numbered(text: str) -> tuple[str, ...]:
+    """The lines `1. ...`, `2. ...` of `text` in order; a number out of sequence belongs to the item above."""
+    found: list[str] = []
+    for match in re.finditer(r"^[ \t]*(\d+)\.[ \t]+(.*\S)", text, re.MULTILINE):
+        if int(match[1]) == len(found) + 1:
+            found.append(match[2])
+    return tuple(found)
+
+
+def judge_prompt(messages: Sequence[Json]) -> JudgePrompt | None:
+    """The judge prompt in the conversation, or None: the last user message with numbered criteria, so that a judge
+    asked again in a follow-up message still answers the original question."""
+    for message in reversed(messages):
+        text = "\n".join(strings(message.get("content")))
+        if message.get("role") == "user" and "<criteria" in text:
+            criteria = numbered(section(text, "criteria") or "")
+            if criteria:
+                return JudgePrompt((section(text, "response") or "").strip(), criteria)
+    return None
+
+
+def judge_answer(prompt: JudgePrompt, schema: Json | None = None) -> str:
+    """A numbered line of reasoning per criterion and a fenced JSON object; with `schema`, bare JSON that fits it."""
+    verdicts = [passes(prompt.response, criterion) for criterion in prompt.criteria]
+    if schema is not None:
+        return json.dumps(_fill(schema, schema, verdicts, 0))
+    lines = [
+        f"{number}. The response {'meets' if ok else 'does not meet'} this criterion."
+        for number, ok in enumerate(verdicts, 1)
+    ]
+    labels = {f"criteria_{number}": "PASS" if ok else "FAIL" for number, ok in enumerate(verdicts, 1)}
+    return "\n".join([*lines, "", "```json", json.dumps(labels), "```"])
+
+
+def _fill(schema: Json, root: Json, verdicts: Sequence[bool], number: int) -> Any:
+    """A value that fits `schema`; `number` is the criterion in whose part of the schema we are (0 = none yet)."""
+    if "$ref" in schema:
+        target: Any = root
+        for key in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[key]
+        return _fill(target, root, verdicts, number)
+    ok = verdicts[number - 1] if 0 < number <= len(verdicts) else True
+    if "enum" in schema or "const" in schema:
+        options = schema.get("enum", [schema.get("const")])
+        wanted = ("pass", "yes", "true") if ok else ("fail", "no", "false")
+        return next((option for option in options if str(option).casefold() in wanted), options[0])
+    if "properties" in schema:
+        value = {}
+        for key, part in schema["properties"].items():
+            digits = re.search(r"(\d+)$", key)
+            value[key] = _fill(part, root, verdicts, int(digits[1]) if digits else number)
+        return value
+    if schema.get("type") == "array":
+        return [_fill(schema["items"], root, verdicts, position) for position in range(1, len(verdicts) + 1)]
+    by_type = {"boolean": ok, "integer": number, "number": probability("", str(number)), "object": {}, "null": None}
+    return by_type.get(schema.get("type", "string"), f"Criterion {number} is {'met' if ok else 'not met'}.")
+
+
+def plain_answer(body: Json) -> str:
+    """A short answer to the last user message that depends on the model's name and the whole conversation."""
+    messages = body.get("messages", [])
+    words = " ".join(strings(messages[-1].get("content") if messages else "")).split()
+    return f"Answer {int(share(str(body.get('model')), *strings(messages)) * 10**6):06d}: {' '.join(words[:12])}."
+
+
+def chat_text(body: Json, prompt: JudgePrompt | None) -> str:
+    """The content of the chat answer; a `json_schema` response format is obeyed."""
+    wanted = body.get("response_format") or {}
+    schema = wanted["json_schema"]["schema"] if wanted.get("type") == "json_schema" else None
+    if prompt is None and schema is None:
+        return plain_answer(body)
+    return judge_answer(prompt or JudgePrompt("", ()), schema)
+
+
+def tokens(text: str) -> int:
+    """A stand-in for a token count: one per four characters, at least one."""
+    return max(1, len(text) // 4)
+
+
+def chat_usage(body: Json, message: Json) -> Json:
+    """The `usage` object of a chat completion."""
+    prompt = sum(tokens(text) for item in body.get("messages", []) for text in strings(item.get("content")))
+    reasoning = tokens(message["reasoning_content"]) if message.get("reasoning_content") else 0
+    completion = tokens(message.get("content") or "") + reasoning
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "completion_tokens_details": {"reasoning_tokens": reasoning},
+    }

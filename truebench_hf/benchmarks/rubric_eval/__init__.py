@@ -1,0 +1,1 @@
+"""RubricEval: meta-evaluation of judges, one rubric judgment at a time."""

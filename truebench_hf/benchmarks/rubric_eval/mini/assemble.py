@@ -1,0 +1,132 @@
+"""From a case to its rows: a cycle of answers in which every rubric is met in exactly half.
+
+The answers of a case with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
+in the first half of the ring every rubric is turned over once, in the second half once more, back to the start. So
+the labels of every single rubric are balanced by construction, every step is a contrast pair, and the text of a
+rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
+reads the whole checklist at once is most easily led astray.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, fill
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+
+Row = dict[str, Any]
+
+
+def ring(order: list[int], start: int) -> list[list[bool]]:
+    """The labels of the 2k answers. `order` says which rubric is turned over at which step, `start` (0 or 1) whether
+    rubric 0 is met at first; its neighbours then alternate."""
+    labels = [(i + start) % 2 == 0 for i in range(len(order))]
+    answers = []
+    for turned in order * 2:
+        answers.append(list(labels))
+        labels[turned] = not labels[turned]
+    return answers
+
+
+def pair_names(case_id: str, order: list[int]) -> dict[tuple[int, int], str]:
+    """The contrast pair of (answer number, rubric), for the rubrics turned over right before or after that answer."""
+    steps = order * 2
+    names = {}
+    for step, turned in enumerate(steps):
+        name = f"{case_id}-p{step:02d}"
+        names[step, turned] = name
+        names[(step + 1) % len(steps), turned] = name
+    return names
+
+
+def case_rows(case: Case, rng: random.Random) -> list[Row]:
+    """All rows of a case: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
+    order of the edits and the starting labels."""
+    pick = rng.randrange(case.fill_count)
+    values = {name: options[pick] for name, options in case.fills.items()}
+    checklist = rng.sample(range(len(case.slots)), len(case.slots))
+    order = rng.sample(range(len(case.slots)), len(case.slots))
+    answers = ring(order, rng.randrange(2))
+    pairs = pair_names(case.id, order)
+    slots = [case.slots[i] for i in checklist]
+    rows: list[Row] = []
+    for number, labels in enumerate(answers):
+        passages = {str(i + 1): _passage(slot, met) for i, slot, met in zip(checklist, slots, labels, strict=True)}
+        shared = _answer_columns(case, values, number, fill(case.template, {**values, **passages}), slots)
+        for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
+            rows.append({**shared, **_rubric_columns(slot, met, values, passages), "rubric_index": index})
+            rows[-1]["id"] = f"{shared['response_id']}-c{index}"
+            rows[-1]["pair_id"] = pairs.get((number, index), "")
+    return [{column: row[column] for column in COLUMNS} for row in rows]
+
+
+COLUMNS = (
+    "id",
+    "instruction_id",
+    "response_id",
+    "response_model",
+    "instruction_category",
+    "source_benchmark",
+    "language",
+    "messages",
+    "response",
+    "checklist",
+    "rubric_index",
+    "rubric",
+    "rubric_type",
+    "dimension",
+    "label",
+    "label_source",
+    "annotations",
+    "rationales",
+    "pair_id",
+)
+
+
+def _passage(slot: Slot, met: bool) -> str:
+    return slot.yes if met else slot.no
+
+
+def _answer_columns(case: Case, values: Mapping[str, str], number: int, response: str, slots: list[Slot]) -> Row:
+    return {
+        "instruction_id": case.id,
+        "response_id": f"{case.id}-r{number:02d}",
+        "response_model": "constructed",
+        "instruction_category": case.category,
+        "source_benchmark": "rubric_mini",
+        "language": case.language,
+        "messages": [{"role": role, "content": fill(text, values)} for role, text in case.messages],
+        "response": response,
+        "checklist": [fill(slot.rubric, values) for slot in slots],
+        "label_source": "constructed",
+    }
+
+
+def _rubric_columns(slot: Slot, met: bool, values: Mapping[str, str], passages: Mapping[str, str]) -> Row:
+    label = "yes" if met else "no"
+    return {
+        "rubric": fill(slot.rubric, values),
+        "rubric_type": slot.kind,
+        "dimension": RUBRIC_TYPES[slot.kind].dimension,
+        "label": label,
+        "annotations": [{"annotator": "construction", "label": label}],
+        "rationales": [{"judge": "construction", "rationale": _why(slot, met, {**values, **passages})}],
+    }
+
+
+def _why(slot: Slot, met: bool, gaps: Mapping[str, str]) -> str:
+    here, other = (_quoted(fill(_passage(slot, side), gaps)) for side in (met, not met))
+    if met:
+        return f"Certain by construction: the deciding passage is {here}; the breaking variant has {other}."
+    return f"Certain by construction: the deciding passage is {here}; a meeting answer has {other}."
+
+
+def _quoted(passage: str) -> str:
+    """A passage for a rationale; one of white space alone is described, since it would not be seen."""
+    if passage.strip():
+        return f'"{" ".join(passage.split())}"'
+    if not passage:
+        return "nothing at this point"
+    return "a blank line" if "\n" in passage else "a space within the paragraph"

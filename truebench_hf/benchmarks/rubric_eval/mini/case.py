@@ -1,0 +1,68 @@
+"""The parts of a constructed case: an instruction, an answer with gaps, and two texts for every gap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_GAP = re.compile(r"\[\[(\w+)\]\]")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One rubric and the two passages that decide it.
+
+    `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
+    it; neither changes what any other rubric of the case comes out as. Passages may hold gaps of other slots.
+    """
+
+    kind: str
+    rubric: str
+    yes: str
+    no: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instruction with an answer template whose gap `[[n]]` belongs to the n-th slot (counted from 1).
+
+    `messages` are (role, text) pairs, the last one the user's. `fills` maps further gap names to alternatives, all of
+    one length: the same position is taken from each, so that facts that belong together stay together.
+    """
+
+    id: str
+    category: str
+    language: str
+    messages: tuple[tuple[str, str], ...]
+    template: str
+    slots: tuple[Slot, ...]
+    fills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def fill_count(self) -> int:
+        """Number of alternative fillings, 1 when nothing is to be filled."""
+        return min((len(options) for options in self.fills.values()), default=1)
+
+
+def user(text: str) -> tuple[tuple[str, str], ...]:
+    """A conversation of a single user message."""
+    return (("user", text),)
+
+
+def with_system(system: str, text: str) -> tuple[tuple[str, str], ...]:
+    """A system message and one user message."""
+    return (("system", system), ("user", text))
+
+
+def chat(*texts: str) -> tuple[tuple[str, str], ...]:
+    """User and assistant messages in turn; the first and the last are the user's."""
+    return tuple(("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(texts))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Put `values` into the gaps of `text`, and into the gaps those values bring along. Raises KeyError on a gap
+    that has no value."""
+    while _GAP.search(text):
+        text = _GAP.sub(lambda gap: values[gap.group(1)], text)
+    return text

@@ -1,0 +1,73 @@
+"""The official result tables: their columns, order and rounding, from judged instances."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.benchmarks.truebench.scores import ordered
+from truebench_hf.metrics.pass_rate import official_passes
+from truebench_hf.types import Usage
+
+Table = list[list[str | float]]
+_SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
+_USAGE = ("input", "think", "response", "total")
+
+
+def category_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool) -> Table:
+    """`stats_cat.csv`: a row per model; pass rates in percent, two decimals.
+
+    Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
+    """
+    names = {item.instance.category for _, judged in runs for item in judged} - {"Multi-Turn"}
+    columns = list(_SINGLE) + ([] if official else ordered(names - set(_SINGLE), ()))
+    tests: list[Callable[[Judged], bool]] = [lambda item: True]
+    tests += [lambda item, name=name: item.instance.category == name for name in columns]  # type: ignore[misc]
+    tests += [lambda item: len(item.verdicts) == 1, lambda item: len(item.verdicts) > 1]
+    header: list[str | float] = ["Model Name", "Overall", *columns, "Single-Turn", "Multi-Turn"]
+    return [header, *([model, *_cells(judged, tests, official)] for model, judged in runs)]
+
+
+def language_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool) -> Table:
+    """`stats_lang.csv`: a row per model, columns as in the official code."""
+    names = {item.instance.language for _, judged in runs for item in judged}
+    columns = list(LANGUAGES) + ([] if official else ordered(names - set(LANGUAGES), ()))
+    tests: list[Callable[[Judged], bool]] = [lambda item: True]
+    tests += [lambda item, name=name: item.instance.language == name for name in columns]  # type: ignore[misc]
+    header: list[str | float] = ["Model Name", "Overall", *columns]
+    return [header, *([model, *_cells(judged, tests, official)] for model, judged in runs)]
+
+
+def usage_table(runs: Sequence[tuple[str, Sequence[Judged]]]) -> Table:
+    """`usage.csv`: tokens of inference and judge per model; response tokens exclude thinking."""
+    header: list[str | float] = ["Model Name"]
+    header += [f"{role}_{kind}_tokens" for role in ("inference", "judge") for kind in _USAGE] + ["total_tokens"]
+    table: Table = [header]
+    for model, judged in runs:
+        cells: list[int] = []
+        for role in ("model", "judge"):
+            used = sum((item.usage.get(role, Usage()) for item in judged), Usage())
+            answer = used.output_tokens - used.reasoning_tokens
+            cells += [used.input_tokens, used.reasoning_tokens, answer, used.input_tokens + used.output_tokens]
+        table.append([model, *cells, cells[3] + cells[7]])
+    return table
+
+
+def to_csv(table: Table) -> str:
+    """A table as CSV text."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(table)
+    return out.getvalue()
+
+
+def _cells(judged: Sequence[Judged], tests: Sequence[Callable[[Judged], bool]], official: bool) -> list[str | float]:
+    outcome = [(item, official_passes(item.labels) if official else item.passed) for item in judged]
+    cells: list[str | float] = []
+    for test in tests:
+        scored = [passed for item, passed in outcome if passed is not None and test(item)]
+        empty: str | float = 0 if official else ""
+        cells.append(round(100 * sum(scored) / len(scored), 2) if scored else empty)
+    return cells

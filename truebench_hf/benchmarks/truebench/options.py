@@ -1,0 +1,111 @@
+"""Every option of `truebench run`, `generate` and `judge`, declared once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.judge import LEVELS, JudgeSettings
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import option, pairs
+from truebench_hf.prompts import Prompts
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions:
+    """Where a run lives."""
+
+    out: str = option(help="Run folder: made if absent, continued if it holds the same run.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions(FolderOptions):
+    """What the model answers, and how."""
+
+    data: str = option(help="mini, v0.6.1, a path to an official JSONL, or a Hub data set id.")
+    model: str = option(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
+    limit: int | None = option(None, help="Only the first N instances (after filters).")
+    language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
+    category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
+    max_tokens: int = option(4096, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, help="Sampling temperature of the model.")
+    top_p: float = option(0.98, help="Nucleus sampling of the model.")
+    repetition_penalty: float = option(1.0, help="Repetition penalty of the model.")
+    model_concurrency: int = option(16, help="Requests to the model at a time.")
+    model_base_url: str | None = option(None, help="URL of the model's OpenAI-compatible server.")
+    model_arg: tuple[str, ...] = option((), help="Provider option k=v for the model; may be repeated.")
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the model's answers are drawn."""
+        return Sampling(self.temperature, self.top_p, self.repetition_penalty, self.max_tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(FolderOptions):
+    """Who judges, and how."""
+
+    judge: str = option(help="Judge: a spec like the model's.")
+    judge_level: str | None = option(
+        None, help="checklist (one call a turn), rubric (one a criterion) or decision (probabilities); "
+        "decision for smollm2, checklist for all others."
+    )  # fmt: skip
+    reasoning: bool = option(True, help="Whether the judge gives reasons before its verdicts.")
+    structured: str = option("auto", help="JSON-schema answers from the judge: auto, on or off.")
+    protocol: str = option("default", help="default, or official: the official pass rule and tables.")
+    threshold: float = option(0.5, help="Decision level: P(yes) from which a criterion passes.")
+    abstain_band: str | None = option(None, help="Decision level: LOW,HIGH between which a verdict is left open.")
+    votes: int = option(1, help="Votes per criterion (majority); more than one needs a judge temperature.")
+    judge_temperature: float = option(0.0, help="Sampling temperature of the judge.")
+    judge_max_tokens: int = option(8192, help="Token limit of one judge answer.")
+    judge_concurrency: int = option(16, help="Requests to the judge at a time.")
+    judge_base_url: str | None = option(None, help="URL of the judge's OpenAI-compatible server.")
+    judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the judge; may be repeated.")
+    prompt: tuple[str, ...] = option((), help="NAME=FILE.jinja in place of a prompt; may be repeated.")
+    allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
+
+    def __post_init__(self) -> None:
+        if self.protocol not in ("default", "official"):
+            raise unknown("protocol", self.protocol, ("default", "official"))
+        if self.protocol == "official" and self.judge_level not in (None, "checklist"):
+            raise UserError(
+                f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
+            )
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """How the judge decides. Raises UserError on values that make no sense."""
+        level = self.judge_level or ("decision" if self.judge == "smollm2" else "checklist")
+        if self.protocol == "official":
+            level = "checklist"
+        if level not in LEVELS:
+            raise unknown("judge level", level, LEVELS)
+        if not 0 < self.threshold < 1 or self.votes < 1:
+            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        return JudgeSettings(
+            level=level, reasoning=self.reasoning, structured=self.structured, threshold=self.threshold,
+            abstain_band=_band(self.abstain_band), votes=self.votes, sampling=sampling,
+        )  # fmt: skip
+
+    @property
+    def prompts(self) -> Prompts:
+        """The prompts, with the user's in place of ours."""
+        return Prompts(pairs(self.prompt, "--prompt"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(GenerateOptions, JudgeOptions):
+    """A whole run: answers and verdicts in one pass."""
+
+
+def _band(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low, high = 1.0, 0.0
+    if not 0 <= low < high <= 1:
+        raise UserError(f"--abstain-band {text}: write it as LOW,HIGH with 0 <= LOW < HIGH <= 1, e.g. 0.4,0.6")
+    return low, high

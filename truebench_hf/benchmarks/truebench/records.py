@@ -1,0 +1,136 @@
+"""One judged instance, and how it is written to and read from `judgments.jsonl` and official evaluation files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.data import parse_row
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.pass_rate import instance_passes
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An instance, its response, and per turn one verdict per criterion. `usage` maps model and judge to tokens."""
+
+    instance: Instance
+    response: Response
+    verdicts: tuple[tuple[Verdict, ...], ...]
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> list[list[Label | None]]:
+        """The label of each criterion, per turn."""
+        return [[verdict.label for verdict in turn] for turn in self.verdicts]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every criterion of every turn passes; None is unscored."""
+        return instance_passes(self.labels)
+
+    @property
+    def undecided(self) -> str:
+        """Why the instance is unscored: the first reason among its undecided verdicts."""
+        reasons = (verdict.reason for turn in self.verdicts for verdict in turn if verdict.label not in ("yes", "no"))
+        return next(reasons, self.response.error or "no criteria")
+
+
+def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ...]]:
+    """The verdicts of turns that have no answer: not judged, with the reason."""
+    reason = f"no answer: {response.error or 'not generated'}"
+    missing = instance.turns[len(response.answers) :]
+    return [tuple(Verdict(criterion, None, reason) for criterion in turn.criteria) for turn in missing]
+
+
+def to_row(judged: Judged, judge: str) -> dict[str, Any]:
+    """The line of `judgments.jsonl` for one instance."""
+    instance, response = judged.instance, judged.response
+    verdicts = [[_plain(verdict) for verdict in turn] for turn in judged.verdicts]
+    return {
+        "id": instance.id,
+        "language": instance.language,
+        "category": instance.category,
+        "task": instance.task,
+        "model": response.model,
+        "judge": judge,
+        "passed": judged.passed,
+        "error": response.error,
+        "truncated": list(response.truncated),
+        "messages": [{"role": message.role, "content": message.content} for message in response.messages],
+        "reasoning": list(response.reasoning),
+        "verdicts": verdicts,
+        "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
+    }
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "criterion": verdict.criterion.text,
+        "label": verdict.label,
+        "reason": verdict.reason,
+        "probability": verdict.probability,
+        "votes": list(verdict.votes),
+    }
+
+
+def from_row(row: dict[str, Any], where: str) -> tuple[Judged, str]:
+    """(judged instance, judge) from a line of `judgments.jsonl`. Raises UserError where it is not one."""
+    try:
+        verdicts = tuple(tuple(_verdict(item) for item in turn) for turn in row["verdicts"])
+        messages = tuple(Message(message["role"], message["content"]) for message in row["messages"])
+        asked = [message.content for message in messages if message.role == "user"]
+        asked += [""] * (len(verdicts) - len(asked))  # turns that were never reached
+        turns = tuple(Turn(p, tuple(v.criterion for v in turn)) for p, turn in zip(asked, verdicts, strict=True))
+        instance = Instance(str(row["id"]), row["language"], row["category"], row["task"], turns)
+        response = Response(
+            instance.id, row["model"], messages, tuple(row["reasoning"]), Usage(), row["error"], tuple(row["truncated"])
+        )
+        usage = {role: Usage(**counts) for role, counts in row["usage"].items()}
+        return Judged(instance, response, verdicts, usage), str(row["judge"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(f"{where}: not a line of judgments.jsonl ({type(error).__name__}: {error})") from error
+
+
+def _verdict(item: dict[str, Any]) -> Verdict:
+    if item["label"] not in ("yes", "no", "unknown", None):
+        raise ValueError(f"label {item['label']!r}")
+    criterion = Criterion(item["criterion"])
+    return Verdict(
+        criterion, item["label"], item["reason"], "", item.get("probability"), tuple(item.get("votes") or ())
+    )
+
+
+def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
+    """A judged instance from a row of an official evaluation file (`judge_parsed` with `labels` per turn)."""
+    instance = parse_row(row, where)
+    answers, parsed = row.get("response"), row.get("judge_parsed")
+    if not isinstance(answers, list) or not isinstance(parsed, list):
+        raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
+    verdicts = []
+    for number, turn in enumerate(instance.turns):
+        labels = parsed[number].get("labels") if number < len(parsed) and isinstance(parsed[number], dict) else None
+        given = labels if isinstance(labels, list) else []
+        # The official file keeps labels by position; those it lacks were never decided.
+        padded = [*given[: len(turn.criteria)], *[None] * (len(turn.criteria) - len(given))]
+        verdicts.append(tuple(_official(c, label) for c, label in zip(turn.criteria, padded, strict=True)))
+    pairs = zip(instance.turns, answers, strict=False)
+    messages = tuple(m for turn, a in pairs for m in (Message("user", turn.prompt), Message("assistant", str(a))))
+    response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
+    usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
+    return Judged(instance, response, tuple(verdicts), usage)
+
+
+def _official(criterion: Criterion, label: Any) -> Verdict:
+    known: Label | None = "yes" if label is True else "no" if label is False else None
+    return Verdict(criterion, known, "" if known else "the official file holds no label for this criterion")
+
+
+def _tokens(row: dict[str, Any], role: str) -> Usage:
+    spent, thought, made = (
+        sum(int(count or 0) for count in row.get(f"{role}_{kind}_tokens") or ())
+        for kind in ("input", "think", "response")
+    )
+    return Usage(spent, thought + made, thought, len(row.get(f"{role}_input_tokens") or ()))

@@ -1,0 +1,216 @@
+"""TRUEBench end to end: a model answers, a judge decides every criterion, scores are made.
+
+Abstract: real-world productivity tasks in 12 languages and 10 categories, single- and multi-turn; an instance passes
+when every criterion of every turn does. Paper: "TRUEBench: Can LLM Response Meet Real-world Constraints as
+Productivity Assistant?", sections 3 and 4. Data: SamsungLabs/TRUEBench, see `data.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.output import write_results
+from truebench_hf.benchmarks.truebench.records import Judged, unanswered
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.pool import bounded, rare_collection
+from truebench_hf.engine.progress import progress
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import cases
+from truebench_hf.judging.judge import Judge
+from truebench_hf.models.caller import Caller, metered
+from truebench_hf.models.conversation import converse
+from truebench_hf.models.spec import family, open_model
+from truebench_hf.options import pairs
+from truebench_hf.types import Instance, Message, Report, Response, Usage, Verdict
+
+_RESPONSES = "responses.jsonl"
+
+
+def run(options: RunOptions) -> Report:
+    """Answer and judge in one pass: a turn is judged as soon as it is answered. Writes the results into `out`."""
+    chosen = _chosen(options)
+    model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
+    judge = open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)
+    folder = RunFolder(options.out, _generate_settings(options, chosen) | _judge_settings(options))
+    models = Caller(model, folder.ledger, "model", options.model_concurrency)
+    judges = Judge(Caller(judge, folder.ledger, "judge", options.judge_concurrency), options.settings, options.prompts)
+
+    async def work(instance: Instance) -> Judged:
+        spent = metered()
+        tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
+
+        def answered(response: Response) -> None:
+            step("answers")
+            task = asyncio.create_task(judges.verdicts(cases(instance, response)[-1]))
+            task.add_done_callback(lambda _: step("judgments"))
+            tasks.append(task)
+
+        try:
+            response = await converse(instance, models, options.sampling, answered)
+            return _judged(instance, response, await asyncio.gather(*tasks), spent)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    turns = sum(len(instance.turns) for instance in chosen)
+    try:
+        with progress({"answers": turns, "judgments": turns}) as step:
+            # Twice the slots: while some conversations are being judged, others keep the model busy.
+            limit = 2 * (models.concurrency + judges.caller.concurrency)
+            judged = _collect(chosen, work, limit, [model.close, judge.close])
+        return _results(folder, judged, options)
+    finally:
+        folder.ledger.close()
+
+
+def generate(options: GenerateOptions) -> int:
+    """The first stage: only the answers, kept in the ledger and in `responses.jsonl`. Returns how many failed."""
+    chosen = _chosen(options)
+    model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
+    folder = RunFolder(options.out, _generate_settings(options, chosen))
+    caller = Caller(model, folder.ledger, "model", options.model_concurrency)
+    try:
+        with progress({"answers": len(chosen)}) as step:
+
+            async def work(instance: Instance) -> Judged:
+                response = await converse(instance, caller, options.sampling)
+                step("answers")
+                return Judged(instance, response, ())
+
+            answered = _collect(chosen, work, 2 * caller.concurrency, [model.close])
+        lines = (json.dumps(asdict(item.instance) | {"response": asdict(item.response)}) + "\n" for item in answered)
+        folder.write_lines(_RESPONSES, lines)
+        folder.finish({"usage": _usage(folder)})
+    finally:
+        folder.ledger.close()
+    return sum(item.response.error is not None for item in answered)
+
+
+def judge(options: JudgeOptions) -> Report:
+    """The second stage: judge the answers that `generate` left in the folder."""
+    answered = _read_responses(Path(options.out))
+    model = open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)
+    folder = RunFolder(options.out, _judge_settings(options))
+    judges = Judge(Caller(model, folder.ledger, "judge", options.judge_concurrency), options.settings, options.prompts)
+    responses = {instance.id: response for instance, response in answered}
+    try:
+        with progress({"judgments": sum(len(response.answers) for response in responses.values())}) as step:
+
+            async def work(instance: Instance) -> Judged:
+                response, spent = responses[instance.id], metered()
+                verdicts = await asyncio.gather(*map(judges.verdicts, cases(instance, response)))
+                for _ in verdicts:
+                    step("judgments")
+                return _judged(instance, response, verdicts, spent | {"model": response.usage})
+
+            chosen = [instance for instance, _ in answered]
+            judged = _collect(chosen, work, 2 * judges.caller.concurrency, [model.close])
+        return _results(folder, judged, options)
+    finally:
+        folder.ledger.close()
+
+
+def _collect(
+    chosen: Sequence[Instance], work: Callable[[Instance], Any], limit: int, closing: Sequence[Callable[[], Any]]
+) -> list[Judged]:
+    """Work through all instances, the longest conversations first so that none is left over alone; in data order."""
+
+    async def all_of_it() -> list[Judged]:
+        longest_first = sorted(chosen, key=lambda instance: -len(instance.turns))
+        try:
+            stream: AsyncIterator[Judged] = bounded(longest_first, work, limit)
+            done = {item.instance.id: item async for item in stream}
+        finally:
+            for close in closing:
+                await close()
+        return [done[instance.id] for instance in chosen]
+
+    with rare_collection():
+        return asyncio.run(all_of_it())
+
+
+def _chosen(options: GenerateOptions) -> list[Instance]:
+    for name, value in (("--max-tokens", options.max_tokens), ("--model-concurrency", options.model_concurrency)):
+        if value < 1:
+            raise UserError(f"{name} {value}: must be at least 1")
+    return data.select(data.load(options.data), options.language, options.category, options.limit)
+
+
+def _judged(
+    instance: Instance, response: Response, verdicts: Sequence[tuple[Verdict, ...]], spent: Mapping[str, Usage]
+) -> Judged:
+    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
+
+
+def _results(folder: RunFolder, judged: Sequence[Judged], options: JudgeOptions) -> Report:
+    settings = folder.info["settings"]
+    provenance = {
+        **settings,
+        "versions": folder.info["versions"],
+        "self_judged": family(settings["model"]) == family(settings["judge"]),
+        "weak_judge": settings["judge"] == "smollm2",
+    }
+    report = score(judged, _usage(folder), provenance)
+    folder.finish({"usage": report.usage, "self_judged": provenance["self_judged"]})
+    write_results(folder, report, judged, official=options.protocol == "official")
+    return report
+
+
+def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance]) -> dict[str, Any]:
+    names = ("data", "model", "limit", "language", "category", "model_arg")
+    shaping = {name: getattr(options, name) for name in names}
+    return shaping | {"data_sha256": data.data_hash(chosen), "sampling": asdict(options.sampling)}
+
+
+def _judge_settings(options: JudgeOptions) -> dict[str, Any]:
+    settings, prompts = options.settings, options.prompts
+    used = {"checklist": ("checklist", "repair"), "rubric": ("rubric", "repair")}
+    hashes = {name: prompts.hash(name) for name in used.get(settings.level, ("decision", "decision_question"))}
+    # Spelled apart from the model's sampling, since both stand in one folder.
+    judging = {"judge": options.judge, "judge_arg": options.judge_arg, "protocol": options.protocol}
+    return judging | {"judging": asdict(settings), "prompts": hashes}
+
+
+def _usage(folder: RunFolder) -> dict[str, Any]:
+    return {
+        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
+    }
+
+
+def _read_responses(path: Path) -> list[tuple[Instance, Response]]:
+    file = path / _RESPONSES
+    if not file.is_file() or not read_info(path):
+        raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
+    found = []
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                found.append(_read_response(json.loads(line)))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{file}, line {number}: cannot be read ({error}); generate again") from error
+    return found
+
+
+def _read_response(row: dict[str, Any]) -> tuple[Instance, Response]:
+    official = {
+        "index": row["id"],
+        "language": row["language"],
+        "category": row["category"],
+        "sub_category": row["task"],
+    }
+    official["input"] = [turn["prompt"] for turn in row["turns"]]
+    official["criteria"] = [[criterion["text"] for criterion in turn["criteria"]] for turn in row["turns"]]
+    kept = row["response"]
+    response = Response(
+        kept["instance_id"], kept["model"], tuple(Message(**message) for message in kept["messages"]),
+        tuple(kept["reasoning"]), Usage(**kept["usage"]), kept["error"], tuple(kept["truncated"]),
+    )  # fmt: skip
+    return data.parse_row(official, f"instance {row['id']}"), response

@@ -1,0 +1,77 @@
+"""From judged instances to the scores of a run (TRUEBench sections 3.1 and 4, appendix C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.types import Report, Score
+
+
+def score(
+    judged: Sequence[Judged], usage: Mapping[str, Any] | None = None, provenance: Mapping[str, Any] | None = None
+) -> Report:
+    """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
+    labels = [item.labels for item in judged]
+    passed = [item.passed for item in judged]
+    official = [rates.official_passes(turns) for turns in labels]
+    several = [len(item.verdicts) > 1 for item in judged]
+    scores: dict[str, Score | Mapping[str, Score]] = {
+        "overall": rates.pass_rate(passed),
+        "strict": rates.strict_pass_rate(passed),
+        "official": rates.pass_rate(official),
+        "by_category": _groups(judged, passed, lambda item: item.instance.category, CATEGORIES),
+        "by_language": _groups(judged, passed, lambda item: item.instance.language, LANGUAGES),
+        "by_task": _groups(judged, passed, lambda item: f"{item.instance.category}/{item.instance.task}", ()),
+        "single_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if not multi]),
+        "multi_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if multi]),
+        "soft_criterion": rates.soft_criterion(labels),
+        "soft_turn": rates.soft_turn(labels),
+        "drfr": rates.drfr(labels),
+    }
+    unscored = {item.instance.id: item.undecided for item, p in zip(judged, passed, strict=True) if p is None}
+    notes = _notes(scores, judged, provenance or {})
+    return Report(scores, unscored, usage or {}, provenance or {}, notes)
+
+
+def ordered(names: Sequence[str] | set[str], first: Sequence[str]) -> list[str]:
+    """Names in the official order, unknown ones after them by alphabet."""
+    return [name for name in first if name in names] + sorted(set(names) - set(first))
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The content of `scores.json`."""
+    flat: dict[str, Any] = {}
+    for name, value in report.scores.items():
+        flat[name] = asdict(value) if isinstance(value, Score) else {key: asdict(s) for key, s in value.items()}
+    return flat | {"unscored": dict(report.unscored), "usage": report.usage, "notes": list(report.notes)}
+
+
+def _groups(
+    judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], str], order: Sequence[str]
+) -> dict[str, Score]:
+    groups: dict[str, list[bool | None]] = {}
+    for item, value in zip(judged, passed, strict=True):
+        groups.setdefault(key(item), []).append(value)
+    return {name: rates.pass_rate(groups[name]) for name in ordered(set(groups), order)}
+
+
+def _notes(scores: Mapping[str, Any], judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
+    notes = []
+    overall, official = scores["overall"], scores["official"]
+    if overall.value is None or abs(overall.value - official.value) > 1e-9:
+        ours = "undefined" if overall.value is None else f"{overall.value:.2f}"
+        gap = "" if overall.value is None else f", {official.value - overall.value:+.2f} points"
+        notes.append(f"The official pass rule gives {official.value:.2f} % where ours gives {ours}{gap}.")
+    cut = sum(len(item.response.truncated) for item in judged)
+    if cut:
+        notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
+    if provenance.get("self_judged"):
+        notes.append("Self-judged: model and judge belong to one family, which favours the model.")
+    if provenance.get("weak_judge"):
+        notes.append("The judge is SmolLM2-135M, far too weak to be trusted: these scores show the workflow only.")
+    return tuple(notes)

@@ -1,0 +1,36 @@
+"""The command `truebench`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from truebench_hf.cli import truebench
+from truebench_hf.errors import UserError
+
+app = typer.Typer(
+    name="truebench",
+    help="Instruction-following evaluation: score models, and measure how far their judges can be trusted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+truebench.add_to(app)
+
+
+def main() -> None:
+    """Run the command; what the user can fix is one line on stderr and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        print(f"truebench: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("truebench: stopped; the same command goes on where it was", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

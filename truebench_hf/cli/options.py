@@ -1,0 +1,40 @@
+"""From an options class to a command: the fields are the flags, so no option is declared twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+
+def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
+    """Add a command whose flags are the fields of `options`; `action` gets the options object."""
+
+    def run(**values: Any) -> None:
+        action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
+
+    run.__signature__ = inspect.Signature([_parameter(f, kind) for f, kind in _fields(options)])  # type: ignore[attr-defined]
+    run.__annotations__ = {}
+    app.command(name, help=help)(run)
+
+
+def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
+    types = typing.get_type_hints(options)
+    # Required ones first, then in the order of the class.
+    return sorted(((f, types[f.name]) for f in dataclasses.fields(options)), key=lambda pair: not _required(pair[0]))
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
+    several = typing.get_origin(kind) is tuple
+    flag = typer.Option(help=field.metadata["help"], show_default=field.default not in (None, False))
+    default = inspect.Parameter.empty if _required(field) else [] if several else field.default
+    annotation: Any = Annotated[list[str] if several else kind, flag]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

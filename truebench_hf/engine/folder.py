@@ -1,0 +1,106 @@
+"""The run folder: what it belongs to, its ledger, and files that are whole or absent."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.errors import UserError
+
+_PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
+
+
+class RunFolder:
+    """One run's folder. Opening it locks the ledger, so that a second run cannot mix in."""
+
+    def __init__(self, out: str, settings: Mapping[str, Any]) -> None:
+        """`settings` is everything that shapes the results. Raises UserError where the folder holds another run."""
+        self.path = Path(out)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / ".writable").touch()
+            (self.path / ".writable").unlink()
+        except OSError as error:
+            raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
+        self.ledger = Ledger(self.path / "ledger.sqlite")
+        try:
+            self.info = self._joined(settings)
+        except BaseException:
+            self.ledger.close()
+            raise
+        self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
+        self.info["versions"] = versions()
+        self.write_json("run.json", self.info)
+
+    def finish(self, facts: Mapping[str, Any]) -> None:
+        """Note the end of this session, and facts about the run, in `run.json`."""
+        self.info["sessions"][-1]["finished"] = _now()
+        self.info |= facts
+        self.write_json("run.json", self.info)
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file so that it is whole or absent whenever the process dies."""
+        return self.write_lines(name, [text])
+
+    def write_json(self, name: str, value: Any) -> Path:
+        """Write a value as indented JSON."""
+        return self.write(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+    def write_lines(self, name: str, parts: Iterable[str]) -> Path:
+        """Write a file from parts, without holding it whole in memory."""
+        target = self.path / name
+        part = target.with_name(name + ".part")
+        with part.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.writelines(parts)
+        part.replace(target)
+        return target
+
+    def _joined(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        known = read_info(self.path)
+        there: dict[str, Any] = known.get("settings", {})
+        # Compared as JSON: that is how they were kept.
+        here = json.loads(json.dumps(settings))
+        if differing := [name for name in here if name in there and there[name] != here[name]]:
+            shown = "; ".join(f"{name}: {_short(there[name])} there, {_short(here[name])} now" for name in differing)
+            raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
+        return known | {"settings": there | here}
+
+
+def read_info(path: Path) -> dict[str, Any]:
+    """The content of a folder's `run.json`, {} where there is none. Raises UserError where it is unreadable."""
+    file = path / "run.json"
+    if not file.exists():
+        return {}
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(info, dict):
+            raise ValueError("not an object")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
+    return info
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that shape results, where installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

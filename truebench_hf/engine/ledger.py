@@ -1,0 +1,78 @@
+"""The durable ledger: every completion is committed before it is used, keyed by what shaped it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError
+from truebench_hf.types import Usage
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, role TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
+    session TEXT NOT NULL, finished REAL NOT NULL
+) WITHOUT ROWID
+"""
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling per value: the text that keys and hashes are made of."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Ledger:
+    """Completions of one run folder in SQLite (`ledger.sqlite`).
+
+    A `put` is committed when it returns: killing the process at any time afterwards does not lose it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out") from error
+        self.session = f"{time.time():.6f}"
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The result committed under `key`, or None."""
+        row = self._db.execute("SELECT result FROM calls WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
+        """Commit one result. The first one committed under a key stays."""
+        tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        text = json.dumps(result, ensure_ascii=False)
+        self._db.execute(
+            "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, role, request, text, *tokens, self.session, time.time()),
+        )
+
+    def usage(self) -> dict[str, dict[str, Usage]]:
+        """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
+        query = (
+            "SELECT role, SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*) FROM calls "
+            "WHERE session = ? OR ? GROUP BY role ORDER BY role"
+        )
+        return {
+            name: {role: Usage(*counts) for role, *counts in self._db.execute(query, (self.session, everything))}
+            for name, everything in (("now", 0), ("total", 1))
+        }
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in."""
+        self._db.close()

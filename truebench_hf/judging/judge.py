@@ -1,0 +1,117 @@
+"""The judge every benchmark uses: a chat model with a prompt and a reader, at one of three levels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.votes import majority
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import DecisionRequest, Sampling, SchemaRefused
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Label, Verdict
+
+PASS_FAIL: dict[str, Label] = {"PASS": "yes", "FAIL": "no"}
+YES_NO: dict[str, Label] = {"YES": "yes", "NO": "no"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    """How a judge decides. `level` is checklist, rubric or decision; `structured` is auto, on or off."""
+
+    level: str = "checklist"
+    reasoning: bool = True
+    structured: str = "auto"
+    threshold: float = 0.5
+    abstain_band: tuple[float, float] | None = None
+    votes: int = 1
+    sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=8192))
+
+
+class Judge:
+    """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order."""
+
+    def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts) -> None:
+        if settings.level not in _LEVELS:
+            raise unknown("judge level", settings.level, _LEVELS)
+        if settings.structured not in ("auto", "on", "off"):
+            raise unknown("structured mode", settings.structured, ("auto", "on", "off"))
+        if settings.votes > 1 and settings.sampling.temperature == 0.0 and settings.level != "decision":
+            raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
+        self.caller, self.settings, self.prompts = caller, settings, prompts
+        wanted = {"auto": caller.model.takes_schema, "on": True, "off": False}
+        self.structured = wanted[settings.structured]
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """Judge every criterion of a case; with several votes the majority, a tie being None."""
+        level = _LEVELS[self.settings.level]
+        draws = await asyncio.gather(*(level(self, case, sample) for sample in range(self.settings.votes)))
+        return draws[0] if len(draws) == 1 else tuple(majority(votes) for votes in zip(*draws, strict=True))
+
+
+async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+    """All criteria of a turn in one call (TRUEBench section 3.1, listing 5)."""
+    return tuple(await _asked(judge, "checklist", case, PASS_FAIL, sample))
+
+
+async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+    """One call per criterion (RubricEval section 5.1), issued together and in order so that prefix caches work."""
+    calls = []
+    for criterion in case.criteria:
+        alone = Case(case.instruction, case.response, (criterion,), case.history, case.context, case.category)
+        calls.append(_asked(judge, "rubric", alone, YES_NO, sample))
+    return tuple(verdict for verdicts in await asyncio.gather(*calls) for verdict in verdicts)
+
+
+async def _asked(judge: Judge, prompt: str, case: Case, labels: dict[str, Label], sample: int) -> list[Verdict]:
+    while True:
+        structured, reasoning = judge.structured, judge.settings.reasoning
+        text = judge.prompts.render(prompt, **sections(case), structured=structured, reasoning=reasoning)
+        form = schema(len(case.criteria), list(labels), reasoning) if structured else None
+        question = Question(text, case.criteria, labels, form)
+        try:
+            return await ask(judge.caller, question, judge.prompts, judge.settings.sampling, sample)
+        except SchemaRefused as error:
+            if judge.settings.structured == "on":
+                raise UserError(
+                    f"{judge.caller.model.spec} takes no JSON schema ({error}); use --structured off"
+                ) from error
+            judge.structured = False  # found out once, then remembered for the run
+
+
+async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+    """All criteria as typed yes/no questions, answered by a probability each; no text is generated."""
+    values = sections(case)
+    state = judge.prompts.render("decision", **values)
+    questions = tuple(judge.prompts.render("decision_question", criterion=text) for text in values["criteria"])
+    name = judge.caller.model.spec
+    try:
+        decision = await judge.caller.decide(DecisionRequest(state, questions, sample))
+    except RequestFailed as error:
+        return tuple(
+            Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in case.criteria
+        )
+    pairs = zip(case.criteria, decision.probabilities, strict=True)
+    return tuple(Verdict(c, *_decided(p, judge.settings), name, p) for c, p in pairs)
+
+
+def _decided(probability: float | None, settings: JudgeSettings) -> tuple[Label | None, str]:
+    if probability is None:
+        return None, "the judge declined this question"
+    shown = f"P(yes) = {probability:.3f}"
+    if settings.abstain_band and settings.abstain_band[0] <= probability <= settings.abstain_band[1]:
+        return None, f"{shown} lies in the abstain band {settings.abstain_band[0]} to {settings.abstain_band[1]}"
+    return ("yes" if probability >= settings.threshold else "no"), shown
+
+
+_LEVELS: dict[str, Callable[[Judge, Case, int], Awaitable[tuple[Verdict, ...]]]] = {
+    "checklist": _checklist,
+    "rubric": _rubric,
+    "decision": _decision,
+}
+LEVELS = tuple(_LEVELS)

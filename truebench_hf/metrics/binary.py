@@ -1,0 +1,50 @@
+"""Reading columns of yes/no labels: what every binary metric here does first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+
+from truebench_hf.errors import UserError
+
+Label = str | None
+
+
+def parallel(**columns: Sized) -> int:
+    """The common length of the named columns; `UserError` names the lengths where they differ."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise UserError(f"columns must be parallel, one entry a row each: {listed}")
+    return next(iter(lengths.values()), 0)
+
+
+def decide(label: Label, positive: str = "yes", negative: str = "no") -> bool | None:
+    """True for the positive label, False for the negative, None for undecided: `None` (not judged) or "unknown".
+
+    Raises `UserError` for any other label: guessing what "Yes." or "maybe" means is the reader's work, not a metric's.
+    """
+    if label == positive:
+        return True
+    if label == negative:
+        return False
+    if label is None or label == "unknown":
+        return None
+    raise UserError(f"label {label!r} is neither {positive!r} nor {negative!r}: convert it, or use None for undecided")
+
+
+def decided_pairs(gold: Sequence[Label], predicted: Sequence[Label]) -> list[tuple[bool, bool]]:
+    """The (gold, predicted) pairs of yes/no labels in which both are decided, as booleans; yes is True."""
+    parallel(gold=gold, predicted=predicted)
+    pairs = ((decide(truth), decide(guess)) for truth, guess in zip(gold, predicted, strict=True))
+    return [(truth, guess) for truth, guess in pairs if truth is not None and guess is not None]
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """`part / whole`, or None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+def mean_of(*values: float | None) -> float | None:
+    """The plain mean, or None as soon as one of the values is undefined."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None

@@ -1,0 +1,133 @@
+"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and their verbal bands.
+
+Cohen's kappa is TRUEBench's measure of judge against human (paper 000, section 5.1), alpha that of TICK among
+annotators (paper 004, Table 6). The formulas are those of scikit-learn, statsmodels and `krippendorff`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import parallel
+
+# Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
+_BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """A chance-corrected coefficient: 1 is perfect, 0 is chance, below 0 is worse than chance.
+
+    `value` is None where it is undefined: nothing to compare, or only one label in use, where agreement cannot be told
+    from habit. `n` items went in; `left_out` items had too few ratings to be compared.
+    """
+
+    value: float | None
+    n: int
+    left_out: int
+
+    @property
+    def band(self) -> str | None:
+        """The verbal band of the value."""
+        return None if self.value is None else verbal_band(self.value)
+
+
+def verbal_band(kappa: float) -> str:
+    """The words of paper 000 for a kappa; rounded to two digits first, so that the word fits the printed number.
+
+    Everything up to 0.20, negative values too, is "slight", since the paper's lowest band has no lower end.
+    """
+    hundredths = round(kappa * 100)
+    return next((name for upper, name in _BANDS if hundredths <= upper), "almost perfect")
+
+
+def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> Reliability:
+    """Cohen's kappa (1960) of two raters over parallel columns of any labels; None is a missing rating.
+
+    Raises `UserError` for columns of unequal length.
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    total = parallel(first=first, second=second)
+    pairs = [pair for pair in zip(first, second, strict=True) if None not in pair]
+    codes = {label: code for code, label in enumerate(dict.fromkeys(label for pair in pairs for label in pair))}
+    value = None
+    if len(codes) > 1:
+        # Codes in place of labels: scikit-learn sorts labels, and cannot sort 1 against "one".
+        columns = ([codes[pair[side]] for pair in pairs] for side in (0, 1))
+        value = float(cohen_kappa_score(*columns))
+    return Reliability(value, n=len(pairs), left_out=total - len(pairs))
+
+
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
+    """Fleiss' kappa (1971) of items by raters: one list of labels an item, None for a missing rating.
+
+    Who gave which label does not matter, but every item needs the same number of ratings: items with fewer than the
+    fullest one are left out and counted. Where many are, `krippendorff_alpha` uses them.
+    """
+    codes = _codes(ratings)
+    return fleiss_kappa_table(_counts(ratings, list(codes)))
+
+
+def fleiss_kappa_table(counts: Sequence[Sequence[int]]) -> Reliability:
+    """Fleiss' kappa from a table of items by labels that holds how many raters gave that label to that item."""
+    from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
+
+    raters = max((sum(row) for row in counts), default=0)
+    full = [list(row) for row in counts if sum(row) == max(raters, 2)]
+    used = {column for row in full for column, count in enumerate(row) if count}
+    value = float(library_kappa(full)) if len(used) > 1 else None
+    return Reliability(value, n=len(full), left_out=len(counts) - len(full))
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[Hashable | None]],
+    level: Literal["nominal", "ordinal"] = "nominal",
+    *,
+    order: Sequence[Hashable] | None = None,
+) -> Reliability:
+    """Krippendorff's alpha (1980) of items by raters: one list of labels an item, None for a missing rating.
+
+    At the ordinal level labels far apart disagree more; numbers have their own order, other labels need `order`, from
+    lowest to highest. Items with fewer than two ratings cannot be compared: left out and counted. Raises `UserError`
+    when the order is missing or does not hold a label.
+    """
+    import krippendorff
+
+    paired = [row for row in ratings if sum(label is not None for label in row) > 1]
+    domain = _domain(paired, level, order)
+    value = None
+    if len(domain) > 1:
+        table = _counts(paired, domain)
+        value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level))
+    return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
+
+
+def _codes(ratings: Sequence[Sequence[Hashable | None]]) -> dict[Hashable, None]:
+    return dict.fromkeys(label for row in ratings for label in row if label is not None)
+
+
+def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:
+    return [[Counter(row)[label] for label in domain] for row in ratings]
+
+
+def _domain(
+    ratings: Sequence[Sequence[Hashable | None]], level: str, order: Sequence[Hashable] | None
+) -> list[Hashable]:
+    """The labels in use, in order where the level has one."""
+    used = list(_codes(ratings))
+    if order is not None:
+        strange = [label for label in used if label not in order]
+        if strange:
+            raise UserError(f"label {strange[0]!r} is not in the order {list(order)}")
+        return [label for label in order if label in used]
+    if level == "ordinal":
+        words = [label for label in used if not isinstance(label, int | float)]
+        if words:
+            raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
+        used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
+    return used

@@ -1,0 +1,97 @@
+"""When a turn and an instance pass, and the shares made of it (TRUEBench section 3.1, appendix C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from truebench_hf.metrics.intervals import bootstrap_ratio, wilson
+from truebench_hf.types import Label, Score
+
+Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
+
+
+def conjunction(labels: Iterable[Label | None]) -> bool | None:
+    """Whether all hold: False once any is `no`, else None while any is undecided, else True.
+
+    `unknown` (not applicable, evidence missing) is undecided here.
+    """
+    undecided = False
+    for label in labels:
+        if label == "no":
+            return False
+        undecided |= label != "yes"
+    return None if undecided else True
+
+
+def instance_passes(turns: Labels) -> bool | None:
+    """Whether every criterion of every turn passes; None is unscored. An instance without criteria is unscored."""
+    flat = [label for turn in turns for label in turn]
+    return conjunction(flat) if flat else None
+
+
+def official_passes(turns: Labels) -> bool:
+    """The official rule on the same verdicts: a turn passes when it has labels and none of those given is FAIL."""
+    given = [[label for label in turn if label is not None] for turn in turns]
+    return bool(given) and all(turn and "no" not in turn for turn in given)
+
+
+def pass_rate(passed: Sequence[bool | None]) -> Score:
+    """Share of scored instances that pass, in percent, with a Wilson interval; unscored ones are left out."""
+    scored = [value for value in passed if value is not None]
+    return _score(sum(scored), len(scored), len(passed) - len(scored))
+
+
+def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
+    """The pass rate with unscored counted as failed."""
+    return _score(sum(value is True for value in passed), len(passed), 0)
+
+
+def soft_criterion(instances: Sequence[Labels]) -> Score:
+    """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
+    flat = [[label for turn in turns for label in turn] for turns in instances]
+    return _mean([_share([label == "yes" for label in labels]) if _decided(labels) else None for labels in flat])
+
+
+def soft_turn(instances: Sequence[Labels]) -> Score:
+    """Mean over instances of passed / all turns, in percent (soft assessment by turn, appendix C.2)."""
+    shares: list[float | None] = []
+    for turns in instances:
+        settled = [conjunction(turn) if turn else None for turn in turns]
+        shares.append(None if not settled or None in settled else _share([bool(value) for value in settled]))
+    return _mean(shares)
+
+
+def drfr(instances: Sequence[Labels]) -> Score:
+    """Passed / all decided criteria over all instances, in percent; n and unscored count criteria.
+
+    The interval resamples whole instances, since criteria of one instance hang together.
+    """
+    flat = [[label for turn in turns for label in turn] for turns in instances]
+    passed = [sum(label == "yes" for label in labels) for labels in flat]
+    decided = [sum(label in ("yes", "no") for label in labels) for labels in flat]
+    n = sum(decided)
+    value = 100 * sum(passed) / n if n else None
+    return Score(value, n, sum(map(len, flat)) - n, _percent(bootstrap_ratio(passed, decided)))
+
+
+def _decided(labels: Sequence[Label | None]) -> bool:
+    return bool(labels) and all(label in ("yes", "no") for label in labels)
+
+
+def _share(values: Sequence[bool]) -> float:
+    return sum(values) / len(values)
+
+
+def _score(successes: int, n: int, unscored: int) -> Score:
+    return Score(100 * successes / n if n else None, n, unscored, _percent(wilson(successes, n)))
+
+
+def _mean(shares: Sequence[float | None]) -> Score:
+    known = [share for share in shares if share is not None]
+    value = 100 * sum(known) / len(known) if known else None
+    interval = bootstrap_ratio(known, [1.0] * len(known))
+    return Score(value, len(known), len(shares) - len(known), _percent(interval))
+
+
+def _percent(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (100 * interval[0], 100 * interval[1])

@@ -1,0 +1,61 @@
+"""Several votes on one criterion: majority of k (maj@k, paper 004, section 3.2.2), vote share, flip rate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from truebench_hf.metrics.binary import Label, ratio
+
+
+@dataclass(frozen=True)
+class Majority:
+    """`label` has the most votes, None on a tie or without a decided vote.
+
+    `share` (0..1) is what the leading label has of all `k` votes, the undecided included, so that silence lowers it;
+    on a tie it is the share of each leader. None without votes. `undecided` votes are None.
+    """
+
+    label: str | None
+    share: float | None
+    k: int
+    undecided: int
+
+
+@dataclass(frozen=True)
+class FlipRate:
+    """`rate` (0..1) of `n` criteria, `flipped` of which are not unanimous; None when no criterion can be compared.
+
+    `left_out` criteria have fewer than two votes, or no decided one.
+    """
+
+    rate: float | None
+    n: int
+    flipped: int
+    left_out: int
+
+
+def majority(votes: Sequence[Label]) -> Majority:
+    """The label with the most votes of any labels; None is a vote that was not cast and supports no label."""
+    counts = Counter(vote for vote in votes if vote is not None)
+    top = max(counts.values(), default=0)
+    leaders = [label for label, count in counts.items() if count == top]
+    label = leaders[0] if len(leaders) == 1 else None
+    return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
+
+
+def vote_share(votes: Sequence[Label], label: str = "yes") -> float | None:
+    """Share (0..1) of the decided votes that say `label`; None without a decided vote."""
+    decided = [vote for vote in votes if vote is not None]
+    return ratio(decided.count(label), len(decided))
+
+
+def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
+    """Share of criteria whose votes are not unanimous, from one list of votes a criterion.
+
+    An undecided vote beside a decided one makes a criterion not unanimous.
+    """
+    compared = [set(row) for row in votes if len(row) > 1 and set(row) != {None}]
+    flipped = sum(len(labels) > 1 for labels in compared)
+    return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))

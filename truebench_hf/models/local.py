@@ -1,0 +1,167 @@
+"""Local transformers: `hf:REPO_OR_PATH` and the embedded `smollm2`, batched on one worker thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from truebench_hf.engine.batching import Batcher
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models import embedded
+from truebench_hf.models.prefix import yes_probabilities
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.types import Usage
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """What `--model-arg k=v` may set for `hf:` and `smollm2` specs."""
+
+    revision: str = ""
+    dtype: str = "auto"
+    device: str = "auto"
+    batch_size: int = 16
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+# One thread for all local engines: two models at once on one machine only slow each other down.
+_MACHINE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local-model")
+
+
+class LocalModel:
+    """A chat model run by transformers in this process. The weights are loaded on the first request."""
+
+    takes_schema = False
+    batch: int | None = 256  # requests let in at once, so that batches can be sorted by length
+
+    def __init__(self, name: str, options: LocalOptions) -> None:
+        self._options = options
+        if name == "smollm2":
+            folder, gguf = embedded.locate()
+            self.spec, shown = "smollm2", "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else embedded.HUB_ID
+        else:
+            folder, gguf = name, None
+            self.spec, shown = f"hf:{name}", name
+        shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs}
+        self.identity = Identity("transformers", shown, options.revision, shaping)
+        self._load = functools.partial(load, folder, gguf, options.revision, options.dtype, options.device)
+        self._chats = Batcher(self._generate, self._length, options.batch_size, _MACHINE)
+        self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, _MACHINE)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer a conversation as part of a batch; see `ChatModel.complete`."""
+        return await self._chats.ask(request)
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """Answer yes/no questions from next-token probabilities; see `ChatModel.decide`."""
+        return await self._decisions.ask(request)
+
+    async def close(self) -> None:
+        """Nothing to give back: loaded weights stay for the next run in this process."""
+
+    @staticmethod
+    def _length(request: ChatRequest) -> int:
+        # Sampling first: one batch has one way of sampling.
+        return sum(len(message.content) for message in request.messages)
+
+    def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
+        model, tokenizer = self._load()
+        answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
+        for sampling in {request.sampling for request in requests}:
+            group = [i for i, request in enumerate(requests) if request.sampling == sampling]
+            prompts = {i: self._encode(tokenizer, requests[i]) for i in group}
+            window = model.config.max_position_embeddings
+            for i in [i for i in group if len(prompts[i]) >= window]:
+                answers[i] = RequestFailed(f"the prompt has {len(prompts.pop(i))} tokens, the window {window}")
+            if prompts:
+                made = generate(model, tokenizer, list(prompts.values()), sampling)
+                for i, completion in zip(prompts, made, strict=True):
+                    answers[i] = completion
+        return answers
+
+    def _encode(self, tokenizer: Any, request: ChatRequest) -> list[int]:
+        chat = [{"role": message.role, "content": message.content} for message in request.messages]
+        options = self._options.chat_template_kwargs
+        encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **options)
+        return list(encoded["input_ids"])
+
+    def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
+        model, tokenizer = self._load()
+        return [self._decide_one(model, tokenizer, request) for request in requests]
+
+    @staticmethod
+    def _decide_one(model: Any, tokenizer: Any, request: DecisionRequest) -> Decision | BaseException:
+        try:
+            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions)
+        except RequestFailed as error:
+            return error
+        return Decision(tuple(shares), Usage(tokens, 0, 0, 1))
+
+
+def generate(model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any) -> list[Completion]:
+    """Complete token prompts in one left-padded batch. Returns one Completion per prompt."""
+    import torch
+
+    width = max(map(len, prompts))
+    # A prompt that fits gets the rest of the window at most; the longest of the batch sets the limit.
+    limit = min(sampling.max_tokens, model.config.max_position_embeddings - width)
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    ids = torch.tensor([[pad] * (width - len(prompt)) + prompt for prompt in prompts], device=model.device)
+    mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
+    drawn = sampling.temperature > 0
+    how = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
+    with torch.inference_mode():
+        out = model.generate(
+            input_ids=ids, attention_mask=mask, max_new_tokens=limit, do_sample=drawn, pad_token_id=pad,
+            repetition_penalty=sampling.repetition_penalty, **how,
+        )  # fmt: skip
+    ends = _ends(model, tokenizer)
+    return [
+        _completion(tokenizer, row[width:].tolist(), ends, len(prompt))
+        for row, prompt in zip(out, prompts, strict=True)
+    ]
+
+
+def _ends(model: Any, tokenizer: Any) -> set[int]:
+    ends = model.generation_config.eos_token_id
+    return {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
+
+
+def _completion(tokenizer: Any, tokens: list[int], ends: set[int], spent: int) -> Completion:
+    stop = next((i for i, token in enumerate(tokens) if token in ends), None)
+    kept = tokens if stop is None else tokens[:stop]
+    text, reasoning, unclosed = split_thinking(tokenizer.decode(kept, skip_special_tokens=True).strip())
+    thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
+    return Completion(text, reasoning, Usage(spent, len(kept), thought, 1), stop is None or unclosed)
+
+
+@functools.cache
+def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, loaded once per process. Raises UserError when it cannot be had."""
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise UserError("local models need torch and transformers: pip install 'truebench-hf[local]'") from error
+    logging.disable_progress_bar()
+    where: dict[str, Any] = {"revision": revision} if revision else {}
+    if gguf:
+        where["gguf_file"] = gguf
+    target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
+    precision = torch.float32 if dtype == "auto" and target == "cpu" else dtype
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
+    except (OSError, ValueError, ImportError) as error:
+        first = " ".join(str(error).split())[:300]
+        raise UserError(f"hf:{folder}: cannot be loaded: {first}; check the name, or give a local folder") from error
+    if not tokenizer.chat_template:
+        raise UserError(f"hf:{folder}: has no chat template; choose an instruction-tuned model")
+    return model.to(target).eval(), tokenizer

@@ -1,0 +1,130 @@
+"""A test double that needs only the standard library: `scripted:FILE.json`, or any function in Python.
+
+The file holds rules, tried in order; the first whose `contains` (a text, or a list of texts that must all occur) is
+found in the last message answers:
+
+    {"rules": [{"contains": "Translate", "reply": "Bonjour"},
+               {"contains": ["capital", "Peru"], "reply": ["Cusco", "Lima"]},      <- one by one, the last one stays
+               {"contains": "long", "reply": {"text": "", "reasoning": "hm", "truncated": true}},
+               {"contains": "broken", "error": "the server burned down"},
+               {"contains": "<criteria", "verdicts": {"in German": "FAIL"}},       <- others PASS
+               {"contains": "is polite", "probability": 0.8}],                     <- for yes/no questions
+     "default": {"reply": "OK", "probability": 0.5}}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.types import Usage
+
+Answer = str | dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ScriptedOptions:
+    """What `--model-arg k=v` may set for `scripted:` specs."""
+
+    record: str = ""  # a file that every prompt is appended to, one JSON line each
+
+
+class ScriptedModel:
+    """Answers by rule. `prompts` keeps every request in order."""
+
+    batch: int | None = None
+
+    def __init__(
+        self,
+        name: str,
+        reply: Callable[[ChatRequest], Answer],
+        probability: Callable[[DecisionRequest, str], float | None] = lambda request, question: 0.5,
+        *,
+        record: str = "",
+        takes_schema: bool = False,
+    ) -> None:
+        self.spec = f"scripted:{name}"
+        self.identity = Identity("scripted", name)
+        self.takes_schema = takes_schema
+        self.prompts: list[ChatRequest | DecisionRequest] = []
+        self._reply, self._probability, self._record = reply, probability, record
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """The scripted answer; tokens are counted as whitespace words."""
+        self._note(request, [message.content for message in request.messages])
+        answer = self._reply(request)
+        parts = {"text": answer} if isinstance(answer, str) else answer
+        if "error" in parts:
+            raise RequestFailed(str(parts["error"]))
+        text, reasoning = str(parts.get("text", "")), str(parts.get("reasoning", ""))
+        spent = sum(len(message.content.split()) for message in request.messages)
+        thought = len(reasoning.split())
+        usage = Usage(spent, len(text.split()) + thought, thought, 1)
+        return Completion(text, reasoning, usage, bool(parts.get("truncated", False)))
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """The scripted probabilities."""
+        self._note(request, [request.state, *request.questions])
+        shares = tuple(self._probability(request, question) for question in request.questions)
+        return Decision(shares, Usage(len(request.state.split()), 0, 0, 1))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _note(self, request: ChatRequest | DecisionRequest, texts: list[str]) -> None:
+        self.prompts.append(request)
+        if self._record:
+            with Path(self._record).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(texts, ensure_ascii=False) + "\n")
+
+
+def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
+    """The model that a rules file describes. Raises UserError when the file cannot be used."""
+    try:
+        script = json.loads(Path(path).read_text(encoding="utf-8"))
+        rules, default = list(script.get("rules", [])), dict(script.get("default", {"reply": "OK", "probability": 0.5}))
+        needles = [[r["contains"]] if isinstance(r["contains"], str) else list(r["contains"]) for r in rules]
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+        message = f"scripted:{path}: not a usable script: {type(error).__name__}: {error}"
+        raise UserError(f"{message}; see truebench_hf/models/scripted.py for the format") from error
+    used = [0] * len(rules)
+
+    def find(text: str, key: tuple[str, ...]) -> dict[str, Any]:
+        rule: dict[str, Any]
+        for i, rule in enumerate(rules):
+            if any(k in rule for k in key) and all(needle in text for needle in needles[i]):
+                used[i] += 1
+                replies = rule.get("reply")
+                return rule | {"reply": replies[min(used[i], len(replies)) - 1]} if isinstance(replies, list) else rule
+        return default
+
+    def reply(request: ChatRequest) -> Answer:
+        prompt = request.messages[-1].content
+        rule = find(prompt, ("reply", "error", "verdicts"))
+        if "verdicts" in rule:
+            return verdicts(prompt, rule["verdicts"])
+        answer: Answer = rule if "error" in rule else rule.get("reply", "OK")
+        return answer
+
+    def probability(request: DecisionRequest, question: str) -> float | None:
+        share: float | None = find(question, ("probability",)).get("probability", 0.5)
+        return share
+
+    return ScriptedModel(path, reply, probability, record=options.record)
+
+
+def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:
+    """A well-formed checklist answer to a judge prompt: the label of the first key each criterion contains."""
+    section = re.search(r"<criteria[^>]*>\n(.*?)\n</criteria", prompt, re.DOTALL)
+    criteria = re.findall(r"^\d+\. (.*)$", section.group(1) if section else "", re.MULTILINE)
+    found = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
+    lines = [f"{i}. scripted: {label}" for i, label in enumerate(found, 1)]
+    answer = {f"criteria_{i}": label for i, label in enumerate(found, 1)}
+    return "\n".join(lines) + f"\n```json\n{json.dumps(answer)}\n```"

@@ -1,0 +1,102 @@
+"""From a SPEC such as `openai:gpt-5` to a model: what a spec may be, and the options each kind takes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import typing
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.models.protocol import ChatModel
+
+Options = TypeVar("Options")
+
+SPECS = {
+    "smollm2": "the embedded SmolLM2-135M-Instruct; no network, no key, a weak judge",
+    "hf:REPO_OR_PATH": "a chat model run by transformers in this process",
+    "vllm:REPO_OR_PATH": "a chat model run by vLLM in this process",
+    "openai:MODEL": "a model behind any OpenAI-compatible server",
+    "scripted:FILE": "a test double that answers by the rules in a JSON file",
+}
+
+
+def open_model(spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None) -> ChatModel:
+    """The model a spec names. Nothing heavy is loaded before its first request.
+
+    `arguments` are the provider's options as text; `base_url` is one for `openai:`. Raises UserError on an unknown
+    spec or option, and on a missing extra.
+    """
+    kind, _, name = spec.partition(":")
+    given = dict(arguments or {})
+    if base_url is not None:
+        if kind != "openai":
+            raise UserError(f"{spec}: a base URL only goes with openai: specs; leave it out")
+        given["base_url"] = base_url
+    if (not name) != (spec == "smollm2"):
+        raise unknown("spec", spec, SPECS)
+    if kind in ("smollm2", "hf"):
+        _need("transformers", "local")
+        _need("torch", "local")
+        from truebench_hf.models.local import LocalModel, LocalOptions
+
+        return LocalModel(name or kind, read_options(LocalOptions, given, spec))
+    if kind == "vllm":
+        _need("vllm", "vllm")
+        from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
+
+        return VllmModel(name, read_options(VllmOptions, given, spec))
+    if kind == "openai":
+        from truebench_hf.models.openai_api import OpenAIModel, OpenAIOptions
+
+        return OpenAIModel(name, read_options(OpenAIOptions, given, spec))
+    if kind == "scripted":
+        from truebench_hf.models.scripted import ScriptedOptions, from_file
+
+        return from_file(name, read_options(ScriptedOptions, given, spec))
+    raise unknown("spec", spec, SPECS)
+
+
+def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Options:
+    """An options object from texts: each value is read as its field's type, JSON for numbers, flags and objects."""
+    types = typing.get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for key, text in given.items():
+        if key not in types:
+            raise unknown(f"option of {spec}", key, [field.name for field in fields(kind)])  # type: ignore[arg-type]
+        values[key] = text if types[key] in (str, str | None) else _read(text, types[key], f"{spec}: {key}={text}")
+    return kind(**values)
+
+
+def _read(text: str, wanted: Any, shown: str) -> Any:
+    plain = typing.get_origin(wanted) or wanted
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if plain is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, plain) or (plain is int and isinstance(value, bool)):
+        raise UserError(f"{shown} is not a {plain.__name__}; write it as JSON")
+    return value
+
+
+def _need(module: str, extra: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise UserError(f"this spec needs {module}: pip install 'truebench-hf[{extra}]'")
+
+
+def family(spec: str) -> str:
+    """The family a model's name shows (`Qwen/Qwen3-8B` and `qwen2.5:7b` -> `qwen`), for marking self-judged runs."""
+    name = spec.partition(":")[2] or spec
+    name = name.rstrip("/").rpartition("/")[2].lower()
+    letters = ""
+    for character in name:
+        if not character.isalpha():
+            break
+        letters += character
+    return {"o": "gpt", "chatgpt": "gpt", "qwq": "qwen", "codestral": "mistral", "mixtral": "mistral"}.get(
+        letters, letters or name
+    )

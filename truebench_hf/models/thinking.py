@@ -1,0 +1,29 @@
+"""Splitting a model's thinking from its answer."""
+
+from __future__ import annotations
+
+import re
+
+# Closed blocks anywhere; some chat templates put the opening tag into the prompt, so the answer may start inside.
+_CLOSED = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_HEADLESS = re.compile(r"\A(.*?)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_UNCLOSED = re.compile(r"\A\s*<think(?:ing)?>(.*)\Z", re.DOTALL | re.IGNORECASE)
+
+
+def split_thinking(text: str) -> tuple[str, str, bool]:
+    """Split `text` into (answer, thinking, unclosed).
+
+    Thinking is only what stands before the answer: a `<think>` block that opens the text, or a head that ends in
+    `</think>`. Tags quoted later in an answer stay. Unclosed thinking leaves an empty answer and True.
+    """
+    thoughts: list[str] = []
+    rest = text
+    while (match := _CLOSED.match(rest.lstrip())) is not None:
+        thoughts.append(match.group(1).strip())
+        rest = rest.lstrip()[match.end() :]
+    if (match := _UNCLOSED.match(rest)) is not None:
+        return "", "\n".join([*thoughts, match.group(1).strip()]).strip(), True
+    if not thoughts and (match := _HEADLESS.match(rest)) is not None and "<think" not in match.group(1).lower():
+        thoughts.append(match.group(1).strip())
+        rest = rest[match.end() :]
+    return (rest.strip() if thoughts else text), "\n".join(thoughts).strip(), False

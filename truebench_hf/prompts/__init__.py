@@ -1,0 +1,65 @@
+"""One Jinja file per prompt, and the loader that lets a user replace any of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template, TemplateError
+
+from truebench_hf.errors import UserError, unknown
+
+_FOLDER = Path(__file__).parent
+
+
+class Prompts:
+    """The prompts of one run: ours, with the user's files in place of some (`{name: path}`)."""
+
+    def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
+        self._replaced = dict(replaced or {})
+        # Values are inserted once and never read as templates, so a reply that holds a placeholder stays text.
+        self._environment = Environment(
+            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+        )
+        self._templates: dict[str, Template] = {}
+        for name, path in self._replaced.items():
+            if name not in names():
+                raise unknown("prompt", name, names())
+            if not Path(path).is_file():
+                raise UserError(f"--prompt {name}={path}: no such file")
+
+    def source(self, name: str) -> str:
+        """The template text of a prompt."""
+        return Path(self._replaced.get(name, _FOLDER / f"{name}.jinja")).read_text(encoding="utf-8")
+
+    def hash(self, name: str) -> str:
+        """SHA-256 of a prompt's template text, in hex."""
+        return hashlib.sha256(self.source(name).encode()).hexdigest()
+
+    def render(self, name: str, **values: Any) -> str:
+        """The prompt with its values. Raises UserError when a replaced template is broken or asks for other values."""
+        try:
+            if name not in self._templates:
+                self._templates[name] = self._environment.from_string(self.source(name))
+            return self._templates[name].render(**values).strip()
+        except TemplateError as error:
+            path = self._replaced.get(name)
+            if path is None:
+                raise
+            raise UserError(f"--prompt {name}={path}: {error}; values on offer: {', '.join(sorted(values))}") from error
+
+
+def names() -> list[str]:
+    """The names of all prompts."""
+    return sorted(path.stem for path in _FOLDER.glob("*.jinja"))
+
+
+def fence(*texts: str) -> str:
+    """A tag suffix derived from the texts that none of them contains: text inside cannot close its own section."""
+    whole = "\0".join(texts)
+    suffix = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    while suffix in whole:
+        suffix = hashlib.sha256(suffix.encode()).hexdigest()[:8]
+    return suffix

@@ -1,0 +1,87 @@
+"""Scores as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from truebench_hf.types import Report, Score
+
+HEADLINES = {
+    "overall": "Pass rate",
+    "strict": "Strict (unscored = fail)",
+    "official": "Official rule",
+    "single_turn": "Single-turn",
+    "multi_turn": "Multi-turn",
+    "soft_criterion": "Soft by criterion",
+    "soft_turn": "Soft by turn",
+    "drfr": "DRFR (criteria)",
+}
+
+
+def value(score: Score) -> str:
+    """A score as text, `-` where it is undefined."""
+    return "-" if score.value is None else f"{score.value:.2f}"
+
+
+def interval(score: Score) -> str:
+    """A 95 % interval as text."""
+    return "" if score.ci95 is None else f"{score.ci95[0]:.1f} to {score.ci95[1]:.1f}"
+
+
+def print_report(report: Report, headlines: Sequence[str] | None = None) -> None:
+    """Print a report's scores: the headline figures, then one table per group, then the notes."""
+    from rich.console import Console
+
+    console = Console()
+    facts = report.provenance
+    if facts:
+        level = facts.get("judging", {}).get("level", "")
+        console.print(
+            f"[bold]{facts.get('model', '')}[/bold] judged by [bold]{facts.get('judge', '')}[/bold], level {level}"
+        )
+    main = {
+        HEADLINES.get(name, name): score
+        for name, score in report.scores.items()
+        if isinstance(score, Score) and (headlines is None or name in headlines)
+    }
+    console.print(_table("Score", main))
+    for name, group in report.scores.items():
+        if not isinstance(group, Score) and group and name != "by_task":
+            console.print(_table(name.removeprefix("by_").capitalize(), group))
+    for note in report.notes:
+        console.print(f"Note: {note}", style="yellow", markup=False)
+    if report.unscored:
+        _print_unscored(console, report.unscored)
+
+
+def _table(first: str, scores: Mapping[str, Score]) -> object:
+    from rich.table import Table
+
+    table = Table(first, title_justify="left")
+    for column in ("%", "95 % interval", "n", "unscored"):
+        table.add_column(column, justify="right")
+    for name, score in scores.items():
+        table.add_row(name, value(score), interval(score), str(score.n), str(score.unscored or ""))
+    return table
+
+
+def _print_unscored(console: object, unscored: Mapping[str, str]) -> None:
+    from rich.console import Console
+
+    assert isinstance(console, Console)
+    console.print(f"Unscored: {len(unscored)} instances, left out of the pass rate", style="yellow")
+    for name, reason in list(unscored.items())[:5]:
+        console.print(f"  {name}: {reason[:160]}", style="yellow", markup=False)
+    if len(unscored) > 5:
+        console.print(f"  and {len(unscored) - 5} more, in scores.json", style="yellow")
+
+
+def print_grid(rows: Sequence[Sequence[object]]) -> None:
+    """Print a table whose first row is its header."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*map(str, rows[0]))
+    for row in rows[1:]:
+        table.add_row(*map(str, row))
+    Console(width=max(80, 14 * len(rows[0]))).print(table)

@@ -1,0 +1,117 @@
+"""The whole vocabulary: instances go in, a model answers, a judge decides each criterion, functions make scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant"]
+Label = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One yes/no requirement on an answer. `condition` says when it binds; None: always."""
+
+    text: str
+    kind: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user message and the criteria its answer must meet (all of them, TRUEBench section 3.1)."""
+
+    prompt: str
+    criteria: tuple[Criterion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One conversation to be had: its turns, and what it counts under."""
+
+    id: str
+    language: str
+    category: str
+    task: str
+    turns: tuple[Turn, ...]
+    system: str | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and calls. `output_tokens` includes `reasoning_tokens`; a count a server left out is 0."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    calls: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.calls + other.calls,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One conversation as it was had: a model message per turn. `error` says why later turns have none."""
+
+    instance_id: str
+    model: str
+    messages: tuple[Message, ...]
+    reasoning: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    error: str | None = None
+    truncated: tuple[int, ...] = ()  # numbers (from 1) of turns whose answer hit the token limit
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The model's messages, one per answered turn."""
+        return tuple(message.content for message in self.messages if message.role == "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's decision on one criterion. `label` None means not judged, and `reason` says why."""
+
+    criterion: Criterion
+    label: Label | None
+    reason: str = ""
+    judge: str = ""
+    probability: float | None = None  # P(yes), where the judge gives one
+    votes: tuple[Label | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A share in percent over `n` scored units; `unscored` units are left out of it. None where n is 0."""
+
+    value: float | None
+    n: int
+    unscored: int = 0
+    ci95: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scores by name (a name maps to a Score or to Scores by group), and what produced them."""
+
+    scores: Mapping[str, Score | Mapping[str, Score]]
+    unscored: Mapping[str, str] = field(default_factory=dict)  # instance id -> reason
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
