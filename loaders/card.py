@@ -1,0 +1,126 @@
+"""The card of a data set: YAML that the Hub and `load_dataset` read, then text and the counts of what was built.
+
+`python -m truebench_hf.loaders.card FOLDER` writes the cards of all sets, as they stand in dataset_cards/.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import __version__
+from truebench_hf.loaders.catalogue import CATALOGUE, Entry
+from truebench_hf.loaders.counts import Table, markdown
+
+Rows = Mapping[str, Mapping[str, int]]  # configuration -> split -> number of rows
+FRAMEWORK = "truebench-hf"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the card says of a built set: rows by configuration and split, figures, tables, remarks."""
+
+    version: str
+    rows: Rows
+    languages: tuple[str, ...]
+    totals: Mapping[str, int]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+
+
+def render(entry: Entry, facts: Facts | None, configs: tuple[str, ...]) -> str:
+    """The card as Markdown. Without `facts` it describes a set that is yet to be built from the user's file."""
+    rows = facts.rows if facts else {config: dict.fromkeys(entry.splits, 0) for config in configs}
+    template = _environment().get_template(f"{entry.name}.md.jinja")
+    config, splits = list(rows.items())[min(1, len(rows) - 1)]
+    text = template.render(
+        entry=entry, facts=facts, rows=rows, version=__version__, example=(config, next(iter(splits)))
+    )
+    text = re.sub(r"\n{3,}", "\n\n", text).strip()
+    return f"---\n{_header(entry, facts, rows)}---\n\n{text}\n"
+
+
+def eval_yaml(entry: Entry, rows: Rows) -> str:
+    """The eval.yaml that makes the set a benchmark on the Hub: one task for each configuration and split."""
+    import yaml
+
+    several = len(next(iter(rows.values()))) > 1
+    tasks = [
+        {"id": "_".join([config, split] if several else [config]), "config": config, "split": split}
+        for config, splits in rows.items()
+        for split in splits
+    ]
+    content = {"name": entry.title, "description": entry.summary, "evaluation_framework": FRAMEWORK, "tasks": tasks}
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def data_file(config: str, split: str) -> str:
+    """Where the rows of a configuration and split stand in a built folder."""
+    return f"data/{config}/{split}.parquet"
+
+
+def _header(entry: Entry, facts: Facts | None, rows: Rows) -> str:
+    from huggingface_hub import DatasetCardData
+
+    configs: list[dict[str, Any]] = [
+        {"config_name": c, "data_files": [{"split": s, "path": data_file(c, s)} for s in splits]}
+        for c, splits in rows.items()
+    ]
+    configs[0]["default"] = True
+    size = max(sum(splits.values()) for splits in rows.values())
+    data = DatasetCardData(
+        pretty_name=entry.title,
+        license=entry.licence,
+        language=sorted(facts.languages if facts else entry.languages),
+        task_categories=[entry.task],
+        size_categories=[_size(size)] if facts else None,
+        tags=[*entry.tags, FRAMEWORK],
+        configs=configs,
+    )
+    return f"{data.to_yaml()}\n"
+
+
+def _size(rows: int) -> str:
+    steps = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+    return next((name for limit, name in steps if rows < limit), "n>1M")
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("truebench_hf.loaders", "cards"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # Markdown, of our own texts and counts
+    )
+    environment.filters["table"] = markdown
+    return environment
+
+
+def write_all(folder: Path) -> list[str]:
+    """Write the card of every set into `folder`; those that need the user's file are written without counts.
+
+    TRUEBench is built from its pinned release, which is fetched if need be. Returns the names.
+    """
+    from truebench_hf.loaders.catalogue import corpus
+    from truebench_hf.loaders.export import facts_of
+    from truebench_hf.loaders.prepare import Reading, whole
+
+    for entry in CATALOGUE.values():
+        known = entry.source is None or entry.name in ("truebench", "flexbench")
+        facts = facts_of(entry.name, whole(entry.name, Reading()), Reading()) if known else None
+        names = tuple(config.name for config in corpus(entry.name).builder.BUILDER_CONFIGS)
+        (folder / f"{entry.name}.md").write_text(render(entry, facts, names), encoding="utf-8")
+    return list(CATALOGUE)
+
+
+if __name__ == "__main__":
+    print(f"wrote the cards of {', '.join(write_all(Path(sys.argv[1])))}")

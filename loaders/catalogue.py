@@ -1,0 +1,145 @@
+"""The data sets there are: what each is, under which terms, and which module builds it. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from truebench_hf.errors import unknown
+
+if TYPE_CHECKING:
+    from truebench_hf.loaders.corpus import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One data set. `source` says where its rows come from (None: built in). `publishable` is what its licence allows;
+    `benchmark` sets get an eval.yaml. `splits` and `languages` are those to expect before it is built."""
+
+    name: str
+    title: str
+    summary: str
+    licence: str
+    source: str | None = None
+    publishable: bool = True
+    benchmark: bool = True
+    splits: tuple[str, ...] = ("test",)
+    languages: tuple[str, ...] = ("en",)
+    task: str = "text-generation"
+    tags: tuple[str, ...] = ("instruction-following",)
+
+
+_ENTRIES = (
+    Entry(
+        "truebench",
+        "TRUEBench",
+        "Productivity requests in 12 languages, one or more turns, each turn with its criteria",
+        "apache-2.0",
+        source="an official JSONL; by default v0.6.1, downloaded and checked",
+        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
+    ),
+    Entry(
+        "truebench_mini",
+        "TRUEBench mini",
+        "36 instances of TRUEBench's kind in 12 languages, written for this project",
+        "apache-2.0",
+        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
+    ),
+    Entry(
+        "rubric_eval",
+        "RubricEval",
+        "Labelled rubric judgments that measure a judge, split into easy and hard",
+        "other",
+        source="your JSONL or Parquet, or what `truebench arbitrate` made",
+        publishable=False,
+        splits=("easy", "hard"),
+        languages=("en", "zh"),
+        task="text-classification",
+        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
+    ),
+    Entry(
+        "rubric_mini",
+        "RubricEval mini",
+        "Rubric judgments in contrast pairs whose labels are certain by construction",
+        "apache-2.0",
+        task="text-classification",
+        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
+    ),
+    Entry(
+        "facts_grounding",
+        "FACTS Grounding",
+        "Requests that must be answered from one document alone",
+        "cc-by-4.0",
+        source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
+        splits=("open",),
+        tags=("grounding", "factuality", "long-context"),
+    ),
+    Entry(
+        "facts_mini",
+        "FACTS Grounding mini",
+        "12 documents with a grounded, an ungrounded and an evasive answer each",
+        "apache-2.0",
+        tags=("grounding", "factuality"),
+    ),
+    Entry(
+        "flexbench",
+        "FlexBench samples",
+        "Instructions, their dimensions with precondition groups, and judged conversations",
+        "apache-2.0",
+        source="built in; or your folder of instructions.jsonl, dimensions.jsonl and conversations.jsonl",
+        tags=("instruction-following", "multi-turn", "procedures"),
+    ),
+    Entry(
+        "checklists",
+        "Checklists",
+        "Instructions with checklists, answers to their questions, and preferences",
+        "other",
+        source="your JSONL or Parquet in the columns of checklists_mini",
+        publishable=False,
+        benchmark=False,
+        tags=("instruction-following", "checklist", "preferences"),
+    ),
+    Entry(
+        "checklists_mini",
+        "Checklists mini",
+        "24 instructions with two responses, a checklist, its answers and a preference each",
+        "apache-2.0",
+        benchmark=False,
+        tags=("instruction-following", "checklist", "preferences"),
+    ),
+)
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def entry(name: str) -> Entry:
+    """The entry of that name. Raises UserError with the nearest names where there is none."""
+    if name not in CATALOGUE:
+        raise unknown("data set", name, CATALOGUE)
+    return CATALOGUE[name]
+
+
+def corpus(name: str) -> Corpus:
+    """The builder and row functions of a data set; this imports datasets."""
+    from truebench_hf.loaders import (
+        checklists,
+        checklists_mini,
+        facts_grounding,
+        facts_mini,
+        flexbench,
+        rubric_eval,
+        rubric_mini,
+        truebench,
+        truebench_mini,
+    )
+
+    return {
+        "truebench": truebench.CORPUS,
+        "truebench_mini": truebench_mini.CORPUS,
+        "rubric_eval": rubric_eval.CORPUS,
+        "rubric_mini": rubric_mini.CORPUS,
+        "facts_grounding": facts_grounding.CORPUS,
+        "facts_mini": facts_mini.CORPUS,
+        "flexbench": flexbench.CORPUS,
+        "checklists": checklists.CORPUS,
+        "checklists_mini": checklists_mini.CORPUS,
+    }[entry(name).name]

@@ -1,0 +1,65 @@
+"""The built-in sample of FACTS Grounding's kind: 12 documents written for this project, with three answers each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import as_file, files
+
+import datasets
+
+from truebench_hf import __version__
+from truebench_hf.loaders.corpus import About, Corpus, Data, Row, configs
+from truebench_hf.loaders.facts_grounding import flagged
+from truebench_hf.loaders.rows import strict, unique
+from truebench_hf.loaders.sources.record import records
+
+TEXT = datasets.Value("string")
+FEATURES = datasets.Features(
+    {
+        "id": TEXT,
+        "domain": TEXT,
+        "task": TEXT,
+        "system_instruction": TEXT,
+        "user_request": TEXT,
+        "context_document": TEXT,
+        "full_prompt": TEXT,
+        "context_tokens": datasets.Value("int64"),
+        "language": TEXT,
+        "grounded_response": TEXT,
+        "ungrounded_response": TEXT,
+        "ungrounded_sentences": datasets.List({"sentence": TEXT, "why": TEXT}),
+        "evasive_response": TEXT,
+        "label_source": TEXT,
+    }
+)
+
+
+def rows() -> Iterator[Row]:
+    """The rows that ship with the package."""
+    with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
+        yield from unique(strict(records(path), FEATURES), "id", "facts_mini")
+
+
+def about(source: str | None, data: Data) -> About:
+    """The version is that of this package; requests that a grounding set should not hold are named."""
+    return About(__version__, flagged(data["all"]["test"]))
+
+
+class FactsMini(datasets.GeneratorBasedBuilder):
+    """Built in: takes no source."""
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIGS = configs("all")
+    DEFAULT_CONFIG_NAME = "all"
+
+    def _info(self) -> datasets.DatasetInfo:
+        return datasets.DatasetInfo(features=FEATURES, license="apache-2.0")
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator("test")]
+
+    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
+        yield from enumerate(rows())
+
+
+CORPUS = Corpus(FactsMini, about, counted=("language", "domain", "task"))

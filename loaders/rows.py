@@ -1,0 +1,72 @@
+"""Rows against strict features: what does not fit is an error with file, line and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import datasets
+
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.sources.record import Record
+
+_KINDS = {"string": (str, "a text"), "int64": (int, "a whole number"), "int32": (int, "a whole number")}
+
+
+def strict(
+    records: Iterable[Record], features: datasets.Features, *, nullable: frozenset[str] = frozenset()
+) -> Iterator[dict[str, Any]]:
+    """The rows of records that hold exactly the columns of `features`, each value of its type.
+
+    Fields named in `nullable` may be null. Raises UserError naming where the row stands and the field that is wrong.
+    """
+    for record in records:
+        _check(record.row, features, record.where, "", nullable)
+        yield {name: record.row[name] for name in features}
+
+
+def unique(rows: Iterable[dict[str, Any]], column: str, what: str) -> Iterator[dict[str, Any]]:
+    """The rows, none of whose values in `column` stands twice. `what` names the data in the UserError otherwise."""
+    seen: set[Any] = set()
+    for number, row in enumerate(rows, 1):
+        if row[column] in seen:
+            raise UserError(f"{what}, row {number}: field {column!r} is {row[column]!r}, which stands twice")
+        seen.add(row[column])
+        yield row
+
+
+def _check(value: Any, feature: Any, where: str, name: str, nullable: frozenset[str]) -> None:
+    if value is None and name.rpartition(".")[2] in nullable:
+        return
+    if isinstance(feature, dict):
+        _check_fields(value, feature, where, name, nullable)
+    elif isinstance(feature, datasets.List):
+        if not isinstance(value, list):
+            raise _wrong(where, name, "must be a list")
+        for number, item in enumerate(value):
+            _check(item, feature.feature, where, f"{name}[{number}]", nullable)
+    elif isinstance(feature, datasets.ClassLabel):
+        if value not in feature.names:
+            raise _wrong(where, name, f"is {value!r}, which is none of {', '.join(feature.names)}")
+    else:
+        kind, shown = _KINDS[feature.dtype]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise _wrong(where, name, f"must be {shown}")
+
+
+def _check_fields(value: Any, features: dict[str, Any], where: str, name: str, nullable: frozenset[str]) -> None:
+    if not isinstance(value, dict):
+        raise _wrong(where, name, "must be an object")
+    prefix = f"{name}." if name else ""
+    for field in features:
+        if field not in value:
+            raise _wrong(where, prefix + field, "is missing")
+    for field in value:
+        if field not in features:
+            raise _wrong(where, prefix + field, f"is no column of this set, which are {', '.join(features)}")
+    for field, feature in features.items():
+        _check(value[field], feature, where, prefix + field, nullable)
+
+
+def _wrong(where: str, name: str, what: str) -> UserError:
+    return UserError(f"{where}: field {name!r} {what}")

@@ -1,0 +1,55 @@
+"""AdvancedIF: expert rubrics on single-turn, multi-turn and system instructions (Hub data set facebook/AdvancedIF).
+
+Licence CC-BY-NC-4.0: for research, not for redistribution in a commercial product.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truebench_hf.loaders.sources.common import Category, RubricSource
+from truebench_hf.loaders.sources.record import Record, records
+from truebench_hf.types import Criterion, Message
+
+_CATEGORIES: dict[str, Category] = {
+    "if_complex_if_oss": "constrained",
+    "if_carried_context_oss": "multi_turn",
+    "if_system_steerability_oss": "system",
+}
+
+
+def read(path: Path) -> list[RubricSource]:
+    """All instructions of the CSV, with the response where one was generated."""
+    return [_source(number, record) for number, record in enumerate(records(path))]
+
+
+def _source(number: int, record: Record) -> RubricSource:
+    name = record.text("benchmark_name")
+    if name not in _CATEGORIES:
+        raise record.wrong("benchmark_name", f"is {name!r}, which is none of {', '.join(_CATEGORIES)}")
+    messages = record.messages("conversation_history")
+    if messages[-1].role != "user":
+        raise record.wrong("conversation_history", "must end with a user message")
+    category = _CATEGORIES[name]
+    if category == "system" and messages[0].role == "user":
+        raise record.wrong("conversation_history", f"must start with the system prompt in {name}")
+    meta = {"benchmark_name": name}
+    return RubricSource(
+        f"advancedif-{number:04d}", "AdvancedIF", category, "EN", messages, _rubrics(record),
+        response=_response(record), meta=meta,
+    )  # fmt: skip
+
+
+def _rubrics(record: Record) -> tuple[Criterion, ...]:
+    metadata = record.part("prompt_metadata", None, record.decoded("prompt_metadata"))
+    # Inside this JSON the list is itself written as JSON text, which `texts` reads as well.
+    return tuple(map(Criterion, metadata.texts("rubrics")))
+
+
+def _response(record: Record) -> str | None:
+    if not record.row.get("response") or not record.decoded("response"):
+        return None
+    messages: tuple[Message, ...] = record.messages("response")
+    if len(messages) != 1 or messages[0].role != "assistant":
+        raise record.wrong("response", "must be a list of one assistant message")
+    return messages[0].content

@@ -1,0 +1,66 @@
+"""ComplexBench: instructions whose demands are composed by And, Chain, Selection (data_final.json of thu-coai).
+
+The questions that a question depends on (`dep`) become its condition, in words, since the answers to them decide
+whether it can be met at all. `meta["depends_on"]` and `meta["rules"]` keep the numbers of those questions (by place)
+and the verification rule, one entry per rubric: by the corpus's own scoring a question fails when one that it depends
+on fails, whereas a criterion whose condition does not hold does not bind.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truebench_hf.loaders.sources.common import Category, RubricSource
+from truebench_hf.loaders.sources.record import Record, records
+from truebench_hf.types import Criterion, Message
+
+
+def read(path: Path, english: bool = False) -> list[RubricSource]:
+    """All instructions in Chinese, or in the English translation that the corpus ships."""
+    return [_source(record, english) for record in records(path)]
+
+
+def _source(record: Record, english: bool) -> RubricSource:
+    suffix = "_en" if english else ""
+    questions = record.parts("scoring_questions")
+    texts = [question.text(f"question{suffix}") for question in questions]
+    depends = _dependencies(questions)
+    rubrics = tuple(
+        Criterion(text, _kind(question), " / ".join(texts[i] for i in needed) or None)
+        for text, question, needed in zip(texts, questions, depends, strict=True)
+    )
+    composed = record.words("composition_types")
+    # All demands joined by And alone are RubricEval's "constrained", any branch or chain makes it "compositional".
+    category: Category = "compositional" if set(composed) - {"And"} else "constrained"
+    meta = {
+        "rules": tuple(question.maybe("rule") for question in questions),
+        "depends_on": depends,
+        "composition_types": composed,
+        "category": record.words("category"),
+        "task_types": record.words("task_types"),
+        "group": record.row.get("group"),
+        "idx_in_group": record.row.get("idx_in_group"),
+    }
+    messages = (Message("user", record.text(f"instruction{suffix}")),)
+    language = "EN" if english else "ZH"
+    name = f"complexbench-{record.id('main_id')}"
+    return RubricSource(name, "ComplexBench", category, language, messages, rubrics, meta=meta)
+
+
+def _dependencies(questions: list[Record]) -> tuple[tuple[int, ...], ...]:
+    """Per question the places of those it depends on. Raises UserError on one that does not exist."""
+    places = {question.id("point_id"): place for place, question in enumerate(questions)}
+    found = []
+    for question in questions:
+        needed = question.row.get("dep") or []
+        if not isinstance(needed, list):
+            raise question.wrong("dep", "must be a list of point ids")
+        for point in needed:
+            if str(point) not in places or places[str(point)] == places[question.id("point_id")]:
+                raise question.wrong("dep", f"names {point!r}, which is no other question of this instruction")
+        found.append(tuple(places[str(point)] for point in needed))
+    return tuple(found)
+
+
+def _kind(question: Record) -> str | None:
+    return ", ".join(question.words("constraint_dimensions") + question.words("composition_types")) or None

@@ -1,0 +1,44 @@
+"""StructFlowBench: multi-turn conversations, every user turn with its yes/no constraints (repository MLGroupJLU).
+
+One source per turn: the conversation so far with the corpus's own assistant answers, and the turn's constraints. The
+answer to the turn itself is the reference. RubricEval counts these as multi-turn: 643 turns, 1,775 rubrics.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truebench_hf.loaders.sources.common import RubricSource
+from truebench_hf.loaders.sources.record import Record, records
+from truebench_hf.types import Criterion, Message
+
+
+def read(path: Path) -> list[RubricSource]:
+    """All turns of the conversations in StructFlowBench.json."""
+    return [source for number, record in enumerate(records(path)) for source in _turns(number, record)]
+
+
+def _turns(conversation: int, record: Record) -> list[RubricSource]:
+    history: list[Message] = []
+    found = []
+    # Turns count by place: one real conversation starts its names over at c1 half-way.
+    for number, turn in enumerate(record.parts("whole_conv"), 1):
+        history.append(Message("user", turn.text("user prompt")))
+        answer = turn.text("assistant answer")
+        meta = {
+            "conversation": conversation,
+            "turn": number,
+            "name": turn.text("name"),
+            "structure": record.decoded("structure"),
+            "conv_topic": record.maybe("conv_topic"),
+            "conv_task": record.maybe("conv_task"),
+        }
+        rubrics = tuple(Criterion(c.text("content"), c.text("type")) for c in turn.parts("constraints"))
+        found.append(
+            RubricSource(
+                f"structflowbench-{conversation:03d}-{number}", "StructFlowBench", "multi_turn", "EN",
+                tuple(history), rubrics, reference=answer, meta=meta,
+            )
+        )  # fmt: skip
+        history.append(Message("assistant", answer))
+    return found

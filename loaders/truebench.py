@@ -1,0 +1,115 @@
+"""TRUEBench (paper 000): the official JSONL of any version, by language and by category.
+
+Pinned releases download themselves and are checked; of any other file the builder says how it differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import datasets
+
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download, parse_row
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceConfig, configs, fingerprint
+from truebench_hf.loaders.counts import Table
+from truebench_hf.loaders.rows import unique
+from truebench_hf.loaders.sources.record import Record, records
+
+LATEST = "v0.6.1"
+FEATURES = datasets.Features(
+    {
+        "index": datasets.Value("int64"),
+        "language": datasets.Value("string"),
+        "category": datasets.Value("string"),
+        "sub_category": datasets.Value("string"),
+        "turns": datasets.Value("int64"),
+        "criteria": datasets.List(datasets.List(datasets.Value("string"))),
+        "input": datasets.List(datasets.Value("string")),
+    }
+)
+
+
+def slug(name: str) -> str:
+    """A name as that of a configuration: `Multi-Turn` is `multi_turn`."""
+    return re.sub(r"\W+", "_", name.casefold()).strip("_")
+
+
+def row(record: Record) -> Row:
+    """One row in the published columns. Raises UserError naming the line and the field that is wrong."""
+    instance = parse_row(record.row, record.where)
+    if not isinstance(record.row["index"], int):
+        raise UserError(f"{record.where}: field 'index' must be a number")
+    return {**{name: record.row.get(name) for name in FEATURES}, "turns": len(instance.turns)}
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The rows of an official file, in its order."""
+    return unique(map(row, records(path)), "index", str(path))
+
+
+def subsets(row: Row) -> tuple[str, ...]:
+    """The configurations a row belongs to beside `all`: its language and its category."""
+    return slug(row["language"]), slug(row["category"])
+
+
+def totals(data: Data) -> dict[str, int]:
+    """Instances, turns and criteria."""
+    every = data["all"]["test"]
+    criteria = sum(len(turn) for row in every for turn in row["criteria"])
+    return {"instances": len(every), "turns": sum(row["turns"] for row in every), "criteria": criteria}
+
+
+def source_path(source: str | None) -> Path:
+    """The file of a source: a path, or the name of a pinned release (none: the latest), which is fetched if need be."""
+    name = source or LATEST
+    return download(name) if name in RELEASES else Path(name)
+
+
+def about(source: str | None, data: Data) -> About:
+    """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
+    path = source_path(source)
+    found, ours = fingerprint(str(path)), totals(data)
+    for version, release in RELEASES.items():
+        counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
+        if found == release.sha256 and ours == counts:
+            return About(version)
+        if version in path.name or found == release.sha256:
+            note = f"{path.name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
+            rows = tuple((name, ours[name], counts[name]) for name in counts)
+            table = Table(f"Counts beside those of {version}", ("", "this file", version), rows)
+            return About(f"sha256 {found[:12]}", (note, *_left_out(path)), (table,))
+    return About(
+        f"sha256 {found[:12]}", (f"{path.name} is no release known here; its origin is unchecked", *_left_out(path))
+    )
+
+
+def _left_out(path: Path) -> Sequence[str]:
+    """A remark on columns of the file that are not among the published ones."""
+    extra = sorted({name for record in records(path) for name in record.row} - set(FEATURES))
+    return [f"left out, since they are no columns of TRUEBench: {', '.join(extra)}"] if extra else []
+
+
+class TrueBench(datasets.GeneratorBasedBuilder):
+    """`source`: a path, or a pinned release by name (default: the latest)."""
+
+    VERSION = datasets.Version("0.6.1")
+    BUILDER_CONFIG_CLASS = SourceConfig
+    BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
+    DEFAULT_CONFIG_NAME = "all"
+
+    def _info(self) -> datasets.DatasetInfo:
+        return datasets.DatasetInfo(features=FEATURES, license="apache-2.0")
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator("test", {"path": str(source_path(self.config.source))})]
+
+    def _generate_examples(self, path: str) -> Iterator[tuple[int, Row]]:
+        for number, row in enumerate(rows(Path(path))):
+            if self.config.name == "all" or self.config.name in subsets(row):
+                yield number, row
+
+
+CORPUS = Corpus(TrueBench, about, subsets=subsets, counted=("language", "category"), totals=totals)

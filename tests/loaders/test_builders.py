@@ -1,0 +1,185 @@
+"""Every set as its builder makes it: rows, columns, configurations, and the export that `load_dataset` reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from truebench_hf.benchmarks.facts import screening
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
+from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.errors import UserError
+from truebench_hf.loaders import facts_grounding
+from truebench_hf.loaders.catalogue import CATALOGUE, corpus
+from truebench_hf.loaders.export import export
+from truebench_hf.loaders.prepare import named
+
+PACKAGE = Path(truebench_hf.__file__).parent / "benchmarks"
+REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
+BUILT_IN = ("truebench_mini", "rubric_mini", "facts_mini", "flexbench", "checklists_mini")
+# set -> configuration -> (number of rows, the rows as they ship)
+FILES = {
+    ("truebench_mini", "all"): PACKAGE / "truebench" / "mini.jsonl",
+    ("facts_mini", "all"): PACKAGE / "facts" / "mini.jsonl",
+    ("flexbench", "instructions"): PACKAGE / "flexbench" / "samples" / "instructions.jsonl",
+    ("flexbench", "dimensions"): PACKAGE / "flexbench" / "samples" / "dimensions.jsonl",
+    ("flexbench", "conversations"): PACKAGE / "flexbench" / "samples" / "conversations.jsonl",
+    ("checklists_mini", "all"): PACKAGE / "tick" / "checklists_mini.jsonl",
+}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_importing_the_loaders_is_light() -> None:
+    code = "import sys, truebench_hf.loaders, truebench_hf.loaders.catalogue; print({'torch', 'datasets'} & set(sys.modules))"
+    light = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert light.stdout.strip() == "set()"
+    code = "import sys; from truebench_hf.loaders import catalogue, export; catalogue.corpus('truebench'); print('torch' in sys.modules)"
+    built = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert built.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("name", "config"), list(FILES), ids=lambda value: value)
+def test_what_is_built_in_comes_out_unchanged(name: str, config: str) -> None:
+    table = truebench_hf.load(name, config, "test")
+    labels = {"no": 0, "yes": 1, "unknown": 2}
+    expected = lines(FILES[name, config])
+    for row in expected:
+        for verdict in row.get("verdicts", []):
+            verdict["label"] = labels[verdict["label"]]
+    assert table.to_list() == expected
+
+
+def test_rubric_mini_has_names_for_its_labels() -> None:
+    table = truebench_hf.load("rubric_mini", split="test")
+    assert named(table) == rubric_rows(seed=0)
+    assert tuple(table.column_names) == COLUMNS
+    assert table.features["rubric_type"].names == list(RUBRIC_TYPES)
+    assert table.features["label"].str2int("yes") == 1
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_export_and_builder_agree_on_every_configuration(name: str, tmp_path: Path) -> None:
+    """load_dataset of the exported folder gives what the builder itself gives for that configuration."""
+    from datasets import load_dataset
+
+    built = export(name, tmp_path / "out")
+    known = [config.name for config in corpus(name).builder.BUILDER_CONFIGS]
+    assert sorted(known) == sorted(built.facts.rows)
+    for number, config in enumerate(dict.fromkeys((known[0], known[len(known) // 2], known[-1]))):
+        builder = corpus(name).builder(cache_dir=str(tmp_path / f"cache{number}"), config_name=config)
+        builder.download_and_prepare()
+        theirs = builder.as_dataset("test")
+        assert len(theirs) == built.facts.rows[config]["test"] > 0
+        ours = load_dataset(str(tmp_path / "out"), config, split="test", cache_dir=str(tmp_path / "loaded"))
+        assert ours.features == theirs.features
+        assert ours.to_list() == theirs.to_list()
+    streamed = load_dataset(str(tmp_path / "out"), known[-1], split="test", streaming=True)
+    assert list(streamed) == theirs.to_list()
+
+
+@needs_real
+def test_the_pinned_release_in_under_five_seconds(tmp_path: Path) -> None:
+    corpus("truebench")  # the import is not counted
+    start = time.process_time()  # of this process alone: other work on the machine is not counted either
+    built = export("truebench", tmp_path / "out", source=str(REAL))
+    assert time.process_time() - start < 5
+    facts = built.facts
+    assert (facts.version, facts.notes) == ("v0.6.1", ())
+    assert facts.totals == {"instances": 2485, "turns": 3000, "criteria": 9591}
+    assert len(facts.rows) == 1 + 12 + 10
+    assert len(facts.languages) == 12
+    for kind in (slice(1, 13), slice(13, 23)):  # languages, then categories: each part the whole set once
+        assert sum(rows["test"] for rows in list(facts.rows.values())[kind]) == 2485
+
+
+@needs_real
+def test_another_file_under_the_name_of_a_release_is_told_apart(tmp_path: Path) -> None:
+    changed = tmp_path / "TRUEBench-v0.6.1.jsonl"
+    changed.write_text("".join(REAL.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    facts = export("truebench", tmp_path / "out", source=str(changed)).facts
+    assert "is not the pinned v0.6.1" in facts.notes[0]
+    assert facts.tables[0].rows[0] == ("instances", 2484, 2485)
+    assert "v0.6.1" not in facts.version
+    assert "is not the pinned v0.6.1" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_columns_a_file_has_besides_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "new.jsonl"
+    rows = [{**row, "difficulty": 1, "index": n} for n, row in enumerate(lines(FILES["truebench_mini", "all"]))]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    notes = export("truebench", tmp_path / "out", source=str(source)).facts.notes
+    assert notes[1] == "left out, since they are no columns of TRUEBench: difficulty"
+
+
+def test_facts_grounding_reads_the_public_layout(tmp_path: Path) -> None:
+    source = tmp_path / "examples.csv"
+    long = "x" * 300_000  # beyond the limit of Python's csv module
+    source.write_text(
+        "system_instruction,user_request,context_document,full_prompt\n"
+        f'Only the text.,"Summarise, please.","{long}\nline two","all of ""it"""\n'
+        'Only the text.,Calculate the total of both.,"d","p"\n',
+        encoding="utf-8",
+    )
+    built = export("facts_grounding", tmp_path / "out", source=str(source))
+    table = truebench_hf.load("facts_grounding", split="open", source=str(source))
+    assert table[0] == {
+        "system_instruction": "Only the text.",
+        "user_request": "Summarise, please.",
+        "context_document": f"{long}\nline two",
+        "full_prompt": 'all of "it"',
+    }
+    assert built.facts.notes == (
+        "the public set has 860 rows, this file 2",
+        f"the request may need {screening.MATHEMATICS}; look at rows 2",
+    )
+    assert len(truebench_hf.load("facts_grounding", split="blind", source=str(source))) == 2
+    assert tuple(facts_grounding.FEATURES) == tuple(table[0])
+
+
+def test_languages_that_no_release_has_yet_get_a_configuration(tmp_path: Path) -> None:
+    source = tmp_path / "next.jsonl"
+    row = {**lines(FILES["truebench_mini", "all"])[0], "language": "AR", "category": "New Kind"}
+    source.write_text(json.dumps(row), encoding="utf-8")
+    assert len(truebench_hf.load("truebench", "new_kind", "test", source=str(source))) == 1
+    assert list(export("truebench", tmp_path / "out", source=str(source)).facts.rows) == ["all", "ar", "new_kind"]
+
+
+def test_a_changed_source_is_not_taken_from_the_cache(tmp_path: Path) -> None:
+    """The builder used directly, with one cache folder: the contents of the file are part of the cache's name."""
+    source, row = tmp_path / "rows.jsonl", lines(FILES["truebench_mini", "all"])[0]
+    counts = []
+    for language in ("KO", "EN"):
+        source.write_text(json.dumps({**row, "language": language}), encoding="utf-8")
+        builder = corpus("truebench").builder(cache_dir=str(tmp_path / "cache"), config_name="ko", source=str(source))
+        builder.download_and_prepare()
+        counts.append(builder.info.splits["test"].num_examples)
+    assert counts == [1, 0]
+
+
+UNKNOWN = [
+    (("rubric_mimi",), "did you mean rubric_mini"),
+    (("rubric_mini", "sytem"), "did you mean system"),
+    (("rubric_mini", "all", "train"), "unknown split 'train'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), UNKNOWN, ids=["set", "configuration", "split"])
+def test_unknown_names_get_the_nearest(arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        truebench_hf.load(*arguments)
+
+
+def test_every_entry_has_a_builder_of_its_own() -> None:
+    assert len({corpus(name).builder for name in CATALOGUE}) == len(CATALOGUE) == 9

@@ -1,0 +1,412 @@
+"""Sources of rubrics: StructFlowBench and LLMBar on the real files, the others on hand-made records."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from truebench_hf.benchmarks.rubric_eval import mini
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.sources import READERS, read
+from truebench_hf.loaders.sources.record import records
+from truebench_hf.types import Criterion, Message
+
+REAL = Path(__file__).parents[2] / ".." / "shared" / "data"
+
+
+def real(name: str) -> Path:
+    path = REAL / name
+    if not path.exists():
+        pytest.skip(f"the real file ../shared/data/{name} is not here")
+    return path
+
+
+def test_the_real_structflowbench() -> None:
+    found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
+    assert len({source.meta["conversation"] for source in found}) == 155
+    assert len(found) == 643  # turns, the "instructions" of RubricEval's Table 5
+    assert sum(len(source.rubrics) for source in found) == 1775
+    kinds = Counter(rubric.kind for source in found for rubric in source.rubrics)
+    assert kinds["Content Constraint"] == 505
+    assert kinds["recall"] == 32
+    assert {source.category for source in found} == {"multi_turn"}
+    for source in found:
+        roles = [message.role for message in source.messages]
+        assert roles == ["user", "assistant"] * (source.meta["turn"] - 1) + ["user"]
+        assert source.response is None
+        assert source.reference
+
+
+def test_a_real_conversation_whose_turn_names_start_over() -> None:
+    found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
+    turns = [source for source in found if source.meta["conversation"] == 136]
+    assert [source.meta["name"] for source in turns] == ["c1", "c2", "c3", "c1", "c2", "c3"]
+    assert [source.meta["turn"] for source in turns] == [1, 2, 3, 4, 5, 6]
+    assert turns[5].messages[:6] == (*turns[3].messages[:6],)  # one conversation, history and all
+
+
+def test_the_real_llmbar() -> None:
+    found = read("llmbar", real("llmbar"))
+    pairs = {source.meta["pair"] for source in found}
+    assert len(pairs) == 419
+    assert len(found) == 838
+    assert Counter(source.meta["subset"] for source in found) == {
+        "Natural": 200, "Neighbor": 268, "GPTInst": 184, "GPTOut": 94, "Manual": 92,
+    }  # fmt: skip
+    for pair in pairs:
+        both = [source for source in found if source.meta["pair"] == pair]
+        assert sorted(source.meta["preferred"] for source in both) == [False, True]
+        assert both[0].messages == both[1].messages
+        assert all(source.response for source in both)
+    first = json.loads((real("llmbar") / "Natural" / "dataset.json").read_text())[0]
+    chosen = next(s for s in found if s.meta["pair"] == "llmbar-natural-000" and s.meta["preferred"])
+    assert chosen.response == first[f"output_{first['label']}"]
+
+
+USER = {"role": "user", "content": "Write a haiku about tea."}
+ANSWER = {"role": "assistant", "content": "Steam rises slowly"}
+RECORDS: dict[str, dict[str, Any]] = {
+    "advancedif": {
+        "conversation_history": json.dumps([{"role": "system", "content": "Speak like a captain."}, USER]),
+        "benchmark_name": "if_system_steerability_oss",
+        "prompt_metadata": json.dumps({"rubrics": json.dumps(["Is it a haiku?", "Does a captain speak?"])}),
+        "response": json.dumps([ANSWER]),
+    },
+    "infobench": {
+        "id": "task_7",
+        "input": "Tea is a drink.",
+        "category": "Summary",
+        "instruction": "Sum it up.",
+        "decomposed_questions": ["Is it shorter?", "Is it about tea?"],
+        "subset": "Hard_set",
+        "question_label": [["Format", "Number"], []],
+    },
+    "complexbench": {
+        "main_id": 3,
+        "group": "g1",
+        "idx_in_group": 1,
+        "instruction": "如果是茶，写诗。",
+        "instruction_en": "If it is tea, write a poem.",
+        "task_types": "Creative Writing",
+        "constraint_dimensions": ["Length"],
+        "composition_types": ["And", "Selection"],
+        "category": "Selection_1",
+        "scoring_questions": [
+            {"point_id": 0, "question": "是茶吗？", "question_en": "Did it see that it is tea?", "rule": None,
+             "constraint_dimensions": ["Factuality"], "composition_types": ["Selection"], "dep": []},
+            {"point_id": 1, "question": "是诗吗？", "question_en": "Is it a poem?", "rule": "model_length:[1,100]",
+             "constraint_dimensions": "Length", "composition_types": [], "dep": [0]},
+            {"point_id": 2, "question": "好吗？", "question_en": "Is it good?", "rule": None,
+             "constraint_dimensions": [], "composition_types": [], "dep": [0, 1]},
+        ],
+    },
+    "cfbench": {
+        "idx": 11,
+        "prompt": "写一首诗。",
+        "isanswer": 1,
+        "gold": "茶香。",
+        "doamin": "文学",
+        "scenario": "创作",
+        "source": "x",
+        "split": "hard",
+        "criteria": [["是诗", "1", "内容约束", "主题"], ["不超过十字", "0", "数值约束", ""]],
+    },
+    "sysbench": {
+        "system_id": 5,
+        "system_prompt": "你是船长。",
+        "messages": [USER, ANSWER, {"role": "user", "content": "Another."}, {"role": "assistant", "content": "Aye"}],
+        "prompt_infos": [
+            {"alignment": "aligned", "criteria": ["像船长吗？"]},
+            {"alignment": "misaligned", "criteria": ["像船长吗？", "拒绝了吗？"]},
+        ],
+    },
+    "structflowbench": {
+        "whole_conv": [
+            {"name": "c1", "user prompt": "Tea?", "assistant answer": "Yes.",
+             "constraints": [{"type": "Style Constraint", "content": "Is it short?", "explanation": ""}]},
+            {"name": "c2", "user prompt": "More.", "assistant answer": "Black tea.",
+             "constraints": [{"type": "follow-up", "content": "Does c2 follow c1?", "explanation": ""}]},
+        ],
+        "structure": [{"source": ["c1"], "target": ["c2"], "relation": "follow-up"}],
+    },
+    "wildbench": {
+        "session_id": "ab12",
+        "conversation_input": [USER, ANSWER, {"role": "user", "content": "Again, for coffee.", "toxic": False}],
+        "checklist": ["Is it about coffee?"],
+        "primary_tag": "Creative Writing",
+    },
+    "llmbar": {"input": "Name a tea.", "output_1": "Assam", "output_2": "Mocha", "label": 1},
+}  # fmt: skip
+RECORDS["complexbench_en"] = RECORDS["complexbench"]
+
+
+def written(folder: Path, *rows: Any) -> Path:
+    """The rows as a .json file, the shape most corpora have."""
+    path = folder / "data.json"
+    path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def test_advancedif(tmp_path: Path) -> None:
+    row = RECORDS["advancedif"]
+    single = {**row, "benchmark_name": "if_complex_if_oss", "conversation_history": json.dumps([USER]), "response": ""}
+    path = tmp_path / "data.csv"  # as published
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(row))
+        writer.writeheader()
+        writer.writerows([row, single])
+    system, constrained = read("advancedif", path)
+    assert system.category == "system"
+    assert system.messages == (Message("system", "Speak like a captain."), Message("user", USER["content"]))
+    assert system.rubrics == (Criterion("Is it a haiku?"), Criterion("Does a captain speak?"))
+    assert system.response == ANSWER["content"]
+    assert constrained.category == "constrained"
+    assert constrained.response is None
+
+
+def test_infobench(tmp_path: Path) -> None:
+    (found,) = read("infobench", written(tmp_path, RECORDS["infobench"]))
+    assert found.messages == (Message("user", "Sum it up.\n\nTea is a drink."),)
+    assert found.rubrics == (Criterion("Is it shorter?", "Format, Number"), Criterion("Is it about tea?"))
+    assert found.meta["subset"] == "Hard_set"
+    bare = {**RECORDS["infobench"], "input": "", "question_label": None}
+    (found,) = read("infobench", written(tmp_path, bare))
+    assert found.messages[0].content == "Sum it up."
+
+
+def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
+    path = written(tmp_path, RECORDS["complexbench"])
+    (chinese,) = read("complexbench", path)
+    assert (chinese.language, chinese.category) == ("ZH", "compositional")
+    assert [rubric.condition for rubric in chinese.rubrics] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
+    assert chinese.meta["depends_on"] == ((), (0,), (0, 1))
+    assert chinese.meta["rules"] == (None, "model_length:[1,100]", None)
+    assert [rubric.kind for rubric in chinese.rubrics] == ["Factuality, Selection", "Length", None]
+    (english,) = read("complexbench_en", path)
+    assert english.language == "EN"
+    assert english.rubrics[1] == Criterion("Is it a poem?", "Length", "Did it see that it is tea?")
+    (joined,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "composition_types": ["And"]}))
+    assert joined.category == "constrained"
+
+
+def test_complexbench_dependencies_go_by_id_and_not_by_place(tmp_path: Path) -> None:
+    questions = [{**q, "point_id": q["point_id"] + 10} for q in RECORDS["complexbench"]["scoring_questions"]]
+    for question, needed in zip(questions, ([], [10], [10, 11]), strict=True):
+        question["dep"] = needed
+    (found,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "scoring_questions": questions}))
+    assert found.meta["depends_on"] == ((), (0,), (0, 1))
+
+
+def test_cfbench(tmp_path: Path) -> None:
+    (found,) = read("cfbench", written(tmp_path, RECORDS["cfbench"]))
+    assert found.rubrics == (Criterion("是诗", "内容约束/主题"), Criterion("不超过十字", "数值约束"))
+    assert found.reference == "茶香。"
+    assert found.meta["priorities"] == ("1", "0")
+    assert found.meta["split"] == "hard"
+
+
+SYSBENCH_BY_TEXT = {
+    # The other shape: prompt_infos by user message, criteria by number, the system message among the messages.
+    **RECORDS["sysbench"],
+    "messages": [{"role": "system", "content": "你是船长。"}, *RECORDS["sysbench"]["messages"]],
+    "prompt_infos": {
+        "Another.": {"alignment": "misaligned", "criteria": {
+            "1": {"criteria_content": "像船长吗？"}, "2": {"criteria_content": "拒绝了吗？"}}},
+        USER["content"]: {"alignment": "aligned", "criteria": {"1": {"criteria_content": "像船长吗？"}}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [RECORDS["sysbench"], SYSBENCH_BY_TEXT], ids=["list", "by text"])
+def test_sysbench(tmp_path: Path, row: dict[str, Any]) -> None:
+    first, second = read("sysbench", written(tmp_path, row))
+    assert first.messages == (Message("system", "你是船长。"), Message("user", USER["content"]))
+    assert first.reference == ANSWER["content"]
+    assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
+    assert second.rubrics == (Criterion("像船长吗？"), Criterion("拒绝了吗？"))
+    assert second.meta["alignment"] == "misaligned"
+
+
+def test_wildbench(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps(RECORDS["wildbench"]) + "\n\n")
+    (found,) = read("wildbench", path)
+    assert found.category == "multi_turn"
+    assert found.messages[-1] == Message("user", "Again, for coffee.")
+    assert found.rubrics == (Criterion("Is it about coffee?"),)
+
+
+def test_wildbench_from_parquet(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.Table.from_pylist([RECORDS["wildbench"]]), path)
+    assert read("wildbench", path)[0].messages[0].content == USER["content"]
+
+
+def test_rubric_mini_comes_back_as_whole_responses(tmp_path: Path) -> None:
+    rows = mini.rows()
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    found = read("rubric_eval", path)
+    assert {source.id for source in found} == {row["response_id"] for row in rows}
+    assert sum(len(source.rubrics) for source in found) == len(rows)
+    by_id = {source.id: source for source in found}
+    for row in rows:
+        source, place = by_id[row["response_id"]], row["rubric_index"]
+        assert source.rubrics[place] == Criterion(row["rubric"], row["rubric_type"])
+        assert source.meta["labels"][place] == row["label"]
+        assert source.response == row["response"]
+
+
+def _without(name: str, field: str) -> dict[str, Any]:
+    return {key: value for key, value in RECORDS[name].items() if key != field}
+
+
+def _with(name: str, **fields: Any) -> dict[str, Any]:
+    return {**RECORDS[name], **fields}
+
+
+BAD: list[tuple[str, Any, str, str]] = [
+    # source, the second record of a file, field named in the error, reason
+    ("advancedif", _with("advancedif", benchmark_name="if_other"), "benchmark_name", "unknown subset"),
+    ("advancedif", _with("advancedif", conversation_history="[{"), "conversation_history", "broken JSON inside"),
+    ("advancedif", _with("advancedif", conversation_history=json.dumps([USER])), "conversation_history", "no system"),
+    ("advancedif", _with("advancedif", prompt_metadata="{}"), "rubrics", "no rubrics in the metadata"),
+    ("advancedif", _with("advancedif", response=json.dumps([USER])), "response", "an answer by the user"),
+    ("infobench", _with("infobench", decomposed_questions=[]), "decomposed_questions", "no questions"),
+    ("infobench", _with("infobench", question_label=[["Format"]]), "question_label", "fewer labels than questions"),
+    ("infobench", _without("infobench", "id"), "id", "absent"),
+    ("complexbench", _with("complexbench", scoring_questions=[{"point_id": 0}]), "question", "question without text"),
+    ("complexbench", _with("complexbench", instruction=" "), "instruction", "blank"),
+    (
+        "complexbench",
+        _with("complexbench", scoring_questions=[{"point_id": 0, "question": "q", "dep": [9]}]),
+        "dep", "depends on a question that is not there",
+    ),
+    (
+        "complexbench",
+        _with("complexbench", scoring_questions=[{"point_id": 0, "question": "q", "dep": [0]}]),
+        "dep", "depends on itself",
+    ),
+    ("cfbench", _with("cfbench", criteria=[["是诗", "1"]]), "criteria[0]", "too short a criterion"),
+    ("cfbench", _with("cfbench", prompt=None), "prompt", "null"),
+    ("sysbench", _with("sysbench", prompt_infos=[]), "prompt_infos", "fewer infos than turns"),
+    ("sysbench", _with("sysbench", messages=[USER, USER]), "messages", "two user messages in a row"),
+    ("sysbench", _with("sysbench", messages=[{"role": "tool", "content": "x"}]), "role", "unknown role"),
+    ("structflowbench", _with("structflowbench", whole_conv="c1"), "whole_conv", "no list"),
+    (
+        "structflowbench",
+        _with("structflowbench", whole_conv=[{"name": "c1", "user prompt": "x", "assistant answer": "y"}]),
+        "constraints", "absent",
+    ),
+    ("wildbench", _with("wildbench", checklist=["ok", " "]), "checklist", "a blank entry"),
+    ("wildbench", _with("wildbench", conversation_input=[USER, ANSWER]), "conversation_input", "nothing to answer"),
+    ("llmbar", _with("llmbar", label=3), "label", "no such output"),
+    ("llmbar", _with("llmbar", label=True), "label", "True equals 1 in Python and is no label"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "row", "field", "reason"), BAD, ids=[f"{b[0]}: {b[3]}" for b in BAD])
+def test_a_malformed_record_is_named(tmp_path: Path, name: str, row: Any, field: str, reason: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read(name, written(tmp_path, RECORDS[name], row))
+    assert "record 2" in str(caught.value)
+    assert repr(field) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix", "message"),
+    [
+        ('{"a": 1}\n[1]\n', "jsonl", "line 2"),  # an array where a record should be
+        ('{"a": 1}\n{"a"\n', "jsonl", "line 2"),  # broken JSON
+        ("{}", "json", "must be a list"),
+        ("[", "json", "not JSON"),
+        ("[]", "json", "no records"),
+        ("", "jsonl", "no records"),
+        ("id,input\n1\n", "csv", "record 1"),  # a field too few
+        ("text", "parquet", "not a Parquet file"),
+        ("x", "txt", ".jsonl"),
+    ],
+)
+def test_an_unreadable_file_is_named(tmp_path: Path, content: str, suffix: str, message: str) -> None:
+    path = tmp_path / f"data.{suffix}"
+    path.write_text(content)
+    with pytest.raises(UserError, match=message.replace(".", r"\.")):
+        list(records(path))
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes(b'{}\n{"a": "\xff"}\n')
+    with pytest.raises(UserError, match="line 2: not JSON"):
+        list(records(path))
+    path.with_suffix(".csv").write_bytes(b"id\n\xff\n")
+    with pytest.raises(UserError, match="cannot be read"):
+        list(records(path.with_suffix(".csv")))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path: Path) -> None:
+    for name, content in (("a.jsonl", '{"id": 1}'), ("a.json", '[{"id": 1}]'), ("a.csv", "id\n1\n")):
+        (tmp_path / name).write_text(content, encoding="utf-8-sig")
+        assert [record.id("id") for record in records(tmp_path / name)] == ["1"]
+
+
+def test_unknown_names_and_doubled_ids(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="sysbench"):
+        read("sysbnch", tmp_path)
+    with pytest.raises(UserError, match="no such file"):
+        read("sysbench", tmp_path / "absent.json")
+    with pytest.raises(UserError, match="stands twice"):
+        read("infobench", written(tmp_path, RECORDS["infobench"], RECORDS["infobench"]))
+    with pytest.raises(UserError, match=r"no dataset\.json"):
+        read("llmbar", _empty(tmp_path))
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty").mkdir()
+    return folder / "empty"
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name in RECORDS])
+def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp(name)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.sampled_from(sorted(RECORDS[name])), JSON)
+    def check(field: str, value: Any) -> None:
+        row = {**RECORDS[name], field: value}
+        try:
+            found = read(name, written(folder, row))
+        except UserError:
+            return
+        assert found
+        for source in found:
+            assert source.rubrics
+            assert source.messages[-1].role == "user"
+
+    check()
+
+
+def test_the_import_is_light() -> None:
+    code = "import sys, truebench_hf.loaders.sources; print(sorted({'torch', 'datasets', 'numpy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
