@@ -1,0 +1,48 @@
+"""What is pushed: which files, under which hash, to which names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from truebench_hf.errors import UserError
+from truebench_hf.hub.push import content_hash, push_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("README.md", "data/a.txt", ".eval_results/x.yaml", ".git/config", "__pycache__/m.pyc", ".env"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def test_leftovers_and_secrets_stay_behind(folder: Path) -> None:
+    pushed = push_folder(folder, "org/x", "model", dry_run=True)
+    assert pushed.files == {".eval_results/x.yaml": 20, "README.md": 9, "data/a.txt": 10}
+
+
+def test_the_hash_is_of_paths_and_contents(folder: Path) -> None:
+    first = content_hash(folder)
+    (folder / ".env").write_text("something else")
+    assert content_hash(folder) == first  # not pushed, so not part of it
+    (folder / "data" / "a.txt").rename(folder / "data" / "b.txt")
+    renamed = content_hash(folder)
+    (folder / "data" / "b.txt").write_text("other")
+    assert len({first, renamed, content_hash(folder)}) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["x", "a/b/c", "../x", "org/", "org/a b", "org/ü", "-org/x"], ids=lambda name: name or "blank"
+)
+def test_names_that_are_none(folder: Path, name: str) -> None:
+    with pytest.raises(UserError, match="--repo-id"):
+        push_folder(folder, name, "model", dry_run=True)
+
+
+def test_nothing_to_push(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a folder"):
+        push_folder(tmp_path / "absent", "org/x", "model", dry_run=True)
+    with pytest.raises(UserError, match="holds no files"):
+        push_folder(tmp_path, "org/x", "model", dry_run=True)

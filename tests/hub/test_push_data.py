@@ -1,0 +1,200 @@
+"""Data sets to the Hub and back, with the real clients: every row, streaming, pull requests, failures in the middle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.errors import UserError
+from truebench_hf.hub.data import push_data
+from truebench_hf.hub.push import content_hash
+from truebench_hf.loaders.export import export
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
+
+
+@pytest.fixture
+def hub() -> Iterator[HubStub]:
+    with HubStub() as running:
+        yield running
+
+
+@pytest.fixture
+def client(hub: HubStub, tmp_path: Path) -> HubClient:
+    return HubClient(hub, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@needs_real
+def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
+    built = client.truebench("data", "build", "truebench", "--source", REAL, "--out", tmp_path / "tb")
+    assert built.returncode == 0, built.stderr
+    assert built.stderr == ""  # no notes on a pinned release, and no progress bars
+    pushed = client.truebench("data", "push", tmp_path / "tb", "--repo-id", "org/truebench")
+    assert pushed.returncode == 0, pushed.stderr
+    assert contents(tmp_path / "tb") == hub.files("dataset", "org/truebench")
+    message = hub.commits("dataset", "org/truebench")[-1]
+    assert message.startswith("Add truebench v0.6.1 (truebench-hf 0.1.0, sha256 ")
+    assert content_hash(tmp_path / "tb")[:12] in message
+    loaded = client.value("""
+        import json
+        from datasets import load_dataset
+        rows = load_dataset("org/truebench", split="test").to_list()
+        german = load_dataset("org/truebench", "de", split="test").to_list()
+        turns = load_dataset("org/truebench", "multi_turn", split="test", streaming=True)
+        print(json.dumps([rows, german, list(turns)]))
+    """)
+    published = [json.loads(line) for line in REAL.read_text(encoding="utf-8").splitlines()]
+    assert loaded[0] == published
+    assert loaded[1] == [row for row in published if row["language"] == "DE"]
+    assert loaded[2] == [row for row in published if row["category"] == "Multi-Turn"]
+
+
+def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
+    export("rubric_mini", tmp_path / "rm")
+    pushed = client.truebench("data", "push", tmp_path / "rm", "--repo-id", "org/rubric_mini")
+    assert pushed.returncode == 0, pushed.stderr
+    rows, one, names = client.value("""
+        import json
+        from datasets import load_dataset
+        table = load_dataset("org/rubric_mini", split="test")
+        labels = {c: table.features[c].names for c in ("rubric_type", "dimension", "label")}
+        rows = [{**row, **{c: names[row[c]] for c, names in labels.items()}} for row in table]
+        system = load_dataset("org/rubric_mini", "system", split="test", streaming=True)
+        print(json.dumps([rows, [row["id"] for row in system], labels["label"]]))
+    """)
+    assert rows == rubric_rows(seed=0)
+    assert one == [row["id"] for row in rows if row["instruction_category"] == "system"]
+    assert names == ["no", "yes"]
+
+
+def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Path) -> None:
+    pushed = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--create-pr")
+    assert pushed.returncode == 0, pushed.stderr
+    assert "/discussions/1" in pushed.stdout
+    assert hub.files("dataset", "org/mini") == {}
+    assert hub.files("dataset", "org/mini", "refs/pr/1") == contents(mini)
+    count = client.value("""
+        from datasets import load_dataset
+        print(len(load_dataset("org/mini", "ko", split="test", revision="refs/pr/1")))
+    """)
+    assert count == 3
+
+
+def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client: HubClient, mini: Path) -> None:
+    arguments = ("data", "push", mini, "--repo-id", "org/mini")
+    assert client.truebench(*arguments).returncode == 0
+    before, commits = hub.files("dataset", "org/mini"), hub.commits("dataset", "org/mini")
+    changed = client.folder / "changed"
+    changed.mkdir()
+    for name, data in contents(mini).items():
+        (changed / name).parent.mkdir(parents=True, exist_ok=True)
+        (changed / name).write_bytes(data + (b"\n" if name == "README.md" else b""))
+    (changed / "data" / "vi" / "test.parquet").unlink()
+    hub.fail_next("POST", "/commit/", 400)
+    failed = client.truebench("data", "push", changed, "--repo-id", "org/mini")
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("truebench: org/mini: the Hub refused with 400")
+    assert len(failed.stderr.splitlines()) == 1
+    assert (hub.files("dataset", "org/mini"), hub.commits("dataset", "org/mini")) == (before, commits)
+    # The same command again does the whole of it: the new card, and the file that is gone, in one commit.
+    assert client.truebench("data", "push", changed, "--repo-id", "org/mini").returncode == 0
+    assert hub.files("dataset", "org/mini") == contents(changed)
+    assert len(hub.commits("dataset", "org/mini")) == len(commits) + 1
+
+
+def test_the_same_build_again_makes_no_commit(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
+    again = export("truebench_mini", tmp_path / "again").folder
+    assert contents(again) == contents(mini)
+    for folder in (mini, again):
+        assert client.truebench("data", "push", folder, "--repo-id", "org/mini").returncode == 0
+    assert len(hub.commits("dataset", "org/mini")) == 2  # "initial commit" and ours
+
+
+def test_dry_run_lists_and_sends_nothing(hub: HubStub, client: HubClient, mini: Path) -> None:
+    done = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--dry-run", HF_TOKEN="")
+    assert done.returncode == 0, done.stderr
+    for name, data in contents(mini).items():
+        assert f"{len(data):,} bytes" in next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+    assert (hub.requests, hub.repos) == ([], {})
+
+
+REFUSED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
+    # what the Hub answers, the environment, and what the user is told to do
+    ("no token", {}, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
+    ("no write permission", {"status": 403}, {}, "use one with write permission for org"),
+    ("offline", {}, {"HF_HUB_OFFLINE": "1"}, "unset it to reach the Hub"),
+    ("nobody there", {}, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
+]
+
+
+@pytest.mark.parametrize(("what", "answer", "env", "told"), REFUSED, ids=[case[0] for case in REFUSED])
+def test_refusals_are_one_line_without_the_token(
+    hub: HubStub, client: HubClient, mini: Path, what: str, answer: dict[str, int], env: dict[str, str], told: str
+) -> None:
+    if answer:
+        hub.fail_next("POST", "/repos/create", answer["status"])
+    token = {"HF_TOKEN": "hf_very_secret_token"} | env
+    done = client.truebench("data", "push", mini, "--repo-id", "org/mini", **token)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "very_secret" not in done.stdout + done.stderr
+
+
+def test_private_is_never_pushed_to_a_public_repository(hub: HubStub, client: HubClient, mini: Path) -> None:
+    assert client.truebench("data", "push", mini, "--repo-id", "org/kept", "--private").returncode == 0
+    assert hub.repo("dataset", "org/kept").private
+    client.value("import huggingface_hub as h; print(len(h.create_repo('org/open', repo_type='dataset')))")
+    done = client.truebench("data", "push", mini, "--repo-id", "org/open", "--private")
+    assert done.returncode == 2
+    assert "exists and is public" in done.stderr
+    assert hub.files("dataset", "org/open") == {}
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Path:
+    source = tmp_path / "private.csv"
+    source.write_text("system_instruction,user_request,context_document,full_prompt\na,b,c,a c b\n", encoding="utf-8")
+    return export("facts_grounding", tmp_path / "blind", source=str(source), split="blind").folder
+
+
+@pytest.mark.parametrize("disguise", ["none", "manifest"], ids=["as built", "manifest edited"])
+def test_a_blind_split_needs_private(blind: Path, disguise: str) -> None:
+    if disguise == "manifest":
+        (blind / "build.json").write_text('{"name": "facts_grounding", "version": "x", "rows": {"all": {"open": 1}}}')
+    with pytest.raises(UserError, match="never pushed in public; add --private"):
+        push_data(blind, "org/facts", dry_run=True)
+    assert push_data(blind, "org/facts", dry_run=True, private=True).files
+
+
+def test_a_restricted_licence_needs_the_rights(tmp_path: Path) -> None:
+    rows = rubric_rows(seed=0)[:8]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps({**row, "split": "easy"}) + "\n" for row in rows), encoding="utf-8")
+    folder = export("rubric_eval", tmp_path / "built", source=str(source)).folder
+    with pytest.raises(UserError, match="--i-have-the-rights"):
+        push_data(folder, "org/rubric_eval", dry_run=True)
+    assert push_data(folder, "org/rubric_eval", dry_run=True, rights=True).files
+
+
+def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n")
+    with pytest.raises(UserError, match="is not what `truebench data build` writes"):
+        push_data(tmp_path, "org/x", dry_run=True)

@@ -1,0 +1,110 @@
+"""`truebench data list`, `describe`, `build` and `push`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from truebench_hf.options import pairs
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the group `data`."""
+    data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    data.command("list", help="The data sets there are.")(_list)
+    data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
+    data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)
+    data.command("push", help="Push a built folder to the Hub, in one commit.")(_push)
+    app.add_typer(data, name="data", help="Build data sets and publish them on the Hub.")
+
+
+def _list() -> None:
+    from truebench_hf.loaders.catalogue import CATALOGUE
+    from truebench_hf.loaders.counts import Table, plain
+
+    rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
+    print(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)))
+
+
+def _describe(name: Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]) -> None:
+    from truebench_hf.loaders.catalogue import corpus, entry
+    from truebench_hf.loaders.prepare import load
+
+    its, what = corpus(name), entry(name)
+    print(f"{what.title}: {what.summary}")
+    print(f"rows from: {what.source or 'built in'}")
+    print(f"licence: {what.licence}" + ("" if what.publishable else " (pushed only with --i-have-the-rights)"))
+    print(f"configurations: {', '.join(config.name for config in its.builder.BUILDER_CONFIGS)}")
+    print(f"splits: {', '.join(what.splits)}")
+    for config in its.configs:
+        print(f"columns of {config}:")
+        for column, feature in its.builder(config_name=config).info.features.items():
+            print(f"  {column}: {_shown(feature)}")
+    if what.source is None:
+        print(f"rows: {', '.join(f'{len(table):,} in {split}' for split, table in load(name).items())}")
+
+
+def _build(
+    name: Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: new, empty, or an earlier build.")],
+    source: Annotated[
+        str | None, typer.Option(help="Path or URL the rows come from; none for what is built in.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="facts_grounding: open (default) or blind.")] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="rubric_eval: ours=theirs, for a column of another name.")
+    ] = None,
+) -> None:
+    from truebench_hf.loaders.counts import plain
+    from truebench_hf.loaders.export import export
+
+    built = export(name, out, source=source, split=split, columns=pairs(tuple(column or ()), "--column"))
+    for note in built.facts.notes:
+        print(f"note: {note}", file=sys.stderr)
+    for table in built.facts.tables:
+        print(plain(table), end="\n\n")
+    if built.facts.totals:
+        print(", ".join(f"{n:,} {what}" for what, n in built.facts.totals.items()))
+    (config, splits), *more = built.facts.rows.items()
+    print(f"{name} {built.facts.version}: {', '.join(f'{n:,} rows in {split}' for split, n in splits.items())}")
+    if more:
+        print(f"further configurations: {', '.join(other for other, _ in more)}")
+    print(f'load_dataset("{out}", "{config}", split="{next(iter(splits))}")')
+
+
+def _push(
+    folder: Annotated[Path, typer.Argument(help="Folder that `truebench data build` wrote.")],
+    repo_id: Annotated[str, typer.Option(help="Repository on the Hub: ORGANISATION/NAME.")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create it as, and insist on, a private repository.")
+    ] = False,
+    create_pr: Annotated[bool, typer.Option("--create-pr", help="Open a pull request in place of a commit.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List files and sizes; nothing is sent.")] = False,
+    rights: Annotated[
+        bool, typer.Option("--i-have-the-rights", help="State that you may publish a set of restricted licence.")
+    ] = False,
+) -> None:
+    from truebench_hf.hub.data import push_data
+
+    pushed = push_data(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, rights=rights)
+    if dry_run:
+        width = max(map(len, pushed.files))
+        for name, size in pushed.files.items():
+            print(f"{name:<{width}}  {size:>12,} bytes")
+        print(f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes; nothing was sent to {repo_id}")
+        return
+    print(f"{len(pushed.files)} files pushed: {pushed.url}")
+
+
+def _shown(feature: Any) -> str:
+    """A feature in short: its type, the names of a class label, the fields of a list of objects."""
+    if isinstance(feature, dict):
+        return "{" + ", ".join(f"{name}: {_shown(its)}" for name, its in feature.items()) + "}"
+    if hasattr(feature, "feature"):
+        return f"list of {_shown(feature.feature)}"
+    if hasattr(feature, "names"):
+        return f"one of {', '.join(feature.names)}"
+    return str(feature.dtype)

@@ -1,0 +1,163 @@
+"""Push a folder to the Hub as one commit: a data set, a Space, a metric or a model's files."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from truebench_hf import __version__
+from truebench_hf.errors import UserError
+
+RepoType = Literal["model", "dataset", "space"]
+# Left behind by tools, or private: never part of what is published.
+SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What was pushed, or with `dry_run` would be: path -> size in bytes, SHA-256 of it all, and where it went."""
+
+    repo_id: str
+    repo_type: RepoType
+    files: dict[str, int]
+    sha256: str
+    message: str
+    dry_run: bool
+    url: str | None = None  # of the commit, or of the pull request
+
+
+def push_folder(
+    folder: Path,
+    repo_id: str,
+    repo_type: RepoType,
+    *,
+    private: bool = False,
+    create_pr: bool = False,
+    dry_run: bool = False,
+    message: str = "Upload",
+    replace: Sequence[str] = (),
+    create: bool = True,
+) -> Pushed:
+    """Push every file below `folder` in a single commit, so that a failure leaves the remote as it was.
+
+    `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
+    repository if need be. The commit message gets the version and the hash of the contents. The token is the one that
+    `hf auth login` or HF_TOKEN gave; it appears in no message. Raises UserError where the user can mend it.
+    """
+    _check_name(repo_id)
+    files = _files(folder)
+    content = content_hash(folder, files)
+    title = f"{message} (truebench-hf {__version__}, sha256 {content[:12]})"
+    sizes = {name: path.stat().st_size for name, path in files.items()}
+    if dry_run:
+        return Pushed(repo_id, repo_type, sizes, content, title, True)
+    with hub_errors(repo_id):
+        url = _commit(files, repo_id, repo_type, private, create_pr, title, tuple(replace), create)
+    return Pushed(repo_id, repo_type, sizes, content, title, False, url)
+
+
+def _commit(
+    files: dict[str, Path],
+    repo_id: str,
+    repo_type: RepoType,
+    private: bool,
+    create_pr: bool,
+    title: str,
+    replace: tuple[str, ...],
+    create: bool,
+) -> str:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+
+    api = HfApi(library_name="truebench-hf", library_version=__version__)
+    if create:
+        sdk = "gradio" if repo_type == "space" else None
+        api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
+    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
+        # exist_ok accepts a public repository of that name, and never changes its visibility.
+        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
+    operations: list[Any] = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
+    if replace:
+        present = api.list_repo_files(repo_id, repo_type=repo_type)
+        stale = [n for n in present if n not in files and any(fnmatch.fnmatch(n, pattern) for pattern in replace)]
+        operations += [CommitOperationDelete(name) for name in stale]
+    # Not upload_folder: with xet it makes several commits, and one that fails half-way would leave a mixed state.
+    done = api.create_commit(
+        repo_id, operations, commit_message=title, repo_type=repo_type, create_pr=create_pr or None
+    )
+    return str(done.pr_url or done.commit_url)
+
+
+@contextmanager
+def hub_errors(repo_id: str) -> Iterator[None]:
+    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except HFValidationError as error:
+        raise UserError(f"--repo-id {repo_id}: {_one_line(error)}") from None
+    except HfHubHTTPError as error:
+        raise UserError(_http_message(repo_id, error)) from None
+    except OfflineModeIsEnabled:
+        raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
+    except Exception as error:
+        if not _is_network(error):
+            raise
+        raise UserError(
+            f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); nothing was pushed, try again"
+        ) from None
+
+
+def content_hash(folder: Path, files: dict[str, Path] | None = None) -> str:
+    """SHA-256 over the paths and contents of a folder's files; the same folder gives the same hash anywhere."""
+    whole = hashlib.sha256()
+    for name, path in (files or _files(folder)).items():
+        whole.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise UserError(f"{folder}: not a folder")
+    below = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    files = {name.as_posix(): path for name, path in below.items() if SKIPPED.isdisjoint(name.parts)}
+    if not files:
+        raise UserError(f"{folder}: holds no files to push")
+    return files
+
+
+def _check_name(repo_id: str) -> None:
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
+        raise UserError(f"--repo-id {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
+
+
+def _http_message(repo_id: str, error: Any) -> str:
+    status = error.response.status_code
+    if status == 401:
+        return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
+    if status == 403:
+        return f"{repo_id}: your token may not write there; use one with write permission for {repo_id.split('/')[0]}"
+    if status == 404:
+        return f"{repo_id}: the Hub has no such repository, or your token may not see it"
+    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}; nothing was pushed"
+
+
+def _is_network(error: Exception) -> bool:
+    import httpx2  # the Hub client's own transport
+
+    # The xet transport reports its network failures as RuntimeError.
+    return isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError)
+
+
+def _one_line(error: object) -> str:
+    from huggingface_hub import get_token
+
+    text = " ".join(str(error).split())[:300]
+    token = get_token()
+    return text.replace(token, "***") if token else text

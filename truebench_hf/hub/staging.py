@@ -1,0 +1,213 @@
+"""A run as it is published: its files, made fit for strangers' eyes, and its line in the index."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.scores import as_json
+from truebench_hf.engine.folder import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.hub.submission import Submission, validate
+from truebench_hf.types import Report, Score
+
+_SECRET = re.compile(r"key|token|secret|password|auth|header|base_url", re.IGNORECASE)
+
+CARD = """---
+pretty_name: TRUEBench results
+tags:
+- truebench-hf
+configs:
+- config_name: index
+  default: true
+  data_files:
+  - split: runs
+    path: index/*.jsonl
+---
+
+# Results of TRUEBench runs
+
+One folder per run below `runs/`: `scores.json`, `run.json` (model, judge, data, settings, versions) and
+`judgments.jsonl` (every conversation with the verdict on every criterion). `index/` holds one line per run with its
+headline scores, so that
+
+    load_dataset("THIS_REPOSITORY", split="runs")
+
+gives a table of all runs. Scores are pass rates in percent with 95 % intervals; unscored instances are left out of
+them and counted beside. Every run was scored again from its judgments before it was added.
+"""
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A run ready to be pushed: its name in the results data set and what is known of it."""
+
+    run_id: str
+    submission: Submission
+    index: Mapping[str, Any]
+
+
+def stage_run(run: Path, out: Path) -> Staged:
+    """Check a finished run folder and lay out its public files in `out`.
+
+    Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
+    the data of the run.
+    """
+    try:
+        scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+        info = read_info(run)
+    except FileNotFoundError as error:
+        raise UserError(f"{run}: holds no scores.json; finish the run first, with the same command") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{run}: scores.json cannot be read: {error}") from error
+    if not info or not isinstance(scores, dict):
+        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
+    checked = validate(run / "judgments.jsonl", claimed=scores)
+    expected = info.get("settings", {}).get("data_sha256")
+    whole = all(turn.prompt for item in checked.judged for turn in item.instance.turns)  # no turn was left unreached
+    if whole and expected != checked.data_sha256:
+        raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
+    return _stage(checked, scores, public(info), run / "judgments.jsonl", out)
+
+
+def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
+    """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
+    settings = {"model": checked.model, "judge": checked.judge, "data": checked.data}
+    info = public({"settings": settings | {"data_sha256": checked.data_sha256}}) | {"submitted": True}
+    return _stage(checked, as_json(checked.report), info, judgments, out)
+
+
+def public(info: Mapping[str, Any]) -> dict[str, Any]:
+    """`run.json` without what is nobody's business: local folders, addresses of servers, keys."""
+    kept = ("settings", "sessions", "versions", "usage", "self_judged")
+    return {name: _public(info[name]) for name in kept if name in info}
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _public(inner) for name, inner in value.items() if not _SECRET.search(name) or _count(inner)}
+    if isinstance(value, list | tuple):
+        return [_public(inner) for inner in value if not (isinstance(inner, str) and _secret_pair(inner))]
+    return _base_name(value) if isinstance(value, str) else value
+
+
+def _count(value: Any) -> bool:
+    """Numbers of tokens are no tokens: input_tokens and max_tokens stay."""
+    return isinstance(value, int | float)
+
+
+def _secret_pair(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals and _SECRET.search(name) and "max_" not in name)
+
+
+def _base_name(text: str) -> str:
+    """A path by its last part alone; a spec (`hf:/models/x`) keeps its kind. A Hub id is no path."""
+    name, equals, value = text.partition("=")
+    if equals and name.isidentifier():
+        return f"{name}={_base_name(value)}"
+    if re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", text):  # a Hub id with a revision, which may have slashes
+        return text
+    kind, colon, path = text.partition(":")
+    if colon and kind.isidentifier() and _is_path(path):
+        return f"{kind}:{_last(path)}"
+    return _last(text) if _is_path(text) else text
+
+
+def _is_path(text: str) -> bool:
+    return bool(re.match(r"(/|~|\.{1,2}[/\\]|[A-Za-z]:[/\\])", text)) or (text.count("/") > 1 and "://" not in text)
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def _stage(
+    checked: Submission, scores: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
+) -> Staged:
+    run_id = f"{_slug(checked.model)}--{_slug(checked.judge)}--{checked.file_sha256[:10]}"
+    row = _index_row(run_id, checked, info)
+    folder = out / "runs" / run_id
+    folder.mkdir(parents=True)
+    (folder / "judgments.jsonl").write_bytes(_public_judgments(judgments))
+    reasons = {name: _no_address(reason) for name, reason in scores.get("unscored", {}).items()}
+    _write(folder / "scores.json", _json({**scores, "unscored": reasons}, 1))
+    _write(folder / "run.json", _json(info, 1))
+    # One file per run, not one table: two pull requests then never touch the same file.
+    (out / "index").mkdir()
+    _write(out / "index" / f"{run_id}.jsonl", _json(row))
+    return Staged(run_id, checked, row)
+
+
+def _public_judgments(path: Path) -> bytes:
+    """The file's lines, without local paths in names and without server addresses in the texts of errors."""
+    lines = []
+    for line in path.read_bytes().decode("utf-8").split("\n"):
+        if line.strip():
+            row = json.loads(line)
+            row |= {name: _base_name(row[name]) for name in ("model", "judge")}
+            row["error"] = _no_address(row["error"])
+            for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
+                if verdict["label"] is None:
+                    verdict["reason"] = _no_address(verdict["reason"])
+            lines.append(_json(row))
+    return "".join(lines).encode("utf-8", errors="replace")
+
+
+def _no_address(text: str | None) -> str | None:
+    return text and re.sub(r"\w+://[^\s,;)\]]+", "(address)", text)
+
+
+def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dict[str, Any]:
+    settings, report = info.get("settings", {}), checked.report
+    sessions = info.get("sessions") or [{}]
+    return {
+        "run_id": run_id,
+        "model": _base_name(checked.model),
+        "judge": _base_name(checked.judge),
+        "data": settings.get("data"),
+        "data_sha256": settings.get("data_sha256", checked.data_sha256),
+        "judge_level": settings.get("judging", {}).get("level"),
+        "protocol": settings.get("protocol"),
+        "self_judged": info.get("self_judged"),
+        "finished": sessions[-1].get("finished"),
+        "submitted": bool(info.get("submitted")),
+        "overall": _score("overall", report),
+        "by_category": _scores("by_category", report),
+        "by_language": _scores("by_language", report),
+        "path": f"runs/{run_id}",
+    }
+
+
+def _score(name: str, report: Report) -> dict[str, Any]:
+    value = report.scores[name]
+    assert isinstance(value, Score)
+    return _plain(value)
+
+
+def _scores(name: str, report: Report) -> list[dict[str, Any]]:
+    """A list, not an object by name: every row of the index then has the same columns."""
+    group = report.scores[name]
+    assert isinstance(group, Mapping)
+    return [{"name": label, **_plain(score)} for label, score in group.items()]
+
+
+def _plain(score: Score) -> dict[str, Any]:
+    low, high = score.ci95 or (None, None)
+    return {"value": score.value, "n": score.n, "unscored": score.unscored, "low": low, "high": high}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", _base_name(text)).strip("-").lower()[:60] or "unnamed"
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", errors="replace")  # a model may answer with half a character
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"

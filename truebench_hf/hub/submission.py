@@ -1,0 +1,197 @@
+"""A submitted `judgments.jsonl`, which anybody may have written: checked line by line, its scores computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.records import Judged, from_row
+from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.errors import UserError
+from truebench_hf.hub.schema import check_row
+from truebench_hf.types import Instance, Report
+
+MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
+MAX_ROWS = 20_000
+MAX_LINE = 8 * 2**20
+
+# What `data_hash` gives for the whole of a release.
+_RELEASE_HASHES = {"69c8df45f7396e5aff22dd84c06bb06e7eea8443e32492da3585959c39685ea5": "v0.6.1"}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file that passed: its judged instances and the scores they give.
+
+    `data` names the data when its hash is that of a known release or of `mini`, else None. `data_sha256` is over the
+    instances as the file tells them, `file_sha256` over the file. `notes` are what a person should know before merging.
+    """
+
+    model: str
+    judge: str
+    judged: Sequence[Judged]
+    report: Report
+    data: str | None
+    data_sha256: str
+    file_sha256: str
+    notes: tuple[str, ...] = ()
+
+
+def validate(
+    path: str | Path,
+    *,
+    name: str = "judgments.jsonl",
+    reference: Sequence[Instance] | None = None,
+    claimed: Mapping[str, Any] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Submission:
+    """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
+
+    With `reference` every row must be one of these instances, with the same prompts and criteria. With `claimed` (the
+    content of a `scores.json`) the scores computed again must equal it. Every row's own `passed` must follow from its
+    verdicts; all rows are of one model and one judge; no instance stands twice.
+    """
+    content = _content(Path(path), name, max_bytes)
+    judged, judge = _judged(content, name)
+    if reference is not None:
+        _compare(judged, reference, name)
+    digest = data.data_hash([item.instance for item in judged])
+    known = _known(digest)
+    report = score(judged, provenance={"model": judged[0].response.model, "judge": judge})
+    if claimed is not None:
+        check_scores(report, claimed)
+    notes = _notes(judged, known, reference)
+    return Submission(
+        judged[0].response.model, judge, judged, report, known, digest, hashlib.sha256(content).hexdigest(), notes
+    )
+
+
+def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:
+    """Compare claimed scores (`scores.json`) with those of a report. Raises UserError on the first that differs."""
+    ours = json.loads(json.dumps(as_json(report)))
+    for name in report.scores:
+        ours_flat, claimed_flat = dict(_flat(name, ours[name])), dict(_flat(name, claimed.get(name)))
+        for place in ours_flat | claimed_flat:
+            if not _alike(ours_flat.get(place), claimed_flat.get(place)):
+                raise UserError(
+                    f"scores: {place} is given as {claimed_flat.get(place)}, "
+                    f"but the judgments give {ours_flat.get(place)}; score the run again"
+                )
+
+
+def _content(path: Path, name: str, max_bytes: int) -> bytes:
+    if not name.endswith(".jsonl"):
+        raise UserError(f"{name}: give a judgments.jsonl, as a run folder holds it")
+    try:
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        # The error's own text would show the path.
+        raise UserError(f"{name}: cannot be read ({type(error).__name__})") from None
+    if len(content) > max_bytes:
+        raise UserError(f"{name}: larger than {max_bytes / 2**20:g} MiB")
+    return content
+
+
+def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
+    rows: dict[str, Judged] = {}
+    judges: dict[tuple[str, str], str] = {}
+    for where, row in _rows(content, name):
+        check_row(row, where)
+        item, judge = from_row(row, where)
+        if item.instance.id in rows:
+            raise UserError(f"{where}: instance {item.instance.id[:60]!r} stands twice")
+        _check_item(item, row, where)
+        rows[item.instance.id] = item
+        judges.setdefault((item.response.model, judge), where)
+    if not rows:
+        raise UserError(f"{name}: holds no judged instances")
+    if len(judges) > 1:
+        raise UserError(f"{list(judges.values())[1]}: another model or judge than in the lines before; submit one run")
+    return list(rows.values()), next(iter(judges))[1]
+
+
+def _rows(content: bytes, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        where = f"{name}, line {number}"
+        if number > MAX_ROWS:
+            raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
+        if len(line) > MAX_LINE:
+            raise UserError(f"{where}: longer than {MAX_LINE / 2**20:g} MiB")
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError):
+            raise UserError(f"{where}: not JSON in UTF-8") from None
+        if not isinstance(row, dict):
+            raise UserError(f"{where}: not an object")
+        yield where, row
+
+
+def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
+    """What one row says must hold together."""
+    if row["passed"] is not item.passed:
+        raise UserError(f"{where}: 'passed' is {row['passed']}, but its verdicts give {item.passed}")
+    answers = len(item.response.answers)
+    if not item.verdicts or answers > len(item.verdicts) or not all(item.verdicts):
+        raise UserError(f"{where}: needs one list of verdicts per turn, and criteria in every turn")
+    roles = [message.role for message in item.response.messages if message.role != "system"]
+    if roles[: 2 * answers] != ["user", "assistant"] * answers or roles[2 * answers :] not in ([], ["user"]):
+        raise UserError(f"{where}: 'messages' must be user and assistant in turn")
+    if any(verdict.label is not None for turn in item.verdicts[answers:] for verdict in turn):
+        raise UserError(f"{where}: has a verdict on a turn without an answer")
+
+
+def _compare(judged: Sequence[Judged], reference: Sequence[Instance], name: str) -> None:
+    known = {instance.id: instance for instance in reference}
+    for item in judged:
+        instance, own = item.instance, known.get(item.instance.id)
+        if own is None:
+            raise UserError(f"{name}: instance {instance.id[:60]!r} is not in the data")
+        reached = len(item.response.answers)
+        told = [(t.prompt if i < reached else "", [c.text for c in t.criteria]) for i, t in enumerate(instance.turns)]
+        held = [(t.prompt if i < reached else "", [c.text for c in t.criteria]) for i, t in enumerate(own.turns)]
+        same = (instance.language, instance.category, instance.task) == (own.language, own.category, own.task)
+        if told != held or not same:
+            raise UserError(f"{name}: instance {instance.id[:60]!r} differs from the data in its prompts or criteria")
+
+
+def _known(digest: str) -> str | None:
+    if digest == data.data_hash(data.load("mini")):
+        return "mini"
+    return _RELEASE_HASHES.get(digest)
+
+
+def _notes(judged: Sequence[Judged], known: str | None, reference: Sequence[Instance] | None) -> tuple[str, ...]:
+    notes = []
+    if reference is not None and len(judged) < len(reference):
+        notes.append(f"Covers {len(judged):,} of {len(reference):,} instances.")
+    if reference is None and known is None:
+        notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
+    if unscored := sum(item.passed is None for item in judged):
+        notes.append(f"{unscored:,} of {len(judged):,} instances are unscored.")
+    return tuple(notes)
+
+
+def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """(name, number) of a score or of scores by group; intervals depend on a library's version and are left out."""
+    if not isinstance(value, dict):
+        yield place, value
+    elif "value" in value and "n" in value:
+        yield from ((f"{place}.{part}", value.get(part)) for part in ("value", "n", "unscored"))
+    else:
+        for name, inner in value.items():
+            yield from _flat(f"{place}.{name}", inner)
+
+
+def _alike(ours: Any, claimed: Any) -> bool:
+    if ours is None or claimed is None:
+        return ours is claimed
+    numbers = all(type(value) in (int, float) for value in (ours, claimed))
+    return abs(ours - claimed) < 1e-6 if numbers else bool(ours == claimed)
