@@ -1,0 +1,329 @@
+"""Annotation sheets: out without labels, back in from CSV and JSON, adjudicated, agreement measured."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from truebench_hf.errors import UserError
+from truebench_hf.report.sheet_files import guard, read_answers, unguard
+from truebench_hf.report.sheets import adjudicate, agreement, export, form, label_rows, read_back
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"r{number}",
+        "sections": {"Instruction": f"Nenne {number} Teesorten.", "Response": f"=Sum(A1)\n茶 {number}, शाम, «чай» 🍵"},
+        "question": "Does it name teas?",
+        "options": ["yes", "no", "cannot tell"],
+        "label": "SECRET-yes",
+        "model": "SECRET-model",
+    }
+    for number in range(8)
+]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def answered(folder: Path, annotator: str, answers: dict[str, str], name: str = "") -> Path:
+    """A filled-in CSV with only the columns that are needed."""
+    path = folder / f"{name or annotator}.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "annotator", "options", "answer", "note"])
+        writer.writerows([item, annotator, "yes|no", answer, ""] for item, answer in answers.items())
+    return path
+
+
+def test_sheets_are_blind_and_in_an_own_order(tmp_path: Path) -> None:
+    files = export(ROWS, tmp_path / "a", ["ann", "bob"], seed=3)
+    assert [file.name for file in files] == ["ann.csv", "ann.html", "bob.csv", "bob.html"]
+    for file in files:
+        assert "SECRET" not in file.read_text(encoding="utf-8-sig")
+    order = {name: [row["id"] for row in table(tmp_path / "a" / f"{name}.csv")] for name in ("ann", "bob")}
+    assert order["ann"] != order["bob"] != [row["id"] for row in ROWS]
+    assert sorted(order["ann"]) == sorted(order["bob"]) == [row["id"] for row in ROWS]
+    export(ROWS, tmp_path / "b", ["bob", "cyd", "ann"], seed=3)  # who else annotates changes nobody's order
+    assert (tmp_path / "b" / "ann.csv").read_bytes() == (tmp_path / "a" / "ann.csv").read_bytes()
+    assert (tmp_path / "b" / "ann.html").read_bytes() == (tmp_path / "a" / "ann.html").read_bytes()
+    export(ROWS, tmp_path / "c", ["ann"], seed=4)
+    assert [row["id"] for row in table(tmp_path / "c" / "ann.csv")] != order["ann"]
+
+
+def test_a_text_is_never_run_as_a_formula(tmp_path: Path) -> None:
+    export(ROWS, tmp_path, ["ann"])
+    for row in table(tmp_path / "ann.csv"):
+        assert row["Response"].startswith("'=Sum(A1)\n茶")
+        assert (row["answer"], row["note"], row["options"]) == ("", "", "yes|no|cannot tell")
+
+
+def test_the_form_is_self_contained_and_escapes_texts() -> None:
+    from truebench_hf.report.sheets import Item
+
+    evil = "</div><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    page = form([Item("a", {evil: evil}, evil, ("yes", '"><script>'))], "ann")
+    assert page.count("<script>") == 1  # our own
+    assert "<img" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    for outside in ("http://", "https://", "src=", "@import", "url("):
+        assert outside not in page.replace("src=x onerror", "")
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    export(ROWS, tmp_path, ["ann"])
+    with pytest.raises(UserError, match="may hold answers"):
+        export(ROWS, tmp_path, ["bob", "ann"])
+    assert not (tmp_path / "bob.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": ""}, "'id'"),
+        ({"id": "a\nb"}, "'id'"),  # a line break would break the spreadsheet
+        ({"id": "r1"}, "stands twice"),
+        ({"question": None}, "'question'"),
+        ({"sections": ["text"]}, "'sections'"),
+        ({"sections": {"a": 1}}, "'sections'"),
+        ({"sections": {"answer": "x"}}, "must not be called 'answer'"),  # the sheet's own column
+        ({"options": ["yes"]}, "'options'"),
+        ({"options": ["yes", "yes"]}, "'options'"),
+        ({"options": ["yes", "a|b"]}, "'options'"),  # the sheet parts options by |
+        ({"options": "yes"}, "'options'"),
+    ],
+)
+def test_malformed_rows_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message.replace("|", r"\|")):
+        export([ROWS[1], {**ROWS[2], **change}], tmp_path / "out", ["ann"])
+    assert not list((tmp_path / "out").glob("*"))
+
+
+@pytest.mark.parametrize("names", [[], ["ann", "Ann"], ["../ann"], ["a/b"], [""], [".ann"]])
+def test_names_that_are_no_file_names_are_refused(tmp_path: Path, names: list[str]) -> None:
+    with pytest.raises(UserError, match="annotator"):
+        export(ROWS, tmp_path, names)
+
+
+def test_answers_come_back_from_csv_and_json(tmp_path: Path) -> None:
+    export(ROWS[:3], tmp_path, ["ann"])
+    sheet = table(tmp_path / "ann.csv")
+    for row in sheet:
+        row["answer"] = {"r0": "yes", "r1": " NO ", "r2": ""}[row["id"]]  # as people type
+        row["note"] = "=überlegt" if row["id"] == "r1" else ""
+    filled = io.StringIO()
+    writer = csv.DictWriter(filled, list(sheet[0]), delimiter=";")  # as spreadsheets write in much of Europe
+    writer.writeheader()
+    writer.writerows(sheet)
+    (tmp_path / "ann.csv").write_text(filled.getvalue(), encoding="utf-8-sig", newline="")
+    options = ["yes", "no", "cannot tell"]
+    answers = [
+        {"id": "r0", "options": options, "answer": "no", "note": ""},
+        {"id": "r1", "options": options, "answer": "no"},
+        {"id": "r2", "options": options, "answer": None},
+    ]
+    (tmp_path / "bob.json").write_text(json.dumps({"annotator": "bob", "answers": answers}))
+    found = read_back([tmp_path / "ann.csv", tmp_path / "bob.json"])
+    assert found.labels == {
+        "r0": {"ann": "yes", "bob": "no"}, "r1": {"ann": "no", "bob": "no"}, "r2": {"ann": None, "bob": None},
+    }  # fmt: skip
+    assert found.notes == {("r1", "ann"): "=überlegt"}
+    assert found.missing == {"ann": ("r2",), "bob": ("r2",)}
+    assert found.of("bob") == {"r0": "no", "r1": "no"}
+    assert read_back(tmp_path).labels == found.labels  # a folder of them
+
+
+def test_doubled_answers(tmp_path: Path) -> None:
+    first = answered(tmp_path, "ann", {"a": "yes", "b": ""}, "first")
+    again = answered(tmp_path, "ann", {"a": "yes", "b": "no"}, "again")
+    for order in ([first, again], [again, first]):  # a blank never overrides an answer
+        found = read_back(order)
+        assert found.labels == {"a": {"ann": "yes"}, "b": {"ann": "no"}}
+        assert found.doubled == 1
+    other = answered(tmp_path, "ann", {"a": "no"}, "other")
+    with pytest.raises(UserError, match=r"other\.csv, line 2.*'no'.*'yes' at .*first\.csv, line 2"):
+        read_back([first, other])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.csv", "id,answer\n1,yes\n", "must name the columns"),
+        ("x.csv", "", "must name the columns"),
+        ("x.csv", "id,annotator,options,answer,answer\n", "'answer' stands twice"),
+        ("x.csv", "id,annotator,options,answer\na,ann,yes|no,maybe\n", "line 2: answer 'maybe'"),
+        ("x.csv", "id,annotator,options,answer\na,,yes|no,yes\n", "line 2: field 'annotator' is blank"),
+        ("x.csv", "id,annotator,options,answer\na,ann,,yes\n", "line 2: field 'options'"),
+        ("x.csv", "id,annotator,options,answer\na,ann\n", "line 2: field 'options'"),  # cells are missing
+        ("x.csv", "id,annotator,options,answer\n", "hold no items"),
+        ("x.json", "{", "not JSON"),
+        ("x.json", "[" * 100_000, "not JSON"),
+        ("x.json", "[]", "must be a list"),
+        ("x.json", '{"annotator": "a", "answers": [1]}', "answer 1: must be an object"),
+        ("x.json", '{"answers": [{"id": "a", "options": ["y", "n"], "answer": "y"}]}', "'annotator'"),
+        ("x.json", '{"annotator": "a", "answers": [{"id": "a", "options": ["y", "n"], "answer": 1}]}', "must be texts"),
+        ("x.html", "", ".csv or .json"),
+    ],
+)
+def test_malformed_answers_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UserError) as caught:
+        read_back([tmp_path / name])
+    assert message in str(caught.value)
+
+
+def test_other_options_for_one_item_are_refused(tmp_path: Path) -> None:
+    first = answered(tmp_path, "ann", {"a": "yes"})
+    (tmp_path / "bob.csv").write_text("id,annotator,options,answer\na,bob,1|2|3,2\n")
+    with pytest.raises(UserError, match="other options"):
+        read_back([first, tmp_path / "bob.csv"])
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("id;annotator;options;answer\na;Jürgen;yes|no;yes\n".encode("cp1252"))
+    with pytest.raises(UserError, match="CSV UTF-8"):
+        read_back([tmp_path / "a.csv"])
+
+
+def test_adjudication(tmp_path: Path) -> None:
+    answers = {
+        "ann": {"u": "yes", "m": "yes", "t": "yes", "s": "no", "n": ""},
+        "bob": {"u": "yes", "m": "no", "t": "no", "s": "", "n": ""},
+        "cyd": {"u": "yes", "m": "no"},  # was not asked about the others
+    }
+    found = read_back([answered(tmp_path, name, given) for name, given in answers.items()])
+    result = adjudicate(found)
+    assert result.labels == {"u": "yes", "m": "no", "t": None, "s": "no", "n": None}
+    assert result.how == {"u": "unanimous", "m": "majority", "t": "tie", "s": "single", "n": "unanswered"}
+    assert set(result.open) == {"t", "n"}
+    judge = read_back(answered(tmp_path, "judge", {"t": "yes", "m": "yes"}))
+    decided = adjudicate(found, judge.of("judge"))
+    assert decided.labels["t"] == "yes"
+    assert decided.labels["m"] == "yes"  # the adjudicator has the last word, over a majority too
+    assert decided.how["m"] == "decided"
+    assert decided.open == ("n",)
+    rows = {row["id"]: row for row in label_rows(found, decided)}
+    assert rows["t"]["label_source"] == "human"
+    assert rows["t"]["annotations"] == [{"annotator": "ann", "label": "yes"}, {"annotator": "bob", "label": "no"}]
+    for bad, message in (({"x": "yes"}, "no annotator"), ({"t": "maybe"}, "none of yes, no")):
+        with pytest.raises(UserError, match=message):
+            adjudicate(found, bad)
+
+
+def test_agreement_by_hand(tmp_path: Path) -> None:
+    ann = {"1": "yes", "2": "yes", "3": "no", "4": "no", "5": "yes"}
+    bob = {"1": "yes", "2": "no", "3": "no", "4": "no", "5": ""}
+    found = agreement(read_back([answered(tmp_path, "ann", ann), answered(tmp_path, "bob", bob)]))
+    assert found.raw == 3 / 4
+    assert found.pairs == 4
+    assert found.missing == {"ann": 0, "bob": 1}
+    # observed 3/4; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2; (3/4 - 1/2) / (1 - 1/2)
+    kappa = found.cohen["ann", "bob"]
+    assert kappa.value == pytest.approx(0.5)
+    assert (kappa.n, kappa.left_out) == (4, 1)
+    # pooled shares 3/8 and 5/8: chance 17/32 -> (3/4 - 17/32) / (15/32)
+    assert found.fleiss.value == pytest.approx(7 / 15)
+    # disagreement 1/4 over expected 2 * 3 * 5 / (8 * 7)
+    assert found.alpha.value == pytest.approx(1 - (1 / 4) / (30 / 56))
+
+
+def test_agreement_of_one_annotator_is_undefined(tmp_path: Path) -> None:
+    found = agreement(read_back(answered(tmp_path, "ann", {"1": "yes"})))
+    assert found.raw is None
+    assert found.cohen == {}
+    assert found.fleiss.value is None
+    assert found.alpha.value is None
+
+
+def test_ratings_far_apart_disagree_more(tmp_path: Path) -> None:
+    def sheet(name: str, ratings: list[int]) -> Path:
+        path = tmp_path / f"{name}.csv"
+        lines = [f"{item},{name},1|2|3|4|5,{rating}" for item, rating in enumerate(ratings)]
+        path.write_text("\n".join(["id,annotator,options,answer", *lines]))
+        return path
+
+    one = sheet("ann", [1, 2, 3, 4, 5])
+    near, far = sheet("near", [2, 3, 4, 5, 4]), sheet("far", [5, 5, 1, 1, 1])
+    close, apart = (agreement(read_back([one, other]), "ordinal").alpha.value for other in (near, far))
+    assert close is not None
+    assert apart is not None
+    assert close > 0 > apart
+    with pytest.raises(UserError, match="one scale"):
+        agreement(read_back([one, answered(tmp_path, "ann", {"x": "yes"}, "mixed")]), "ordinal")
+
+
+SHORT = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12).filter(str.isprintable)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(SHORT, st.text(max_size=40), st.text(max_size=40), st.sampled_from([0, 1, 2]), st.text(max_size=20)),
+        min_size=1, max_size=5, unique_by=lambda row: row[0],
+    ),
+    options=st.lists(SHORT.filter(lambda text: "|" not in text), min_size=2, max_size=2, unique=True),
+)  # fmt: skip
+def test_any_sheet_filled_in_comes_back(
+    rows: list[tuple[str, str, str, int, str]], options: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("sheet")
+    given = [
+        {"id": item, "sections": {"A": first, "B": second}, "question": "?", "options": options}
+        for item, first, second, _, _ in rows
+    ]
+    export(given, folder, ["ann"])
+    sheet = table(folder / "ann.csv")
+    wanted = {item: [None, *options][choice] for item, _, _, choice, _ in rows}
+    for row in sheet:
+        row["answer"] = guard(wanted[unguard(row["id"])] or "")
+    with (folder / "ann.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(sheet[0]))
+        writer.writeheader()
+        writer.writerows(sheet)
+    assert {item: labels["ann"] for item, labels in read_back(folder / "ann.csv").labels.items()} == wanted
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    content=st.one_of(
+        st.binary(max_size=200),
+        st.text(max_size=200).map(str.encode),
+        st.text(alphabet="ab,;\t\n\r\"'|=", max_size=80).map(
+            lambda text: f"id,annotator,options,answer\n{text}".encode()
+        ),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.sampled_from(["annotator", "answers", "id", "options", "answer", "note"]), inner)
+            ),
+            max_leaves=12,
+        ).map(lambda value: json.dumps(value).encode()),
+    ),
+    suffix=st.sampled_from([".csv", ".json"]),
+)
+def test_whatever_a_file_holds_is_read_or_refused(
+    content: bytes, suffix: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("hostile") / f"x{suffix}"
+    path.write_bytes(content)
+    try:
+        answers = list(read_answers(path))
+    except UserError:
+        return
+    for answer in answers:
+        assert answer.answer is None or answer.answer in answer.options
+
+
+def test_guard_round_trip() -> None:
+    for text in ("=1", "+1", "-1", "@x", "\tx", "'=1", "'", "''", "a", "", "'a"):
+        assert unguard(guard(text)) == text
+        assert guard(text)[:1] not in tuple("=+-@\t\r")

@@ -1,0 +1,201 @@
+"""The annotation form in a real browser: chromium, offline, by keyboard, on a phone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf.report.sheets import export, read_back
+
+CHROMIUM = Path("/usr/bin/chromium")
+SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
+EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
+ROWS = [
+    {
+        "id": f"item-{number}",
+        "sections": {
+            "Instruction": ["Écris une liste de thés.", "お茶の種類を三つ挙げてください。", EVIL, "Назови чай."][
+                number
+            ],
+            "Response": "- Assam\n- Darjeeling\n- Ceylon\n\n" + "A long sentence that has to wrap on a phone. " * 12,
+        },
+        "question": "Does the response name exactly three kinds of tea?",
+        "options": ["yes", "no", 'cannot "tell" <b>'],
+    }
+    for number in range(4)
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail("chromium is not installed")
+        pytest.skip("/usr/bin/chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        running = play.chromium.launch(
+            executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def context(browser: Any) -> Iterator[Any]:
+    made = browser.new_context(offline=True, accept_downloads=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: Any, tmp_path: Path) -> Iterator[Any]:
+    export(ROWS, tmp_path, ["ann"], seed=1)
+    opened = context.new_page()
+    faults: list[str] = []
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.on("request", lambda request: faults.append(request.url) if request.url.startswith("http") else None)
+    opened.goto((tmp_path / "ann.html").as_uri())
+    yield opened
+    assert faults == []
+
+
+def shown(page: Any) -> str:
+    visible = page.locator(".item:visible")
+    assert visible.count() == 1
+    return str(visible.get_attribute("data-id"))
+
+
+def order(page: Any) -> list[str]:
+    return [str(item.get_attribute("data-id")) for item in page.locator(".item").all()]
+
+
+def save(page: Any, button: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.click(button)
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_by_keyboard_alone(page: Any, tmp_path: Path) -> None:
+    items = order(page)
+    assert shown(page) == items[0]
+    page.keyboard.press("1")
+    page.keyboard.press("n")
+    assert shown(page) == items[1]
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.keyboard.press("3")
+    page.keyboard.press("n")  # there is no next one
+    assert shown(page) == items[3]
+    page.keyboard.press("u")
+    assert shown(page) == items[2]
+    page.keyboard.press("p")
+    assert shown(page) == items[1]
+    assert page.text_content("#count").startswith("3 of 4")
+    (tmp_path / "back").mkdir()
+    for button, suffix in (("#csv", ".csv"), ("#json", ".json")):
+        path = save(page, button, tmp_path / "back")
+        assert path.name == f"ann-answers{suffix}"
+        found = read_back(path)
+        assert [found.labels[item]["ann"] for item in items] == ["yes", "no", None, 'cannot "tell" <b>']
+    assert read_back(tmp_path / "back").doubled == 3
+
+
+def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> None:
+    first = shown(page)
+    page.click("textarea:visible")
+    page.keyboard.type('=nun "u" 1,2\n茶 p')
+    assert shown(page) == first
+    assert page.locator("input:checked").count() == 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    for button in ("#csv", "#json"):
+        found = read_back(save(page, button, tmp_path))
+        assert found.notes == {(first, "ann"): '=nun "u" 1,2\n茶 p'}
+        assert found.labels[first]["ann"] == "yes"
+
+
+def test_answers_are_kept_and_can_be_taken_back(page: Any) -> None:
+    first = shown(page)
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    second = shown(page)
+    page.keyboard.press("1")
+    page.reload()
+    assert shown(page) == second
+    assert page.text_content("#count").startswith("2 of 4")
+    page.click(".clear:visible")
+    page.reload()
+    assert page.text_content("#count").startswith("1 of 4")
+    page.click("#previous")
+    assert shown(page) == first
+    assert page.locator("input:checked").get_attribute("value") == "no"
+
+
+def test_other_sheets_do_not_find_these_answers(page: Any, context: Any, tmp_path: Path) -> None:
+    page.keyboard.press("1")
+    rows = [{**row, "question": "Another question?"} for row in ROWS]
+    export(rows, tmp_path / "other", ["ann"], seed=1)
+    other = context.new_page()
+    other.goto((tmp_path / "other" / "ann.html").as_uri())
+    assert other.text_content("#count").startswith("0 of 4")
+
+
+def test_going_on_elsewhere_from_a_download(page: Any, browser: Any, tmp_path: Path) -> None:
+    page.keyboard.press("3")
+    path = save(page, "#json", tmp_path)
+    elsewhere = browser.new_context(offline=True).new_page()
+    elsewhere.goto((tmp_path / "ann.html").as_uri())
+    assert elsewhere.text_content("#count").startswith("0 of 4")
+    elsewhere.set_input_files("#load", str(path))
+    elsewhere.wait_for_function("document.getElementById('count').textContent.startsWith('1 of 4')")
+    (tmp_path / "wrong.json").write_text('{"annotator": "bob", "answers": []}')
+    elsewhere.set_input_files("#load", str(tmp_path / "wrong.json"))
+    elsewhere.wait_for_selector("#warn:visible")
+    assert elsewhere.text_content("#count").startswith("1 of 4")
+
+
+def test_a_browser_that_keeps_nothing_says_so(context: Any, tmp_path: Path) -> None:
+    export(ROWS, tmp_path, ["ann"], seed=1)
+    page = context.new_page()
+    page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+    page.goto((tmp_path / "ann.html").as_uri())
+    page.keyboard.press("1")
+    assert "download your answers" in page.text_content("#warn:visible")
+    assert read_back(save(page, "#csv", tmp_path)).of("ann")
+
+
+def test_text_of_the_rows_stays_text(page: Any) -> None:
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    texts = [item.text_content() for item in page.locator(".text").all()]
+    assert EVIL in texts
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: int) -> None:
+    export(ROWS, tmp_path, ["ann"], seed=1)
+    page = browser.new_context(viewport={"width": width, "height": 740}, color_scheme=scheme).new_page()
+    page.goto((tmp_path / "ann.html").as_uri())
+    for _ in ROWS:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for button in page.locator("nav button").all():
+            assert button.bounding_box()["height"] >= 40  # a thumb must hit it
+        page.keyboard.press("n")
+    page.keyboard.press("2")
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"sheet_{scheme}_{width}.png")
+
+
+def test_every_control_has_a_name(page: Any) -> None:
+    unnamed = page.evaluate("""[...document.querySelectorAll('button, input, textarea, progress')]
+        .filter((x) => !(x.textContent.trim() || x.labels?.length || x.ariaLabel)).length""")
+    assert unnamed == 0

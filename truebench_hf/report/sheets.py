@@ -1,0 +1,136 @@
+"""Annotation sheets: rows out to people without their labels, answers back in, adjudicated, agreement measured.
+
+Every study with annotators uses this module (paper 003, section 3.3; paper 004, section 3.3). A row to be annotated is
+a mapping with
+
+    id        a text that tells the annotator nothing
+    sections  {title: text}: what is to be read, in order
+    question  what is asked about it
+    options   the answers to choose from, by default yes and no
+
+and nothing else of it is ever exported, so that labelled rows may be passed as they are: the sheets are blind.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError
+from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
+from truebench_hf.report.sheet_files import FIELDS, guard
+
+__all__ = [
+    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "export", "form", "label_rows", "read_back",
+]  # fmt: skip
+
+_OPTIONS = ("yes", "no")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question to an annotator."""
+
+    id: str
+    sections: Mapping[str, str]
+    question: str
+    options: tuple[str, ...] = _OPTIONS
+
+
+def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Sequence[str], seed: int = 0) -> list[Path]:
+    """Write `NAME.csv` and `NAME.html` into `out` for each annotator; every one gets all rows in an own seeded order.
+
+    Returns the files. Raises UserError on a malformed or doubled row, on annotators that are not plain distinct names,
+    and where a sheet is there already: it may hold somebody's work.
+    """
+    items = _items(rows)
+    _check_names(annotators)
+    folder = Path(out)
+    files = [folder / f"{name}.{kind}" for name in annotators for kind in ("csv", "html")]
+    if there := next((file for file in files if file.exists()), None):
+        raise UserError(f"{there} is there already and may hold answers; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in annotators:
+        # The name is part of the seed, so that adding an annotator changes nobody else's order.
+        order = random.Random(f"{seed} {name}").sample(items, len(items))
+        (folder / f"{name}.csv").write_text(_csv(order, name), encoding="utf-8-sig", errors="replace", newline="")
+        (folder / f"{name}.html").write_text(form(order, name), encoding="utf-8", errors="replace")
+    return files
+
+
+def form(items: Sequence[Item], annotator: str) -> str:
+    """The self-contained HTML form of one annotator: works offline, keeps answers in the browser, downloads them."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
+    # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
+    content = json.dumps([[i.id, dict(i.sections), i.question, i.options] for i in items], sort_keys=True)
+    key = f"truebench-sheet-{hashlib.sha256(f'{annotator} {content}'.encode()).hexdigest()[:16]}"
+    return template.render(items=items, annotator=annotator, key=key)
+
+
+def _csv(items: Sequence[Item], annotator: str) -> str:
+    """A sheet for a spreadsheet program: the answer column is left to be filled in."""
+    titles = list(dict.fromkeys(title for item in items for title in item.sections))
+    if taken := set(titles) & set(FIELDS):
+        raise UserError(f"a section must not be called {sorted(taken)[0]!r}: a column of the sheet has that name")
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["id", "annotator", *titles, "question", "options", "answer", "note"])
+    for item in items:
+        shown = [item.sections.get(title, "") for title in titles]
+        cells = [item.id, annotator, *shown, item.question, "|".join(item.options), "", ""]
+        writer.writerow([guard(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
+    items: dict[str, Item] = {}
+    for number, row in enumerate(rows, 1):
+        item = _item(row, f"row {number}")
+        if item.id in items:
+            raise UserError(f"row {number}: id {item.id!r} stands twice; every row needs its own")
+        items[item.id] = item
+    if not items:
+        raise UserError("there are no rows to annotate")
+    return list(items.values())
+
+
+def _item(row: Mapping[str, Any], where: str) -> Item:
+    if not _short(row.get("id")):
+        raise UserError(f"{where}: field 'id' must be a text of one line without blanks around it")
+    if not isinstance(row.get("question"), str) or not row["question"].strip():
+        raise UserError(f"{where}: field 'question' must be a text")
+    sections, options = row.get("sections"), row.get("options", _OPTIONS)
+    if not isinstance(sections, Mapping) or not all(isinstance(x, str) for pair in sections.items() for x in pair):
+        raise UserError(f"{where}: field 'sections' must map titles to texts")
+    if not isinstance(options, list | tuple) or len(set(options)) != len(options) or len(options) < 2:
+        raise UserError(f"{where}: field 'options' must be a list of two or more different texts")
+    if not all(_short(option) and "|" not in option for option in options):
+        raise UserError(
+            f"{where}: field 'options' must hold texts of one line without blanks around them and without '|'"
+        )
+    return Item(row["id"], dict(sections), row["question"], tuple(options))
+
+
+def _short(value: object) -> bool:
+    """Whether this is a text that a spreadsheet and a browser give back as it was."""
+    return isinstance(value, str) and bool(value) and value == value.strip() and value.isprintable()
+
+
+def _check_names(annotators: Sequence[str]) -> None:
+    if not annotators or len({name.casefold() for name in annotators}) != len(annotators):
+        raise UserError("give one or more annotators, each with a name of its own")
+    for name in annotators:
+        # It becomes a file name.
+        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):
+            raise UserError(f"annotator {name!r}: use letters, digits, blanks, - and _, 64 at most")
