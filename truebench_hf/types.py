@@ -115,3 +115,4 @@ class Report:
     usage: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    bias_corrected: Mapping[str, Any] = field(default_factory=dict)  # what human labels say; {} without labels

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.metrics.votes import flip_rate, majority, vote_share
+from truebench_hf.metrics.votes import flip_rate, flip_score, majority, vote_share
+from truebench_hf.types import Score
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,19 @@ def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: i
     found = flip_rate(votes)
     assert (found.rate, found.flipped, found.left_out) == (rate, flipped, left_out), reason
     assert found.n + found.left_out == len(votes)
+
+
+@pytest.mark.parametrize(
+    ("votes", "expected"),
+    [
+        pytest.param([], None, id="nothing"),
+        pytest.param([(), ()], None, id="one answer each: there are no votes"),
+        pytest.param([("yes", "yes"), ("yes", "no"), ()], Score(50.0, 2, 0), id="criteria without votes are skipped"),
+        pytest.param(
+            [(None, None), ("yes", None)], Score(100.0, 1, 1), id="a criterion nobody decided is counted apart"
+        ),
+        pytest.param([(None, None)], Score(None, 0, 1), id="none can be compared"),
+    ],
+)
+def test_flip_score(votes: list[tuple[str | None, ...]], expected: Score | None) -> None:
+    assert flip_score(votes) == expected

@@ -31,12 +31,12 @@ class RunFolder:
         self.ledger = Ledger(self.path / "ledger.sqlite")
         try:
             self.info = self._joined(settings)
+            self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
+            self.info["versions"] = versions()
+            self.write_json("run.json", self.info)
         except BaseException:
             self.ledger.close()
             raise
-        self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
-        self.info["versions"] = versions()
-        self.write_json("run.json", self.info)
 
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Note the end of this session, and facts about the run, in `run.json`."""
@@ -53,10 +53,13 @@ class RunFolder:
         return self.write(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
     def write_lines(self, name: str, parts: Iterable[str]) -> Path:
-        """Write a file from parts, without holding it whole in memory."""
+        """Write a file from parts, without holding it whole in memory.
+
+        A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8.
+        """
         target = self.path / name
-        part = target.with_name(name + ".part")
-        with part.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        part = target.with_name(target.name + ".part")
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(parts)
         part.replace(target)
         return target
@@ -66,8 +69,8 @@ class RunFolder:
         there: dict[str, Any] = known.get("settings", {})
         # Compared as JSON: that is how they were kept.
         here = json.loads(json.dumps(settings))
-        if differing := [name for name in here if name in there and there[name] != here[name]]:
-            shown = "; ".join(f"{name}: {_short(there[name])} there, {_short(here[name])} now" for name in differing)
+        if differing := [text for name in here if name in there for text in _differing(name, there[name], here[name])]:
+            shown = "; ".join(differing)
             raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
         return known | {"settings": there | here}
 
@@ -99,6 +102,14 @@ def versions() -> dict[str, str]:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _differing(name: str, there: Any, here: Any) -> list[str]:
+    """What differs, objects entry by entry: `sampling.max_tokens: 4096 there, 7 now`."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        keys = there | here
+        return [text for key in keys for text in _differing(f"{name}.{key}", there.get(key), here.get(key))]
+    return [] if there == here else [f"{name}: {_short(there)} there, {_short(here)} now"]
 
 
 def _short(value: Any) -> str:

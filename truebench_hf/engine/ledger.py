@@ -38,13 +38,18 @@ class Ledger:
     """
 
     def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
         try:
-            self._db = sqlite3.connect(path, isolation_level=None)
+            # Held from the first statement to the end of the process: a second run would ask for the same calls.
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")
             # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(_SCHEMA)
         except sqlite3.DatabaseError as error:
+            self._db.close()
+            if "locked" in str(error):
+                raise UserError(f"--out {path.parent} is in use by another run; wait for it, or choose another folder") from error
             raise UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out") from error
         self.session = f"{time.time():.6f}"
 
@@ -59,7 +64,7 @@ class Ledger:
         text = json.dumps(result, ensure_ascii=False)
         self._db.execute(
             "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, role, request, text, *tokens, self.session, time.time()),
+            (key, role, _storable(request), _storable(text), *tokens, self.session, time.time()),
         )
 
     def usage(self) -> dict[str, dict[str, Usage]]:
@@ -76,3 +81,8 @@ class Ledger:
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
+
+
+def _storable(text: str) -> str:
+    # SQLite takes no lone surrogates; as an escape the JSON text means the same.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -30,6 +30,9 @@ async def bounded(items: Iterable[T], work: Callable[[T], Awaitable[R]], limit: 
         while running:
             finished, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             running -= finished
+            # All are looked at, else asyncio would print those that fail beside the first one.
+            if errors := [error for future in finished if (error := future.exception()) is not None]:
+                raise errors[0]
             results = [future.result() for future in finished]
             start()
             for result in results:

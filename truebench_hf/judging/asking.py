@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.reader import read_verdicts
@@ -13,6 +13,7 @@ from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
+L = TypeVar("L")
 ASK_AGAIN = 2  # how often a judge is told what was wrong with its answer
 
 
@@ -26,34 +27,50 @@ class Question:
     schema: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[L]):
+    """What a judge answered in the end: a label per entry (from 0) that it settled, and why others have none."""
+
+    labels: Mapping[int, L]
+    reasons: Mapping[int, str]
+    problem: str
+
+
 async def ask(caller: Caller, question: Question, prompts: Prompts, sampling: Sampling, sample: int) -> list[Verdict]:
     """One verdict per criterion of `question`. What no answer settles is None with the reason."""
-    messages: tuple[Message, ...] = (Message("user", question.prompt),)
-    labels: dict[int, Label] = {}
-    reasons: dict[int, str] = {}
-    problem = ""
+    request = ChatRequest((Message("user", question.prompt),), sampling, sample, question.schema)
+    answer = await answered(caller, request, len(question.criteria), question.labels, prompts)
+    judge = caller.model.spec
+    return [
+        Verdict(criterion, answer.labels[i], answer.reasons.get(i, ""), judge)
+        if i in answer.labels
+        else Verdict(criterion, None, answer.problem, judge)
+        for i, criterion in enumerate(question.criteria)
+    ]
+
+
+async def answered(
+    caller: Caller, request: ChatRequest, count: int, words: Mapping[str, L], prompts: Prompts
+) -> Answer[L]:
+    """Ask for `count` entries with one of `words` each, and again, saying what was wrong, until all can be read."""
+    asked, labels, reasons, problem = request, dict[int, L](), dict[int, str](), ""
     for _ in range(1 + ASK_AGAIN):
         try:
-            completion = await caller.complete(ChatRequest(messages, sampling, sample, question.schema))
+            completion = await caller.complete(asked)
         except RequestFailed as error:
             problem = f"the judge gave no answer: {error}"
             break
-        reading = read_verdicts(completion.text, len(question.criteria), question.labels)
+        reading = read_verdicts(completion.text, count, words)
         labels |= reading.labels
         reasons |= reading.reasons
         if not reading.problems:
             break
         problem = "the judge's answer was cut off" if completion.truncated else "; ".join(reading.problems)
-        words = " or ".join(question.labels)
-        repair = prompts.render("repair", problems=problem, labels=words, count=len(question.criteria))
-        messages = (messages[0], Message("assistant", completion.text), Message("user", repair))
-    judge = caller.model.spec
-    return [
-        Verdict(criterion, labels[i], reasons.get(i, ""), judge)
-        if i in labels
-        else Verdict(criterion, None, problem, judge)
-        for i, criterion in enumerate(question.criteria)
-    ]
+        repair = prompts.render("repair", problems=problem, labels=" or ".join(words), count=count)
+        # The conversation grows: the same bad answer twice must not make the same request twice.
+        messages = (*asked.messages, Message("assistant", completion.text), Message("user", repair))
+        asked = replace(request, messages=messages)
+    return Answer(labels, reasons, problem)
 
 
 def schema(count: int, words: list[str], reasoning: bool) -> dict[str, Any]:

@@ -43,5 +43,5 @@ def sections(case: Case) -> dict[str, Any]:
         "criteria": criteria,
         "context": context,
         "category": case.category or "",
-        "tag": fence(conversation, case.instruction, case.response, context, *criteria),
+        "tag": fence(conversation, case.instruction, case.response, context, beside=criteria),
     }

@@ -1,16 +1,19 @@
-"""The judge every benchmark uses: a chat model with a prompt and a reader, at one of three levels."""
+"""The judge every benchmark uses: a chat model with a prompt and a reader, at one of four levels."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.calibrated import DECISION_PROMPTS
+from truebench_hf.judging.cascade import BAND, SECOND_LEVELS, hand_on
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.votes import majority
+from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest, Sampling, SchemaRefused
 from truebench_hf.prompts import Prompts
@@ -22,30 +25,50 @@ YES_NO: dict[str, Label] = {"YES": "yes", "NO": "no"}
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """How a judge decides. `level` is checklist, rubric or decision; `structured` is auto, on or off."""
+    """How a judge decides. `level` is checklist, rubric, decision or cascade; `structured` is auto, on or off.
+
+    `calibrator`, `threshold` and `abstain_band` are about probabilities: decision and cascade. Within the band a verdict
+    is left open, in a cascade handed on to a judge at `cascade_level`.
+    """
 
     level: str = "checklist"
     reasoning: bool = True
     structured: str = "auto"
     threshold: float = 0.5
     abstain_band: tuple[float, float] | None = None
+    calibrator: Calibrator | None = None
+    cascade_level: str = "checklist"
     votes: int = 1
     sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=8192))
 
+    def __post_init__(self) -> None:
+        if self.level not in _LEVELS:
+            raise unknown("judge level", self.level, _LEVELS)
+        if self.structured not in ("auto", "on", "off"):
+            raise unknown("structured mode", self.structured, ("auto", "on", "off"))
+        if self.cascade_level not in SECOND_LEVELS:
+            raise unknown("cascade level", self.cascade_level, SECOND_LEVELS)
+        if self.level == "cascade" and self.abstain_band is None:
+            object.__setattr__(self, "abstain_band", BAND)  # set here, so that every run notes it
+        if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
+            raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
+
 
 class Judge:
-    """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order."""
+    """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.
 
-    def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts) -> None:
-        if settings.level not in _LEVELS:
-            raise unknown("judge level", settings.level, _LEVELS)
-        if settings.structured not in ("auto", "on", "off"):
-            raise unknown("structured mode", settings.structured, ("auto", "on", "off"))
-        if settings.votes > 1 and settings.sampling.temperature == 0.0 and settings.level != "decision":
-            raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
+    In a cascade `second` gets the doubtful rest: by default the same model, asked to reason.
+    """
+
+    def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts, second: Caller | None = None) -> None:
         self.caller, self.settings, self.prompts = caller, settings, prompts
         wanted = {"auto": caller.model.takes_schema, "on": True, "off": False}
         self.structured = wanted[settings.structured]
+        self.second = self  # nobody else, unless this is a cascade
+        if settings.level == "cascade":
+            reasoning = replace(settings, level=settings.cascade_level)
+            self.second = Judge(second or caller.in_role("cascade"), reasoning, prompts)
+            self.settings = replace(settings, votes=1)  # only the second judge draws several
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Judge every criterion of a case; with several votes the majority, a tie being None."""
@@ -96,8 +119,13 @@ async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...
         return tuple(
             Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in case.criteria
         )
-    pairs = zip(case.criteria, decision.probabilities, strict=True)
+    shares = [None if raw is None else _calibrated(raw, judge.settings) for raw in decision.probabilities]
+    pairs = zip(case.criteria, shares, strict=True)
     return tuple(Verdict(c, *_decided(p, judge.settings), name, p) for c, p in pairs)
+
+
+def _calibrated(raw: float, settings: JudgeSettings) -> float:
+    return raw if settings.calibrator is None else settings.calibrator.apply(raw)
 
 
 def _decided(probability: float | None, settings: JudgeSettings) -> tuple[Label | None, str]:
@@ -109,9 +137,22 @@ def _decided(probability: float | None, settings: JudgeSettings) -> tuple[Label 
     return ("yes" if probability >= settings.threshold else "no"), shown
 
 
+async def _cascade(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+    """By probability where the judge is sure of itself, by reasoning elsewhere; see `cascade`."""
+    return await hand_on(case, await _decision(judge, case, sample), judge.second)
+
+
 _LEVELS: dict[str, Callable[[Judge, Case, int], Awaitable[tuple[Verdict, ...]]]] = {
     "checklist": _checklist,
     "rubric": _rubric,
     "decision": _decision,
+    "cascade": _cascade,
 }
 LEVELS = tuple(_LEVELS)
+
+
+def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
+    """The names of the prompts that shape the verdicts of such a judge."""
+    decision = DECISION_PROMPTS if settings.level in ("decision", "cascade") else ()
+    text = {"decision": None, "cascade": settings.cascade_level}.get(settings.level, settings.level)
+    return (*decision, text, "repair") if text else decision

@@ -6,41 +6,43 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from truebench_hf.types import Label
+L = TypeVar("L")
 
 # A verdict object opens with a criterion's key; braces in prose or in a quoted answer seldom do.
 _OPENING = re.compile(r"\{\s*[\"'“]?criteria_\d+", re.IGNORECASE)
-_KEY = re.compile(r"(?<!\\)[\"'“”]criteria_(\d+)[\"'“”]\s*:", re.IGNORECASE)
+_KEY = re.compile(r"(?<![\\\w])[\"'“”]?criteria_(\d+)[\"'“”]?\s*:", re.IGNORECASE)
+_QUOTED_KEY = re.compile(r"(?<!\\)[\"'“”]criteria_\d+[\"'“”]\s*:", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[ \t*#]*(\d+)[.):][ \t*]*(.*?)(?=^[ \t*#]*\d+[.):]|\Z)", re.MULTILINE | re.DOTALL)
 _ORNAMENT = " \t\r\n*_`\"'.!。．"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Generic[L]):
     """What an answer holds: a label per criterion (from 0) that has exactly one valid one, and what was wrong."""
 
-    labels: Mapping[int, Label]
+    labels: Mapping[int, L]
     reasons: Mapping[int, str]
     problems: tuple[str, ...]
 
 
-def read_verdicts(text: str, count: int, labels: Mapping[str, Label]) -> Reading:
+def read_verdicts(text: str, count: int, labels: Mapping[str, L]) -> Reading[L]:
     """Read the verdicts on `count` criteria; `labels` maps each word on offer to its label (`{"PASS": "yes", ...}`).
 
     Only the last object that opens with a `criteria_N` key counts. A criterion without a value, with two, or with a
     value that is not on offer has no label, and `problems` names it. Never raises.
     """
-    openings = [match.start() for match in _OPENING.finditer(text)]
-    if not openings:
+    span = _last_object(text)
+    if span is None:
         return Reading({}, {}, (f"no JSON object with criteria_1 to criteria_{count} was found",))
-    start = openings[-1]
-    body = _balanced(text, start)
-    if body is None:
+    start, end = span
+    if end is None:
         return Reading({}, {}, ("the JSON object is not closed",))
-    values, problems = _values(body)
-    found: dict[int, Label] = {}
+    if _QUOTED_KEY.search(text, end):
+        return Reading({}, {}, ("there are labels after the JSON object",))
+    values, problems = _values(text[start:end])
+    found: dict[int, L] = {}
     reasons = _numbered_reasons(text[:start], count)
     words = {word.casefold(): label for word, label in labels.items()}
     for key, value in values.items():
@@ -54,29 +56,41 @@ def read_verdicts(text: str, count: int, labels: Mapping[str, Label]) -> Reading
         if word in words:
             found[key - 1] = words[word]
         else:
-            problems.append(f"criteria_{key} has no valid label but {json.dumps(verdict, ensure_ascii=False)[:60]}")
+            problems.append(f"criteria_{key} has no valid label but {_shown(verdict)}")
     for key in sorted(set(range(1, count + 1)) - set(values)):
         if not any(problem.startswith(f"criteria_{key} ") for problem in problems):
             problems.append(f"criteria_{key} has no label")
     return Reading(found, reasons, tuple(problems))
 
 
-def _balanced(text: str, start: int) -> str | None:
-    """The object that opens at `start`, to its closing brace; None when it never closes."""
-    depth, quoted, escaped = 0, False, False
-    for i in range(start, len(text)):
+def _shown(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)[:60]
+    except RecursionError:
+        return "a nest of lists"
+
+
+def _last_object(text: str) -> tuple[int, int | None] | None:
+    """(start, end) of the last verdict object, end None when it never closes; None where there is no such object.
+
+    One inside a string of another is a quotation: a reason may quote a verdict that the response gives itself.
+    """
+    openings = {match.start() for match in _OPENING.finditer(text)}
+    last: tuple[int, int | None] | None = None
+    unclosed: list[int] = []  # where the braces that are open begin
+    quoted = escaped = False
+    for i in range(min(openings, default=len(text)), len(text)):
         character = text[i]
         if quoted:
             quoted, escaped = escaped or character != '"', character == "\\" and not escaped
         elif character == '"':
-            quoted = True
-        elif character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if depth == 0:
-                return text[start : i + 1]
-    return None
+            quoted = bool(unclosed)  # quotation marks in prose need not pair
+        elif character == "{" and (unclosed or i in openings):
+            unclosed.append(i)
+        elif character == "}" and unclosed and (start := unclosed.pop()) in openings:
+            last = (start, i + 1)
+    left = [start for start in unclosed if start in openings and (last is None or start > last[0])]
+    return (left[-1], None) if left else last
 
 
 def _values(body: str) -> tuple[dict[int, Any], list[str]]:
@@ -90,10 +104,16 @@ def _values(body: str) -> tuple[dict[int, Any], list[str]]:
     for key, value in pairs:
         match = re.fullmatch(r"criteria_(\d{1,6})", key.strip().lower())
         if match is not None:
-            seen.setdefault(int(match.group(1)), []).append(dict(value) if isinstance(value, _Pairs) else value)
+            seen.setdefault(int(match.group(1)), []).append(_entry(value) if isinstance(value, _Pairs) else value)
     doubled = [key for key, values in seen.items() if len(values) > 1]
     values = {key: values[0] for key, values in seen.items() if len(values) == 1}
     return values, [f"criteria_{key} has more than one label" for key in doubled]
+
+
+def _entry(pairs: list[tuple[str, Any]]) -> Any:
+    """An entry with a reason as a dict; None where a key stands twice, since that is no one verdict."""
+    entry = dict(pairs)
+    return entry if len(entry) == len(pairs) else None
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from truebench_hf.metrics import votes as counted
 from truebench_hf.types import Verdict
 
 
@@ -15,11 +16,13 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
     Reason and probability come from the first vote that agrees; `votes` keeps every label.
     """
     labels = tuple(vote.label for vote in votes)
-    ranked = Counter(label for label in labels if label is not None).most_common(2)
-    if not ranked:
-        return replace(votes[0], votes=labels)
-    if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
-        shown = ", ".join(f"{count} {label}" for label, count in ranked)
-        return replace(votes[0], label=None, reason=f"the votes are tied: {shown}", probability=None, votes=labels)
-    agreeing = next(vote for vote in votes if vote.label == ranked[0][0])
-    return replace(agreeing, votes=labels)
+    label = counted.majority(labels).label
+    agreeing = next((vote for vote in votes if vote.label == label), votes[0])
+    if label is not None or not any(labels):
+        return replace(agreeing, votes=labels)
+    return replace(votes[0], label=None, reason=f"the votes are tied: {shown(labels)}", probability=None, votes=labels)
+
+
+def shown(labels: Sequence[str | None]) -> str:
+    """A count of votes as text, the most frequent first: `2 yes, 1 no, 1 undecided`."""
+    return ", ".join(f"{count} {label or 'undecided'}" for label, count in Counter(labels).most_common())

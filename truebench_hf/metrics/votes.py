@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.metrics.binary import Label, ratio
+from truebench_hf.types import Score
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,12 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
     compared = [set(row) for row in votes if len(row) > 1 and set(row) != {None}]
     flipped = sum(len(labels) > 1 for labels in compared)
     return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
+
+
+def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
+    """The flip rate in percent for a report; criteria without votes are skipped, None where no criterion has any."""
+    voted = [row for row in votes if row]
+    if not voted:
+        return None
+    found = flip_rate(voted)
+    return Score(None if found.rate is None else 100 * found.rate, found.n, found.left_out)

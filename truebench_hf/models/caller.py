@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any
@@ -22,7 +23,7 @@ def metered() -> dict[str, Usage]:
 
 
 class Caller:
-    """One role (`model` or `judge`) of a run: the model, its ledger and its concurrency limit."""
+    """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit."""
 
     def __init__(self, model: ChatModel, ledger: Ledger, role: str, concurrency: int) -> None:
         self.model = model
@@ -33,18 +34,24 @@ class Caller:
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
 
+    def in_role(self, role: str) -> Caller:
+        """The same model, ledger and limit, its calls counted under another role."""
+        other = copy.copy(self)
+        other._role = role
+        return other
+
     async def complete(self, request: ChatRequest) -> Completion:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
         body = canonical({"by": self._identity, "ask": _plain(request)})
         key = digest(body)
         if (known := self._ledger.get(key)) is None:
             async with self._slots:
-                completion = await self.model.complete(request)
-            result = {f: getattr(completion, f) for f in ("text", "reasoning", "truncated")}
-            result["usage"] = asdict(completion.usage)
-            self._ledger.put(key, self._role, body, result, completion.usage)
-        else:
-            completion = Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
+                made = await self.model.complete(request)
+            result = {f: getattr(made, f) for f in ("text", "reasoning", "truncated")} | {"usage": asdict(made.usage)}
+            self._ledger.put(key, self._role, body, result, made.usage)
+            # What the ledger holds counts: of two equal requests in flight, both get the answer committed first.
+            known = self._ledger.get(key) or result
+        completion = Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
         self._count(completion.usage)
         return completion
 
@@ -54,10 +61,10 @@ class Caller:
         key = digest(body)
         if (known := self._ledger.get(key)) is None:
             async with self._slots:
-                decision = await self.model.decide(request)
-            self._ledger.put(key, self._role, body, asdict(decision), decision.usage)
-        else:
-            decision = Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
+                made = await self.model.decide(request)
+            self._ledger.put(key, self._role, body, asdict(made), made.usage)
+            known = self._ledger.get(key) or asdict(made)
+        decision = Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
         self._count(decision.usage)
         return decision
 

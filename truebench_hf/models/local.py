@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +12,10 @@ from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models import embedded
+from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.prefix import yes_probabilities
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.shared_prefix import prefill
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
 
@@ -85,10 +87,7 @@ class LocalModel:
         return answers
 
     def _encode(self, tokenizer: Any, request: ChatRequest) -> list[int]:
-        chat = [{"role": message.role, "content": message.content} for message in request.messages]
-        options = self._options.chat_template_kwargs
-        encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **options)
-        return list(encoded["input_ids"])
+        return encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs)
 
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
         model, tokenizer = self._load()
@@ -103,8 +102,15 @@ class LocalModel:
         return Decision(tuple(shares), Usage(tokens, 0, 0, 1))
 
 
-def generate(model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any) -> list[Completion]:
-    """Complete token prompts in one left-padded batch. Returns one Completion per prompt."""
+def generate(
+    model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any, *, reuse: bool = True,
+    watch: Callable[[list[int]], bool] | None = None,
+) -> list[Completion]:  # fmt: skip
+    """Complete token prompts in one left-padded batch. Returns one Completion per prompt.
+
+    Long beginnings that prompts share (rubrics of one response) are computed once where `reuse` is on, which changes
+    no answer beyond rounding. `watch` is told the first row's tokens after each one, and stops the batch with True.
+    """
     import torch
 
     width = max(map(len, prompts))
@@ -118,13 +124,23 @@ def generate(model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any
     with torch.inference_mode():
         out = model.generate(
             input_ids=ids, attention_mask=mask, max_new_tokens=limit, do_sample=drawn, pad_token_id=pad,
-            repetition_penalty=sampling.repetition_penalty, **how,
+            repetition_penalty=sampling.repetition_penalty, past_key_values=prefill(model, prompts) if reuse else None,
+            stopping_criteria=[_watching(watch, width)] if watch else None, **how,
         )  # fmt: skip
     ends = _ends(model, tokenizer)
     return [
         _completion(tokenizer, row[width:].tolist(), ends, len(prompt))
         for row, prompt in zip(out, prompts, strict=True)
     ]
+
+
+def _watching(watch: Callable[[list[int]], bool], width: int) -> Callable[..., Any]:
+    import torch
+
+    def step(ids: Any, scores: Any, **_: Any) -> Any:
+        return torch.full((ids.shape[0],), watch(ids[0, width:].tolist()), dtype=torch.bool, device=ids.device)
+
+    return step
 
 
 def _ends(model: Any, tokenizer: Any) -> set[int]:

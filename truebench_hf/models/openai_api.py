@@ -84,6 +84,21 @@ class OpenAIModel:
 
         return await with_retries(lambda: self._guarded(ask, request.schema is not None), self._policy)
 
+    async def open_stream(self, request: ChatRequest) -> Any:
+        """A streamed completion: iterate over its chunks (plain objects), then `close()` it. Raises as `complete`."""
+        from openai import AsyncStream
+
+        body = self._body(request)
+        body["stream"] = True
+        if "stream_options" not in self._options.omit.split(","):
+            body["stream_options"] = {"include_usage": True}
+
+        async def ask() -> Any:
+            kind = AsyncStream[object]
+            return await self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=kind)
+
+        return await with_retries(lambda: self._guarded(ask, request.schema is not None), self._policy)
+
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
         kind = self._options.decisions
@@ -139,14 +154,19 @@ class OpenAIModel:
         asked = {f"criteria_{i}": {"type": "noul", "instructions": text} for i, text in enumerate(questions, 1)}
         answer = await self._post("/systemone", {"model": self._name, "state": state, "questions": asked})
         found = answer.get("answers") or {}
+        if not isinstance(found, dict):
+            raise Transient(f"{self.url}/systemone sent answers that are not an object")
         return Decision(tuple(_share(found.get(name), "noul") for name in asked), _usage(answer))
 
     async def _decisions(self, state: str, questions: tuple[str, ...]) -> Decision:
         asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
         answer = await self._post("/decisions", {"model": self._name, "input": state, "questions": asked})
-        found = list(answer.get("answers") or [])
-        found += [None] * (len(asked) - len(found))
-        return Decision(tuple(_share(item, "probability") for item in found[: len(asked)]), _usage(answer))
+        answers = answer.get("answers") or []
+        if not isinstance(answers, list):
+            raise Transient(f"{self.url}/decisions sent answers that are not a list")
+        # By name, not by place: a server that leaves one out must not shift the others.
+        found = {item.get("name"): item for item in answers if isinstance(item, dict)}
+        return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), _usage(answer))
 
     async def _guarded(self, ask: Callable[[], Awaitable[T]], with_schema: bool = False) -> T:
         """Sort what can go wrong into Transient, RequestFailed, SchemaRefused and UserError."""
@@ -158,6 +178,8 @@ class OpenAIModel:
             raise self._sorted(error, with_schema) from error
         except openai.APIError as error:  # dropped connections, timeouts, bodies that do not validate
             raise Transient(f"{self.url}: {type(error).__name__}: {error}") from error
+        except UnicodeEncodeError as error:
+            raise RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}") from error
         except (ValueError, OSError) as error:  # unreadable JSON or encoding
             raise Transient(f"{self.url}: unreadable answer: {error}") from error
 
@@ -170,6 +192,10 @@ class OpenAIModel:
             return RequestFailed(f"the prompt does not fit the window: {text}")
         if status in (400, 413, 422, 501) and with_schema and ("schema" in low or "response_format" in low):
             return SchemaRefused(text)
+        where = error.request.url.path
+        if status in (404, 405, 501) and where.endswith(("/systemone", "/decisions")):
+            asked = f"{self.url} answered {where} with {status}: {text}"
+            return UserError(f"{self.spec}: no decision level there: {asked}; use --judge-level checklist or rubric")
         remedy = f"check the model name, --model-base-url/--judge-base-url and ${self._options.api_key_env}"
         return UserError(f"{self.spec} at {self.url} answered {status}: {text}; {remedy}")
 
@@ -187,6 +213,8 @@ def _completion(answer: dict[str, Any]) -> Completion:
         raise Transient("the server sent a completion without choices")
     choice: dict[str, Any] = choices[0]
     message = choice.get("message") or {}
+    if not isinstance(message, dict):
+        raise Transient("the server sent a completion without a message")
     content = _text(message.get("content")) or _text(message.get("refusal"))
     text, thinking, unclosed = split_thinking(content)
     separate = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
@@ -201,11 +229,20 @@ def _text(content: Any) -> str:
 
 
 def _usage(answer: dict[str, Any]) -> Usage:
-    usage = answer.get("usage") or {}
-    details = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
-    spent = usage.get("prompt_tokens") or usage.get("input_tokens") or 0
-    made = usage.get("completion_tokens") or usage.get("output_tokens") or 0
-    return Usage(int(spent), int(made), int(details.get("reasoning_tokens") or 0), 1)
+    usage = _object(answer.get("usage"))
+    details = _object(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
+    spent = usage.get("prompt_tokens") or usage.get("input_tokens")
+    made = usage.get("completion_tokens") or usage.get("output_tokens")
+    return Usage(_count(spent), _count(made), _count(details.get("reasoning_tokens")), 1)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    # A good answer is not thrown away for a bad count.
+    return int(value) if isinstance(value, int | float) and value == value and abs(value) < 1e15 else 0
 
 
 def _share(answer: Any, key: str) -> float | None:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.models.chat_template import yes_no_prompts
 
 
 def yes_probabilities(
@@ -20,12 +21,9 @@ def yes_probabilities(
     which changes no probability beyond rounding. Raises RequestFailed when a prompt exceeds the window.
     """
     import torch
-    from transformers.decision import DecisionConfig, label_token_ids
 
-    config = DecisionConfig.from_pretrained(model.name_or_path)
-    asked = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
-    prompts = config.prepare_inputs({"state": state, "questions": asked}, tokenizer)
-    rows = [inputs["input_ids"][0].tolist() for inputs, _ in prompts]
+    prompts = yes_no_prompts(tokenizer, model.name_or_path, state, questions)
+    rows = [prompt.tokens for prompt in prompts]
     window = model.config.max_position_embeddings
     if (longest := max(map(len, rows))) > window:
         raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
@@ -38,14 +36,12 @@ def yes_probabilities(
             if shared
             else None
         )
-        for row, (_, group) in zip(rows, prompts, strict=True):
-            ids = torch.tensor([row[shared:]], device=model.device)
-            fed += len(row) - shared
+        for prompt in prompts:
+            ids = torch.tensor([prompt.tokens[shared:]], device=model.device)
+            fed += ids.shape[1]
             logits = _last_logits(model, ids, cache.past_key_values if cache else None)
-            labels = label_token_ids(tokenizer, tuple(group[0].labels))
-            heat = float(config.temperature.get("noul", 1.0))
-            share = (logits[labels].float() / heat).softmax(-1).tolist()
-            shares.append(float(group[0].answer(share)["noul"]))
+            share = (logits[[prompt.yes, prompt.no]].float() / prompt.temperature).softmax(-1)
+            shares.append(float(share[0]))
     return shares, fed
 
 

@@ -81,7 +81,7 @@ class ScriptedModel:
     def _note(self, request: ChatRequest | DecisionRequest, texts: list[str]) -> None:
         self.prompts.append(request)
         if self._record:
-            with Path(self._record).open("a", encoding="utf-8") as file:
+            with Path(self._record).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(texts, ensure_ascii=False) + "\n")
 
 

@@ -35,7 +35,7 @@ def open_model(spec: str, arguments: Mapping[str, str] | None = None, base_url: 
         if kind != "openai":
             raise UserError(f"{spec}: a base URL only goes with openai: specs; leave it out")
         given["base_url"] = base_url
-    if (not name) != (spec == "smollm2"):
+    if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
         raise unknown("spec", spec, SPECS)
     if kind in ("smollm2", "hf"):
         _need("transformers", "local")
@@ -84,7 +84,8 @@ def _read(text: str, wanted: Any, shown: str) -> Any:
 
 
 def _need(module: str, extra: str) -> None:
-    if importlib.util.find_spec(module) is None:
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:  # without origin it is just some folder of that name
         raise UserError(f"this spec needs {module}: pip install 'truebench-hf[{extra}]'")
 
 

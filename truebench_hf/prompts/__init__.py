@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,10 @@ class Prompts:
                 raise unknown("prompt", name, names())
             if not Path(path).is_file():
                 raise UserError(f"--prompt {name}={path}: no such file")
+            try:  # now, not when the first judge prompt is due
+                self._templates[name] = self._environment.from_string(self.source(name))
+            except (TemplateError, OSError, UnicodeDecodeError) as error:
+                raise UserError(f"--prompt {name}={path}: {error}") from error
 
     def source(self, name: str) -> str:
         """The template text of a prompt."""
@@ -44,7 +48,7 @@ class Prompts:
             if name not in self._templates:
                 self._templates[name] = self._environment.from_string(self.source(name))
             return self._templates[name].render(**values).strip()
-        except TemplateError as error:
+        except (TemplateError, TypeError, ValueError) as error:
             path = self._replaced.get(name)
             if path is None:
                 raise
@@ -56,10 +60,14 @@ def names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.jinja"))
 
 
-def fence(*texts: str) -> str:
-    """A tag suffix derived from the texts that none of them contains: text inside cannot close its own section."""
+def fence(*texts: str, beside: Sequence[str] = ()) -> str:
+    """A tag suffix derived from the texts that none of them contains: text inside cannot close its own section.
+
+    Nor does any text `beside` contain it. Those do not shape the suffix, so that prompts which differ only in them
+    (the criteria of one response) begin alike and prefix caches can serve them.
+    """
     whole = "\0".join(texts)
     suffix = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    while suffix in whole:
+    while suffix in whole or any(suffix in text for text in beside):
         suffix = hashlib.sha256(suffix.encode()).hexdigest()[:8]
     return suffix

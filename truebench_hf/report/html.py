@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from truebench_hf.report.bias import bias_rows
 from truebench_hf.report.tables import HEADLINES, interval, value
 from truebench_hf.types import Report, Score
 
@@ -19,15 +20,17 @@ def render(title: str, report: Report, rows: Iterable[Mapping[str, Any]]) -> Ite
     """The page in parts. `rows` are lines of `judgments.jsonl`; every text in them is escaped."""
     kept = list(rows)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(Path(__file__).with_name("report.html.jinja").read_text(encoding="utf-8"))
+    template = environment.from_string(_beside("report.html.jinja"))
     headline = {HEADLINES[n]: s for n, s in report.scores.items() if n in HEADLINES and isinstance(s, Score)}
     stream = template.stream(
         title=title,
+        css=_beside("page.css"),
         facts=_facts(report),
         headline=headline,
         groups={n.removeprefix("by_").capitalize(): g for n, g in report.scores.items() if isinstance(g, Mapping)},
         grid=_grid(kept),
         hardest=_hardest(kept),
+        bias=bias_rows(report.bias_corrected) if report.bias_corrected else [],
         notes=report.notes,
         unscored=report.unscored,
         rows=kept,
@@ -38,6 +41,10 @@ def render(title: str, report: Report, rows: Iterable[Mapping[str, Any]]) -> Ite
     yield from stream
 
 
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 def _facts(report: Report) -> dict[str, str]:
     made = report.provenance
     judging = made.get("judging", {})
@@ -45,6 +52,7 @@ def _facts(report: Report) -> dict[str, str]:
         "Model": made.get("model"),
         "Judge": made.get("judge"),
         "Judge level": judging.get("level"),
+        "Cascade judge": made.get("cascade_judge"),
         "Reasoning": "on" if judging.get("reasoning") else "off",
         "Protocol": made.get("protocol"),
         "Data": f"{made.get('data')} (SHA-256 {str(made.get('data_sha256', ''))[:12]})",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from truebench_hf.report.bias import bias_rows
 from truebench_hf.types import Report, Score
 
 HEADLINES = {
@@ -15,6 +16,7 @@ HEADLINES = {
     "soft_criterion": "Soft by criterion",
     "soft_turn": "Soft by turn",
     "drfr": "DRFR (criteria)",
+    "flip_rate": "Flip rate (criteria whose votes differ)",
 }
 
 
@@ -31,14 +33,15 @@ def interval(score: Score) -> str:
 def print_report(report: Report, headlines: Sequence[str] | None = None) -> None:
     """Print a report's scores: the headline figures, then one table per group, then the notes."""
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console()
     facts = report.provenance
     if facts:
         level = facts.get("judging", {}).get("level", "")
-        console.print(
-            f"[bold]{facts.get('model', '')}[/bold] judged by [bold]{facts.get('judge', '')}[/bold], level {level}"
-        )
+        # Names come from outside: a bracket in one is no markup.
+        model, judge = (escape(str(facts.get(role, ""))) for role in ("model", "judge"))
+        console.print(f"[bold]{model}[/bold] judged by [bold]{judge}[/bold], level {level}")
     main = {
         HEADLINES.get(name, name): score
         for name, score in report.scores.items()
@@ -48,6 +51,8 @@ def print_report(report: Report, headlines: Sequence[str] | None = None) -> None
     for name, group in report.scores.items():
         if not isinstance(group, Score) and group and name != "by_task":
             console.print(_table(name.removeprefix("by_").capitalize(), group))
+    if report.bias_corrected:
+        print_grid([("Human labels", "of criteria"), *bias_rows(report.bias_corrected)])
     for note in report.notes:
         console.print(f"Note: {note}", style="yellow", markup=False)
     if report.unscored:
@@ -55,13 +60,14 @@ def print_report(report: Report, headlines: Sequence[str] | None = None) -> None
 
 
 def _table(first: str, scores: Mapping[str, Score]) -> object:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(first, title_justify="left")
     for column in ("%", "95 % interval", "n", "unscored"):
         table.add_column(column, justify="right")
     for name, score in scores.items():
-        table.add_row(name, value(score), interval(score), str(score.n), str(score.unscored or ""))
+        table.add_row(escape(name), value(score), interval(score), str(score.n), str(score.unscored or ""))
     return table
 
 
@@ -79,9 +85,10 @@ def _print_unscored(console: object, unscored: Mapping[str, str]) -> None:
 def print_grid(rows: Sequence[Sequence[object]]) -> None:
     """Print a table whose first row is its header."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*map(str, rows[0]))
+    table = Table(*(escape(str(cell)) for cell in rows[0]))
     for row in rows[1:]:
-        table.add_row(*map(str, row))
+        table.add_row(*(escape(str(cell)) for cell in row))
     Console(width=max(80, 14 * len(rows[0]))).print(table)

@@ -9,6 +9,7 @@ import re
 import urllib.request
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.error import URLError
@@ -68,11 +69,11 @@ def read_jsonl(path: Path) -> list[Instance]:
     """The instances of an official JSONL file."""
     rows: list[tuple[str, Any]] = []
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open("rb") as file:  # decoded line by line, so that a bad byte has a line number
             for number, line in enumerate(file, 1):
                 if line.strip():
                     rows.append((f"{path}, line {number}", _parsed(line, f"{path}, line {number}")))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     return instances(rows)
 
@@ -153,7 +154,7 @@ def download(name: str) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with urllib.request.urlopen(release.url, timeout=60) as answer:
             content = answer.read()
-    except (URLError, OSError) as error:
+    except (URLError, OSError, HTTPException) as error:
         raise UserError(f"--data {name}: cannot fetch {release.url}: {error}; download it and give its path") from error
     if _sha256(content) != release.sha256:
         raise UserError(f"--data {name}: {release.url} does not have the pinned SHA-256 {release.sha256}")
@@ -176,10 +177,10 @@ def _from_hub(data: str) -> list[Instance]:
     return instances((f"{data}, row {number}", row) for number, row in enumerate(table))
 
 
-def _parsed(line: str, where: str) -> Any:
+def _parsed(line: bytes, where: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not JSON: {error}") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, pairs
@@ -47,14 +48,24 @@ class JudgeOptions(FolderOptions):
 
     judge: str = option(help="Judge: a spec like the model's.")
     judge_level: str | None = option(
-        None, help="checklist (one call a turn), rubric (one a criterion) or decision (probabilities); "
-        "decision for smollm2, checklist for all others."
+        None, help="checklist (one call a turn), rubric (one a criterion), decision (probabilities) or cascade "
+        "(decision, the doubtful rest by reasoning); decision for smollm2, checklist for all others."
     )  # fmt: skip
     reasoning: bool = option(True, help="Whether the judge gives reasons before its verdicts.")
     structured: str = option("auto", help="JSON-schema answers from the judge: auto, on or off.")
     protocol: str = option("default", help="default, or official: the official pass rule and tables.")
-    threshold: float = option(0.5, help="Decision level: P(yes) from which a criterion passes.")
-    abstain_band: str | None = option(None, help="Decision level: LOW,HIGH between which a verdict is left open.")
+    threshold: float | None = option(
+        None, help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
+    )
+    abstain_band: str | None = option(
+        None, help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then that of "
+        "--calibration, otherwise 0.2,0.8."
+    )  # fmt: skip
+    calibration: str | None = option(None, help="calibration.json of this judge from `truebench calibrate`.")
+    cascade_judge: str | None = option(None, help="Who gets a cascade's doubtful rest; the judge itself if not given.")
+    cascade_level: str = option("checklist", help="How the doubtful rest is asked about: checklist or rubric.")
+    cascade_base_url: str | None = option(None, help="URL of the cascade judge's OpenAI-compatible server.")
+    cascade_arg: tuple[str, ...] = option((), help="Provider option k=v for the cascade judge; may be repeated.")
     votes: int = option(1, help="Votes per criterion (majority); more than one needs a judge temperature.")
     judge_temperature: float = option(0.0, help="Sampling temperature of the judge.")
     judge_max_tokens: int = option(8192, help="Token limit of one judge answer.")
@@ -80,12 +91,23 @@ class JudgeOptions(FolderOptions):
             level = "checklist"
         if level not in LEVELS:
             raise unknown("judge level", level, LEVELS)
-        if not 0 < self.threshold < 1 or self.votes < 1:
+        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not self.judge_temperature >= 0:
+            raise UserError("--judge-concurrency and --judge-max-tokens are at least 1, --judge-temperature at least 0")
         sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        by_probability = level in ("decision", "cascade")
+        if self.calibration and not by_probability:
+            raise UserError(f"--calibration goes with --judge-level decision or cascade, not with {level}")
+        if level != "cascade" and (self.cascade_judge or self.cascade_base_url or self.cascade_arg):
+            raise UserError(f"--cascade-judge and its options go with --judge-level cascade, not with {level}")
+        fitted = read_calibration(self.calibration, self.judge, self.prompts) if self.calibration else None
+        band = _band(self.abstain_band) or (fitted.band if fitted and level == "cascade" else None)
         return JudgeSettings(
-            level=level, reasoning=self.reasoning, structured=self.structured, threshold=self.threshold,
-            abstain_band=_band(self.abstain_band), votes=self.votes, sampling=sampling,
+            level=level, reasoning=self.reasoning, structured=self.structured,
+            threshold=self.threshold or (fitted.threshold if fitted else 0.5), abstain_band=band,
+            calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
+            votes=self.votes, sampling=sampling,
         )  # fmt: skip
 
     @property

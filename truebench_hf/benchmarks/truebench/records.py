@@ -109,18 +109,23 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     answers, parsed = row.get("response"), row.get("judge_parsed")
     if not isinstance(answers, list) or not isinstance(parsed, list):
         raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
-    verdicts = []
-    for number, turn in enumerate(instance.turns):
-        labels = parsed[number].get("labels") if number < len(parsed) and isinstance(parsed[number], dict) else None
-        given = labels if isinstance(labels, list) else []
-        # The official file keeps labels by position; those it lacks were never decided.
-        padded = [*given[: len(turn.criteria)], *[None] * (len(turn.criteria) - len(given))]
-        verdicts.append(tuple(_official(c, label) for c, label in zip(turn.criteria, padded, strict=True)))
+    verdicts = tuple(_official_turn(turn, parsed[i : i + 1]) for i, turn in enumerate(instance.turns))
     pairs = zip(instance.turns, answers, strict=False)
     messages = tuple(m for turn, a in pairs for m in (Message("user", turn.prompt), Message("assistant", str(a))))
-    response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
-    usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
-    return Judged(instance, response, tuple(verdicts), usage)
+    try:
+        response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
+        usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{where}: not a row of an official evaluation file ({error})") from error
+    return Judged(instance, response, verdicts, usage)
+
+
+def _official_turn(turn: Turn, parsed: list[Any]) -> tuple[Verdict, ...]:
+    """The verdicts of a turn: labels stand by position; those the file lacks were never decided."""
+    labels = parsed[0].get("labels") if parsed and isinstance(parsed[0], dict) else None
+    given = labels if isinstance(labels, list) else []
+    padded = [*given[: len(turn.criteria)], *[None] * (len(turn.criteria) - len(given))]
+    return tuple(_official(criterion, label) for criterion, label in zip(turn.criteria, padded, strict=True))
 
 
 def _official(criterion: Criterion, label: Any) -> Verdict:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.labels import FILE as LABELS
+from truebench_hf.benchmarks.truebench.labels import correction, read_labels
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
 from truebench_hf.benchmarks.truebench.output import write_results
 from truebench_hf.benchmarks.truebench.records import Judged, unanswered
@@ -24,24 +26,26 @@ from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import cases
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import Judge, prompts_used
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.conversation import converse
+from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import family, open_model
 from truebench_hf.options import pairs
 from truebench_hf.types import Instance, Message, Report, Response, Usage, Verdict
 
-_RESPONSES = "responses.jsonl"
+RESPONSES = "responses.jsonl"
+_JUDGES = ("judge", "cascade_judge")
 
 
 def run(options: RunOptions) -> Report:
     """Answer and judge in one pass: a turn is judged as soon as it is answered. Writes the results into `out`."""
     chosen = _chosen(options)
     model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
-    judge = open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)
+    asked = _judging_models(options)
     folder = RunFolder(options.out, _generate_settings(options, chosen) | _judge_settings(options))
     models = Caller(model, folder.ledger, "model", options.model_concurrency)
-    judges = Judge(Caller(judge, folder.ledger, "judge", options.judge_concurrency), options.settings, options.prompts)
+    judges = _judge_of(asked, folder, options)
 
     async def work(instance: Instance) -> Judged:
         spent = metered()
@@ -59,14 +63,15 @@ def run(options: RunOptions) -> Report:
         finally:
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     turns = sum(len(instance.turns) for instance in chosen)
     try:
         with progress({"answers": turns, "judgments": turns}) as step:
             # Twice the slots: while some conversations are being judged, others keep the model busy.
             limit = 2 * (models.concurrency + judges.caller.concurrency)
-            judged = _collect(chosen, work, limit, [model.close, judge.close])
-        return _results(folder, judged, options)
+            judged = _collect(chosen, work, limit, [model.close, *(judge.close for judge in asked)])
+        return results(folder, judged)
     finally:
         folder.ledger.close()
 
@@ -87,7 +92,7 @@ def generate(options: GenerateOptions) -> int:
 
             answered = _collect(chosen, work, 2 * caller.concurrency, [model.close])
         lines = (json.dumps(asdict(item.instance) | {"response": asdict(item.response)}) + "\n" for item in answered)
-        folder.write_lines(_RESPONSES, lines)
+        folder.write_lines(RESPONSES, lines)
         folder.finish({"usage": _usage(folder)})
     finally:
         folder.ledger.close()
@@ -97,9 +102,9 @@ def generate(options: GenerateOptions) -> int:
 def judge(options: JudgeOptions) -> Report:
     """The second stage: judge the answers that `generate` left in the folder."""
     answered = _read_responses(Path(options.out))
-    model = open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)
+    asked = _judging_models(options)
     folder = RunFolder(options.out, _judge_settings(options))
-    judges = Judge(Caller(model, folder.ledger, "judge", options.judge_concurrency), options.settings, options.prompts)
+    judges = _judge_of(asked, folder, options)
     responses = {instance.id: response for instance, response in answered}
     try:
         with progress({"judgments": sum(len(response.answers) for response in responses.values())}) as step:
@@ -112,10 +117,25 @@ def judge(options: JudgeOptions) -> Report:
                 return _judged(instance, response, verdicts, spent | {"model": response.usage})
 
             chosen = [instance for instance, _ in answered]
-            judged = _collect(chosen, work, 2 * judges.caller.concurrency, [model.close])
-        return _results(folder, judged, options)
+            judged = _collect(chosen, work, 2 * judges.caller.concurrency, [model.close for model in asked])
+        return results(folder, judged)
     finally:
         folder.ledger.close()
+
+
+def _judging_models(options: JudgeOptions) -> list[ChatModel]:
+    """The judge, and the one that a cascade hands on to where that is another."""
+    models = [open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)]
+    if options.cascade_judge:
+        arguments = pairs(options.cascade_arg, "--cascade-arg")
+        models.append(open_model(options.cascade_judge, arguments, options.cascade_base_url))
+    return models
+
+
+def _judge_of(models: Sequence[ChatModel], folder: RunFolder, options: JudgeOptions) -> Judge:
+    roles = zip(models, ("judge", "cascade"), strict=False)
+    callers = [Caller(model, folder.ledger, role, options.judge_concurrency) for model, role in roles]
+    return Judge(callers[0], options.settings, options.prompts, *callers[1:])
 
 
 def _collect(
@@ -141,6 +161,8 @@ def _chosen(options: GenerateOptions) -> list[Instance]:
     for name, value in (("--max-tokens", options.max_tokens), ("--model-concurrency", options.model_concurrency)):
         if value < 1:
             raise UserError(f"{name} {value}: must be at least 1")
+    if not (options.temperature >= 0 and 0 < options.top_p <= 1 and options.repetition_penalty > 0):
+        raise UserError("--temperature is at least 0, --top-p between 0 and 1, --repetition-penalty above 0")
     return data.select(data.load(options.data), options.language, options.category, options.limit)
 
 
@@ -150,17 +172,20 @@ def _judged(
     return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
-def _results(folder: RunFolder, judged: Sequence[Judged], options: JudgeOptions) -> Report:
+def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
+    """The report of a run, written into its folder; with `labels.jsonl` there, corrected for the judge's errors."""
     settings = folder.info["settings"]
     provenance = {
         **settings,
         "versions": folder.info["versions"],
-        "self_judged": family(settings["model"]) == family(settings["judge"]),
+        "self_judged": family(settings["model"]) in {family(settings[n]) for n in _JUDGES if n in settings},
         "weak_judge": settings["judge"] == "smollm2",
     }
     report = score(judged, _usage(folder), provenance)
+    if (labels := folder.path / LABELS).exists():
+        report = replace(report, bias_corrected=correction(judged, read_labels(labels)))
     folder.finish({"usage": report.usage, "self_judged": provenance["self_judged"]})
-    write_results(folder, report, judged, official=options.protocol == "official")
+    write_results(folder, report, judged, official=settings.get("protocol") == "official")
     return report
 
 
@@ -172,10 +197,11 @@ def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance]) -> 
 
 def _judge_settings(options: JudgeOptions) -> dict[str, Any]:
     settings, prompts = options.settings, options.prompts
-    used = {"checklist": ("checklist", "repair"), "rubric": ("rubric", "repair")}
-    hashes = {name: prompts.hash(name) for name in used.get(settings.level, ("decision", "decision_question"))}
+    hashes = {name: prompts.hash(name) for name in prompts_used(settings)}
     # Spelled apart from the model's sampling, since both stand in one folder.
     judging = {"judge": options.judge, "judge_arg": options.judge_arg, "protocol": options.protocol}
+    if settings.level == "cascade":
+        judging |= {"cascade_judge": options.cascade_judge or options.judge, "cascade_arg": options.cascade_arg}
     return judging | {"judging": asdict(settings), "prompts": hashes}
 
 
@@ -186,7 +212,7 @@ def _usage(folder: RunFolder) -> dict[str, Any]:
 
 
 def _read_responses(path: Path) -> list[tuple[Instance, Response]]:
-    file = path / _RESPONSES
+    file = path / RESPONSES
     if not file.is_file() or not read_info(path):
         raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
     found = []

@@ -9,6 +9,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.metrics.votes import flip_score
 from truebench_hf.types import Report, Score
 
 
@@ -33,6 +34,8 @@ def score(
         "soft_turn": rates.soft_turn(labels),
         "drfr": rates.drfr(labels),
     }
+    if flips := flip_score([verdict.votes for item in judged for turn in item.verdicts for verdict in turn]):
+        scores["flip_rate"] = flips
     unscored = {item.instance.id: item.undecided for item, p in zip(judged, passed, strict=True) if p is None}
     notes = _notes(scores, judged, provenance or {})
     return Report(scores, unscored, usage or {}, provenance or {}, notes)
@@ -48,6 +51,8 @@ def as_json(report: Report) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in report.scores.items():
         flat[name] = asdict(value) if isinstance(value, Score) else {key: asdict(s) for key, s in value.items()}
+    if report.bias_corrected:
+        flat["bias_corrected"] = dict(report.bias_corrected)
     return flat | {"unscored": dict(report.unscored), "usage": report.usage, "notes": list(report.notes)}
 
 
@@ -63,7 +68,7 @@ def _groups(
 def _notes(scores: Mapping[str, Any], judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
     notes = []
     overall, official = scores["overall"], scores["official"]
-    if overall.value is None or abs(overall.value - official.value) > 1e-9:
+    if official.value is not None and (overall.value is None or abs(overall.value - official.value) > 1e-9):
         ours = "undefined" if overall.value is None else f"{overall.value:.2f}"
         gap = "" if overall.value is None else f", {official.value - overall.value:+.2f} points"
         notes.append(f"The official pass rule gives {official.value:.2f} % where ours gives {ours}{gap}.")

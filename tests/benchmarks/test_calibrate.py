@@ -1,0 +1,249 @@
+"""`truebench calibrate`: figures by hand, every call in the ledger, and what other runs make of its file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import command, row, script, write_jsonl
+from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
+from truebench_hf.benchmarks.rubric_eval.calibration.study import Study
+from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.run import run
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.cascade import frontier
+
+# Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
+# "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
+TRUTHS = [(i < 8, i >= 8) for i in range(10)]
+SURE = [{"contains": "says 0.9", "probability": 0.9}, {"contains": "says 0.7", "probability": 0.7}]
+KNOWS = [{"contains": "YES or NO", "verdicts": {"beta": "NO", "alpha": "YES"}}]
+KNOWS += [{"contains": "<criteria", "verdicts": {"beta": "FAIL"}}]
+
+
+def rows() -> list[dict[str, Any]]:
+    made = []
+    for number, truths in enumerate(TRUTHS):
+        texts = [f"says {p} {'alpha' if met else 'beta'}" for p, met in zip(("0.9", "0.7"), truths, strict=True)]
+        for index, (text, met) in enumerate(zip(texts, truths, strict=True)):
+            made.append(
+                {
+                    "id": f"i{number}-c{index}",
+                    "instruction_id": f"i{number}",
+                    "response_id": f"i{number}-r0",
+                    "instruction_category": "constrained",
+                    "messages": [{"role": "user", "content": f"Instruction {number}"}],
+                    "response": f"Answer {number}",
+                    "checklist": texts,
+                    "rubric_index": index,
+                    "rubric": text,
+                    "label": "yes" if met else "no",
+                }
+            )
+    return made
+
+
+def options(tmp_path: Path, **more: Any) -> CalibrateOptions:
+    data = write_jsonl(tmp_path / "data.jsonl", rows())
+    judge = script(tmp_path / "judge.json", SURE)
+    return CalibrateOptions(**{"data": data, "judge": judge, "out": str(tmp_path / "out"), **more})
+
+
+def reasoning(tmp_path: Path) -> str:
+    return script(tmp_path / "reasoning.json", KNOWS)
+
+
+def accuracy(study: Study, way: str) -> float:
+    value = study.agreement[way].value
+    assert value is not None
+    return round(value, 6)
+
+
+@pytest.mark.parametrize("kind", ["temperature", "platt", "isotonic"])
+def test_figures_by_hand(tmp_path: Path, kind: str) -> None:
+    study = calibrate(options(tmp_path, kind=kind))
+    # 8 x 0.1^2 + 2 x 0.9^2 + 2 x 0.3^2 + 8 x 0.7^2 = 5.8 over 20 rows; bins are off by 0.1 and 0.5.
+    assert study.before.brier == pytest.approx(0.29)
+    assert study.before.ece == pytest.approx(0.3)
+    assert accuracy(study, "as given, threshold 0.5") == 50, "it says yes to everything"
+    assert accuracy(study, "calibrated, fitted threshold") == 80, "the threshold lies between the two"
+    assert study.calibrated.calibrator.kind == kind
+    low, high = (study.calibrated.calibrator.apply(p) for p in (0.7, 0.9))
+    assert low <= study.calibrated.threshold <= high
+    if kind != "temperature":  # which cannot move 0.7 to the other side of a half
+        assert accuracy(study, "calibrated, threshold 0.5") == 80
+        assert study.after.brier is not None
+        assert study.after.brier < 0.2
+
+
+def test_every_call_is_in_the_ledger_and_asked_once(tmp_path: Path) -> None:
+    record = tmp_path / "prompts.jsonl"
+    chosen = options(tmp_path, judge_arg=(f"record={record}",), cascade_judge=reasoning(tmp_path))
+    first = calibrate(chosen)
+    asked = record.read_text()
+    assert len(asked.splitlines()) == 10, "one request per response, with both its questions"
+    with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as ledger:
+        counts = dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role"))
+    assert counts == {"judge": 10, "cascade": 10}
+    again = calibrate(chosen)
+    assert record.read_text() == asked
+    assert again.agreement == first.agreement
+    assert again.points == first.points
+
+
+def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(tmp_path: Path) -> None:
+    record = tmp_path / "prompts.jsonl"
+    calibrate(options(tmp_path, judge_arg=(f"record={record}",)))
+    asked = record.read_text()
+    calibrate(options(tmp_path, judge_arg=(f"record={record}",), kind="isotonic"))
+    assert record.read_text() == asked
+    with pytest.raises(UserError, match="other options"):
+        calibrate(options(tmp_path, judge_arg=(f"record={record}",), limit=5))
+
+
+def test_cascades_by_hand_at_rubric_level(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    assert accuracy(study, "reasoning judge") == 100
+    # Nothing handed on: 80. All of 0.7 (10 calls): the two met ones are found, 90. Everything (20 calls): 100.
+    found = {(point.calls, round(point.balanced_accuracy or 0, 6)) for point in study.points}
+    assert {(0, 0.5), (0, 0.8), (10, 0.9), (20, 1.0)} <= found
+    assert max(accuracy for _, accuracy in found) == 1.0
+    edge = frontier(study.points)
+    assert (edge[0].calls, edge[0].balanced_accuracy) == (0, pytest.approx(0.8))
+    assert (edge[-1].calls, edge[-1].balanced_accuracy) == (20, 1.0)
+    assert study.choice == edge[-1]
+    assert study.calibrated.band == (edge[-1].low, edge[-1].high)
+
+
+def test_at_checklist_level_a_response_is_paid_for_once(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
+    halves = [point for point in study.points if point.handed_on == 0.5]
+    assert {point.calls for point in halves} == {10}
+    whole = max(study.points, key=lambda point: point.handed_on)
+    assert whole.tokens == pytest.approx(halves[0].tokens), "half of each checklist costs as much as all of it"
+
+
+def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
+    judge = script(tmp_path / "judge.json", [{"contains": "says 0.7 alpha", "probability": None}, *SURE])
+    data = write_jsonl(tmp_path / "data.jsonl", rows())
+    study = calibrate(CalibrateOptions(data=data, judge=judge, out=str(tmp_path / "out")))
+    assert (study.before.n, study.before.left_out) == (18, 2)
+    assert study.agreement["as given, threshold 0.5"].unscored == 2
+    assert "2 of 20 rubrics have no probability" in study.notes[0]
+
+
+def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> None:
+    calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http-equiv", "")
+    for text in ("Reliability", "as given", "calibrated", "What a cascade costs", "best for its cost", "0.2900"):
+        assert text in page
+    assert page.count("<svg") == 2
+    assert page.count("<polyline") == 3, "before, after, and the frontier"
+    assert "NaN" not in page
+    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert facts["before"]["ece"] == pytest.approx(0.3)
+    assert facts["cascade"][0]["balanced_accuracy"] is not None
+    assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        (lambda r: r | {"label": None}, "no row has a label"),  # nothing to fit on
+        (lambda r: r | {"label": "yes"}, "some that are not"),  # one class tells nothing
+        (lambda r: r | {"instruction_id": "same"}, "several instructions"),  # nothing unseen to measure on
+    ],
+)
+def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: Any, shown: str) -> None:
+    data = write_jsonl(tmp_path / "bad.jsonl", [change(r) for r in rows()])
+    with pytest.raises(UserError, match=shown):
+        calibrate(options(tmp_path, data=data))
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ({"kind": "plat"}, "did you mean platt"),
+        ({"folds": 1}, "--folds is at least 2"),
+        ({"cascade_level": "decision"}, "cascade level"),
+        ({"cascade_arg": ("a=b",)}, "only go with --cascade-judge"),
+    ],
+)
+def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
+    with pytest.raises(UserError, match=shown):
+        options(tmp_path, **more)
+
+
+# --- what a run makes of it -----------------------------------------------------------------------------------------
+
+
+def scored(tmp_path: Path, out: str, **more: Any) -> tuple[list[list[str | None]], dict[str, Any]]:
+    """Labels by instance and the settings of a run over two instances with the same criteria as above."""
+    data = write_jsonl(
+        tmp_path / "run.jsonl",
+        [row(1, [("One", ["says 0.9 alpha", "says 0.7 beta"])]), row(2, [("Two", ["says 0.9 alpha"])])],
+    )
+    model, judge = script(tmp_path / "model.json", []), f"scripted:{tmp_path / 'judge.json'}"
+    folder = tmp_path / out
+    run(RunOptions(data=data, model=model, judge=judge, out=str(folder), **more))
+    lines = (folder / "judgments.jsonl").read_text().splitlines()
+    labels = [[v["label"] for turn in json.loads(line)["verdicts"] for v in turn] for line in lines]
+    return labels, json.loads((folder / "run.json").read_text())["settings"]
+
+
+def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path))
+    file = str(tmp_path / "out" / "calibration.json")
+    plain, _ = scored(tmp_path, "plain", judge_level="decision")
+    assert plain == [["yes", "yes"], ["yes"]]
+    labels, settings = scored(tmp_path, "calibrated", judge_level="decision", calibration=file)
+    assert labels == [["yes", "no"], ["yes"]]
+    assert settings["judging"]["calibrator"]["kind"] == "platt"
+    assert settings["judging"]["threshold"] == study.calibrated.threshold
+    own, _ = scored(tmp_path, "own", judge_level="decision", calibration=file, threshold=0.05)
+    assert own == [["yes", "yes"], ["yes"]], "a threshold that is given wins"
+    with pytest.raises(UserError, match="other options"):
+        scored(tmp_path, "calibrated", judge_level="decision")
+
+
+def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    labels, settings = scored(
+        tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path), cascade_level="rubric",
+        calibration=str(tmp_path / "out"),
+    )  # fmt: skip
+    assert labels == [["yes", "no"], ["yes"]]
+    assert tuple(settings["judging"]["abstain_band"]) == study.calibrated.band
+    assert settings["cascade_judge"] == reasoning(tmp_path)
+    assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
+    usage = json.loads((tmp_path / "cascade" / "scores.json").read_text())["usage"]["total"]
+    assert set(usage) == {"model", "judge", "cascade"}
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ({"judge_level": "checklist", "calibration": "x"}, "goes with --judge-level decision or cascade"),
+        ({"judge_level": "decision", "cascade_judge": "smollm2"}, "go with --judge-level cascade"),
+        ({"judge_level": "decision", "calibration": "x"}, "truebench calibrate"),  # no such file
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:
+    with pytest.raises(UserError, match=shown):
+        _ = JudgeOptions(out="o", judge="scripted:a", **more).settings
+
+
+def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path) -> None:
+    chosen = options(tmp_path)
+    done = command("calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out)
+    assert done.returncode == 0, done.stderr
+    assert "0.2900" in done.stdout
+    assert "80.00" in done.stdout
+    assert f"--calibration {Path(chosen.out) / 'calibration.json'}" in done.stdout

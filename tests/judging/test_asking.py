@@ -1,0 +1,109 @@
+"""A judge whose answer cannot be used is told why and asked again, a bounded number of times."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.support.runs import caller
+from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.judge import PASS_FAIL
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Criterion, Label, Message, Verdict
+
+GOOD = '1. It does.\n2. It does not.\n```json\n{"criteria_1": "PASS", "criteria_2": "FAIL"}\n```'
+HALF = '{"criteria_1": "PASS"}'
+ERROR = {"error": "the server burned down"}
+CRITERIA = (Criterion("is short"), Criterion("is German"))
+
+
+def asked(answers: Sequence[Any], sampling: Sampling = Sampling()) -> tuple[list[Verdict], list[Any]]:
+    """The verdicts of a judge that gives these answers one after another, and the requests it got."""
+    left = list(answers)
+    judge = ScriptedModel("judge", lambda request: left.pop(0))
+    question = Question("Judge this.", CRITERIA, PASS_FAIL)
+    verdicts = asyncio.run(ask(caller(judge), question, Prompts(), sampling, 3))
+    return verdicts, judge.prompts
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "calls", "reason"),
+    [
+        ([GOOD], ["yes", "no"], 1, "a good answer is not questioned"),
+        (["hm", GOOD], ["yes", "no"], 2, "unreadable, then good"),
+        (["hm", "{}", GOOD], ["yes", "no"], 3, "good at the last chance"),
+        (["hm", "{}", "[]", GOOD], [None, None], 3, "never a fourth call"),
+        ([HALF, HALF, HALF], ["yes", None], 3, "what is settled stays, the rest is None"),
+        ([HALF, '{"criteria_2": "FAIL"}', "hm"], ["yes", "no"], 3, "answers complete each other"),
+        ([HALF, '{"criteria_1": "FAIL", "criteria_2": "PASS"}'], ["no", "yes"], 2, "the later answer counts"),
+        ([ERROR], [None, None], 1, "a failed request is not asked again here: it was retried below"),
+        ([HALF, ERROR], ["yes", None], 2, "a failure later keeps what was settled"),
+        ([{"text": "", "truncated": True}, GOOD], ["yes", "no"], 2, "cut off, then good"),
+        ([{"text": "", "truncated": True}] * 3, [None, None], 3, "always cut off"),
+        ([{"text": "", "reasoning": GOOD}] * 3, [None, None], 3, "a verdict inside thinking is none"),
+    ],
+)
+def test_asking_again(answers: list[Any], labels: list[Label | None], calls: int, reason: str) -> None:
+    verdicts, requests = asked(answers)
+    assert [verdict.label for verdict in verdicts] == labels, reason
+    assert len(requests) == calls, reason
+    assert [verdict.criterion for verdict in verdicts] == list(CRITERIA)
+    assert {verdict.judge for verdict in verdicts} == {"scripted:judge"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (["hm"] * 3, "no JSON object with criteria_1 to criteria_2 was found"),
+        ([ERROR], "the judge gave no answer: the server burned down"),
+        ([{"text": HALF, "truncated": True}] * 3, "the judge's answer was cut off"),
+        ([HALF] * 3, "criteria_2 has no label"),
+        (['{"criteria_1": "PASS", "criteria_2": "maybe"}'] * 3, 'criteria_2 has no valid label but "maybe"'),
+    ],
+)
+def test_a_missing_verdict_says_why(answers: list[Any], words: str) -> None:
+    verdicts, _ = asked(answers)
+    assert verdicts[1].label is None
+    assert words in verdicts[1].reason
+
+
+def test_reasons_are_kept() -> None:
+    verdicts, _ = asked([GOOD])
+    assert [verdict.reason for verdict in verdicts] == ["It does.", "It does not."]
+
+
+def test_the_repair_shows_the_answer_and_names_the_problem() -> None:
+    _, requests = asked(["first try", HALF, GOOD])
+    conversations = [[message.role for message in request.messages] for request in requests]
+    assert conversations == [["user"], ["user", "assistant", "user"], ["user", "assistant"] * 2 + ["user"]]
+    assert requests[1].messages[:2] == (Message("user", "Judge this."), Message("assistant", "first try"))
+    assert "no JSON object" in requests[1].messages[2].content
+    assert "criteria_2 has no label" in requests[2].messages[4].content
+    for word in ("PASS or FAIL", "criteria_1", "criteria_2"):
+        assert word in requests[2].messages[4].content
+
+
+def test_sampling_sample_and_schema_go_along() -> None:
+    sampling = Sampling(temperature=0.7, max_tokens=99)
+    _, requests = asked(["hm", GOOD], sampling)
+    assert {(r.sampling, r.sample) for r in requests} == {(sampling, 3)}
+    form = schema(2, ["PASS", "FAIL"], True)
+    seen: list[ChatRequest] = []
+    judge = ScriptedModel("judge", lambda request: seen.append(request) or (GOOD if len(seen) > 1 else "hm"))
+    question = Question("Judge this.", CRITERIA, PASS_FAIL, form)
+    asyncio.run(ask(caller(judge), question, Prompts(), Sampling(), 0))
+    assert [request.schema for request in seen] == [form, form]
+
+
+def test_schema_asks_for_the_reason_before_the_verdict() -> None:
+    form = schema(2, ["PASS", "FAIL"], True)
+    assert form["required"] == ["criteria_1", "criteria_2"]
+    assert list(form["properties"]["criteria_1"]["properties"]) == ["reason", "verdict"]
+    assert form["properties"]["criteria_2"]["properties"]["verdict"]["enum"] == ["PASS", "FAIL"]
+    assert schema(1, ["YES", "NO"], False)["properties"]["criteria_1"] == {"type": "string", "enum": ["YES", "NO"]}
+    assert form["additionalProperties"] is False

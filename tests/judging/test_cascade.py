@@ -1,0 +1,226 @@
+"""The cascade: what is handed on, what it costs, who is asked, and where its points and its calibration come from."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
+from truebench_hf.judging.cascade import BAND
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings, prompts_used
+from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.cascade import Second, cheapest, curve, frontier
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
+from truebench_hf.models.scripted import ScriptedModel, verdicts
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Criterion, Verdict
+
+CASE = Case("Name a river.", "The Rhine.", tuple(map(Criterion, ("sure yes", "sure no", "doubt one", "doubt two"))))
+SHARES = {"sure yes": 0.95, "sure no": 0.05, "doubt one": 0.5, "doubt two": 0.6}
+
+
+def share(request: DecisionRequest, question: str) -> float | None:
+    return next(p for name, p in SHARES.items() if name in question)
+
+
+def passes_one(request: ChatRequest) -> str:
+    prompt = request.messages[0].content
+    good, bad = ("YES", "NO") if "YES or NO" in prompt else ("PASS", "FAIL")
+    return verdicts(prompt, {"one": good}, default=bad)
+
+
+def judged(
+    first: ScriptedModel, tmp_path: Path, second: ScriptedModel | None = None, **settings: Any
+) -> tuple[tuple[Verdict, ...], dict[str, int]]:
+    """The verdicts, and how many calls the ledger has in each role."""
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    rest = [Caller(second, ledger, "cascade", 4)] if second else []
+    judge = Judge(Caller(first, ledger, "judge", 4), JudgeSettings(level="cascade", **settings), Prompts(), *rest)
+    try:
+        made = asyncio.run(judge.verdicts(CASE))
+        return made, {role: usage.calls for role, usage in ledger.usage()["total"].items()}
+    finally:
+        ledger.close()
+
+
+def test_only_the_doubtful_rest_is_handed_on(tmp_path: Path) -> None:
+    model = ScriptedModel("both", passes_one, share)
+    made, calls = judged(model, tmp_path)
+    assert [verdict.label for verdict in made] == ["yes", "no", "yes", "no"]
+    assert [verdict.criterion.text for verdict in made] == list(SHARES)
+    assert calls == {"judge": 1, "cascade": 1}
+    (text,) = [r.messages[0].content for r in model.prompts if isinstance(r, ChatRequest)]
+    assert "1. doubt one\n2. doubt two\n" in text, "the second judge sees the doubtful criteria alone, renumbered"
+    assert "sure yes" not in text
+    assert [verdict.probability for verdict in made[:2]] == [0.95, 0.05]
+    assert made[2].reason.startswith("handed on (P(yes) = 0.500")
+
+
+def test_a_judge_that_is_sure_costs_no_second_call(tmp_path: Path) -> None:
+    made, calls = judged(ScriptedModel("sure", passes_one, lambda r, q: 0.99), tmp_path)
+    assert [verdict.label for verdict in made] == ["yes"] * 4
+    assert calls == {"judge": 1}
+
+
+def test_another_judge_gets_the_rest_at_rubric_level(tmp_path: Path) -> None:
+    first, second = ScriptedModel("first", passes_one, share), ScriptedModel("second", passes_one)
+    made, calls = judged(first, tmp_path, second, cascade_level="rubric")
+    assert [verdict.label for verdict in made] == ["yes", "no", "yes", "no"]
+    assert [verdict.judge for verdict in made] == ["scripted:first"] * 2 + ["scripted:second"] * 2
+    assert calls == {"judge": 1, "cascade": 2}
+    assert not any(isinstance(request, ChatRequest) for request in first.prompts)
+
+
+def broken(request: DecisionRequest, question: str) -> float | None:
+    raise RequestFailed("the decision server is away")
+
+
+@pytest.mark.parametrize(
+    ("probability", "reason"),
+    [
+        (lambda r, q: None, "declined"),  # typed decisions may be declined one by one
+        (broken, "the decision server is away"),  # or fail as a whole
+    ],
+)
+def test_what_the_first_judge_cannot_decide_is_handed_on(tmp_path: Path, probability: Any, reason: str) -> None:
+    made, _ = judged(ScriptedModel("both", passes_one, probability), tmp_path)
+    assert [verdict.label for verdict in made] == ["no", "no", "yes", "no"]
+    assert reason in made[0].reason
+
+
+def test_what_the_second_judge_leaves_open_stays_open_with_both_reasons(tmp_path: Path) -> None:
+    made, _ = judged(ScriptedModel("both", lambda r: "no idea", share), tmp_path)
+    assert [verdict.label for verdict in made] == ["yes", "no", None, None]
+    assert "P(yes) = 0.500" in made[2].reason
+    assert "no JSON object" in made[2].reason
+
+
+def test_a_calibrator_moves_what_is_doubtful(tmp_path: Path) -> None:
+    # Log-odds times 10: 0.6 becomes 0.983, 0.5 stays.
+    calibrator = Calibrator("temperature", slope=10)
+    made, calls = judged(ScriptedModel("both", passes_one, share), tmp_path, calibrator=calibrator)
+    assert [verdict.label for verdict in made] == ["yes", "no", "yes", "yes"]
+    assert made[3].probability == pytest.approx(0.983, abs=0.001)
+    assert calls == {"judge": 1, "cascade": 1}
+
+
+def test_votes_are_drawn_by_the_second_judge_alone(tmp_path: Path) -> None:
+    warm = Sampling(temperature=1.0)
+    made, calls = judged(ScriptedModel("both", passes_one, share), tmp_path, votes=3, sampling=warm)
+    assert [verdict.votes for verdict in made] == [(), (), ("yes",) * 3, ("no",) * 3]
+    assert calls == {"judge": 1, "cascade": 3}
+    with pytest.raises(UserError, match="temperature above 0"):
+        JudgeSettings(level="cascade", votes=3)
+
+
+def test_the_settings_name_the_band_that_is_used_and_refuse_other_levels() -> None:
+    assert JudgeSettings(level="cascade").abstain_band == BAND
+    assert JudgeSettings(level="decision").abstain_band is None
+    assert "cascade" in LEVELS
+    with pytest.raises(UserError, match="cascade level"):
+        JudgeSettings(level="cascade", cascade_level="decision")
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"level": "checklist"}, {"checklist", "repair"}),
+        ({"level": "decision"}, {"decision", "decision_question"}),
+        ({"level": "cascade", "cascade_level": "rubric"}, {"decision", "decision_question", "rubric", "repair"}),
+    ],
+)
+def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names: set[str]) -> None:
+    assert set(prompts_used(JudgeSettings(**settings))) == names  # type: ignore[arg-type]
+
+
+# --- calibration files ----------------------------------------------------------------------------------------------
+
+
+FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7))
+
+
+def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "calibration.json").write_text(json.dumps(as_json(FITTED, Prompts())))
+    assert read_calibration(str(tmp_path / "calibration.json"), "scripted:a", Prompts()) == FITTED
+    assert read_calibration(str(tmp_path), "scripted:a", Prompts()) == FITTED, "the folder will do"
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({"judge": "scripted:b"}, "fitted for the judge scripted:b"),  # another judge's probabilities
+        ({"prompts": {"decision": "0" * 64}}, "another prompt 'decision'"),  # asked in other words
+        ({"threshold": "high"}, "cannot be read"),
+        ({"calibrator": {"kind": "spline"}}, "unknown calibrator"),
+        ({"calibrator": None}, "not a calibrator"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, Any], shown: str) -> None:
+    (tmp_path / "c.json").write_text(json.dumps(as_json(FITTED, Prompts()) | change))
+    with pytest.raises(UserError, match=shown):
+        read_calibration(str(tmp_path / "c.json"), "scripted:a", Prompts())
+
+
+def test_a_missing_calibration_names_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="truebench calibrate"):
+        read_calibration(str(tmp_path / "none.json"), "scripted:a", Prompts())
+
+
+# --- cost and balanced accuracy -------------------------------------------------------------------------------------
+
+# Four rows, two calls of the reasoning judge. The decision judge errs on the two in the middle, the other on none.
+P = [0.1, 0.6, 0.4, 0.9]
+GOLD = ["no", "no", "yes", "yes"]
+SECOND = Second(["no", "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 100.0, "y": 50.0})
+
+
+def test_the_curve_by_hand() -> None:
+    points = curve(P, GOLD, SECOND, threshold=0.5)
+    alone = [point for point in points if point.low is None]
+    # At a threshold alone at best three of four are right: 0.75, between 0.1 and 0.4 or between 0.6 and 0.9.
+    assert max(point.balanced_accuracy or 0 for point in alone) == 0.75
+    assert {point.calls for point in alone} == {0}
+    nothing = next(point for point in points if (point.low, point.high) == (0.5, 0.5))
+    assert (nothing.handed_on, nothing.balanced_accuracy, nothing.tokens) == (0.0, 0.5, 0.0)
+    middle = [point for point in points if point.low == 0.4 and point.high == 0.6]
+    assert [(p.handed_on, p.calls, p.tokens, p.balanced_accuracy) for p in middle] == [(0.5, 2, 150.0, 1.0)]
+    everything = next(point for point in points if (point.low, point.high) == (0.1, 0.9))
+    assert (everything.handed_on, everything.balanced_accuracy) == (1.0, 1.0)
+
+
+def test_the_frontier_gets_dearer_and_better_and_its_cheapest_good_point_is_chosen() -> None:
+    edge = frontier(curve(P, GOLD, SECOND, threshold=0.5))
+    assert [(point.tokens, point.balanced_accuracy) for point in edge] == [(0.0, 0.75), (150.0, 1.0)]
+    best = cheapest(edge)
+    assert best is not None
+    assert (best.tokens, best.handed_on) == (150.0, 0.5), "of equally good and dear points the one that asks for less"
+    free = cheapest(edge, tolerance=0.25)
+    assert free is not None
+    assert free.low is None, "within the tolerance a threshold alone is cheaper"
+
+
+def test_undecided_rows_count_as_wrong_and_rows_without_probability_are_handed_on() -> None:
+    second = Second([None, "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
+    points = curve([None, 0.1, 0.9, 0.9], GOLD, second, threshold=0.5)
+    none = next(point for point in points if (point.low, point.high) == (0.5, 0.5))
+    assert (none.handed_on, none.calls, none.balanced_accuracy) == (0.25, 1, 0.75)
+    solved = Second(["no", "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
+    points = curve([None, 0.1, 0.9, 0.9], GOLD, solved, threshold=0.5)
+    assert next(p for p in points if (p.low, p.high) == (0.5, 0.5)).balanced_accuracy == 1.0
+
+
+@pytest.mark.parametrize("gold", [["yes"] * 4, ["no"] * 4, [None] * 4, []])  # one class, no label, nothing at all
+def test_without_both_labels_there_is_no_best(gold: list[str | None]) -> None:
+    n = len(gold)
+    points = curve(P[:n], gold, Second(SECOND.labels[:n], SECOND.calls[:n], SECOND.tokens), threshold=0.5)
+    assert all(point.balanced_accuracy is None for point in points)
+    assert cheapest(points) is None

@@ -1,0 +1,93 @@
+"""What RubricEval asks of the prompts: a shared prefix at rubric level, order of calls, notes per category."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.support.runs import caller
+from truebench_hf.benchmarks.rubric_eval.data import items, load
+from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest
+from truebench_hf.models.scripted import ScriptedModel, verdicts
+from truebench_hf.prompts import Prompts
+
+CASES = {item.category: item.case for item in items(load("rubric_mini"))}
+
+
+def asked(level: str, *cases: Case, reasoning: bool = True) -> list[str]:
+    """The prompts of all cases, judged at the same time, in the order in which the model got them."""
+    model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}, default="YES"))
+    judge = Judge(caller(model), JudgeSettings(level=level, reasoning=reasoning), Prompts())
+
+    async def everything() -> None:
+        await asyncio.gather(*map(judge.verdicts, cases))
+
+    asyncio.run(everything())
+    return [request.messages[0].content for request in model.prompts if isinstance(request, ChatRequest)]
+
+
+@pytest.mark.parametrize("category", CASES)
+@pytest.mark.parametrize("reasoning", [True, False])
+def test_rubrics_of_one_response_share_all_that_comes_before_them(category: str, reasoning: bool) -> None:
+    case = CASES[category]
+    prompts = asked("rubric", case, reasoning=reasoning)
+    assert len(prompts) == len(case.criteria) > 1
+    befores = set()
+    for prompt, criterion in zip(prompts, case.criteria, strict=True):
+        before, _, after = prompt.partition(f"1. {criterion.text}\n</criteria_")
+        assert 0 < len(after) < 20  # nothing but the end of the tag follows the rubric
+        befores.add(before)
+    assert len(befores) == 1
+
+
+def test_calls_of_one_response_go_out_together_and_in_order() -> None:
+    first, second = CASES["system"], CASES["multi_turn"]
+    texts = [criterion.text for case in (first, second) for criterion in case.criteria]
+    prompts = asked("rubric", first, second)
+    assert [next(text for text in texts if f"1. {text}\n</criteria_" in prompt) for prompt in prompts] == texts
+
+
+@pytest.mark.parametrize(
+    ("category", "words"),
+    [
+        ("compositional", "branch"),  # its logic
+        ("multi_turn", "earlier turns"),  # the history
+        ("system", "system message sets"),  # standing rules
+    ],
+)
+def test_each_category_has_its_note_at_every_level(category: str, words: str) -> None:
+    case = CASES[category]
+    plain = Case(case.instruction, case.response, case.criteria, case.history, case.context)
+    prompts = Prompts()
+    for name in ("checklist", "rubric", "decision"):
+        with_note, without = (
+            prompts.render(name, **sections(shown), structured=False, reasoning=True) for shown in (case, plain)
+        )
+        # Earlier turns are mentioned to everybody at checklist level, so the difference is what counts.
+        assert len(with_note) > len(without) + 40, name
+        assert words in with_note, name
+
+
+def test_the_system_message_is_shown_at_every_level() -> None:
+    case = CASES["system"]
+    assert case.history[0].role == "system"
+    model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}, default="YES"))
+    asyncio.run(Judge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
+    (decision,) = (request for request in model.prompts if isinstance(request, DecisionRequest))
+    for prompt in [*asked("checklist", case)[:1], *asked("rubric", case)[:1], decision.state]:
+        assert f"[system]\n{case.history[0].content}" in prompt
+
+
+def test_partly_met_is_no_wherever_it_is_asked() -> None:
+    prompts = Prompts()
+    values = sections(CASES["constrained"]) | {"structured": False, "reasoning": True}
+    for name, rule in {
+        "checklist": "met in part is FAIL",
+        "rubric": "met in part is NO",
+        "decision": "partly met is no",
+        "decision_question": "partly met is no",
+    }.items():
+        assert rule in prompts.render(name, **values, criterion="x"), name

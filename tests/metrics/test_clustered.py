@@ -1,0 +1,82 @@
+"""Clustered agreement: values against `agreement`, means over strata by hand, intervals that know about clusters."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.clustered import MEASURES, clustered_agreement
+
+
+def column(seed: int, n: int, labels: tuple[str | None, ...]) -> list[str | None]:
+    return random.Random(seed).choices(labels, k=n)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        pytest.param(column(1, 200, ("yes", "no")), column(2, 200, ("yes", "no", None)), id="some undecided"),
+        pytest.param(column(3, 200, ("yes", "no", None)), column(4, 200, ("yes", "no")), id="some without gold"),
+        pytest.param(["yes"] * 9, column(5, 9, ("yes", "no")), id="one class: balanced accuracy is undefined"),
+        pytest.param(column(6, 9, ("yes", "no")), [None] * 9, id="nothing decided"),
+        pytest.param([], [], id="empty"),
+        pytest.param(["yes", "no"], ["unknown", "no"], id="unknown is undecided"),
+    ],
+)
+def test_values_are_those_of_agreement(gold: list[str | None], predicted: list[str | None]) -> None:
+    found = clustered_agreement(range(len(gold)), gold, predicted, n_resamples=50)
+    wanted = agreement(gold, predicted)
+    for name in MEASURES:
+        share = getattr(wanted, name)
+        assert found[name].value == (None if share is None else pytest.approx(100 * share, abs=1e-9)), name
+    assert found["accuracy"].unscored == wanted.undecided
+    assert found["accuracy"].n == wanted.n - wanted.undecided
+    assert found["balanced_accuracy_strict"].n == wanted.n
+
+
+def test_strata_count_alike_whatever_their_size() -> None:
+    # Stratum a: 4 rows, all right: 100. Stratum b: 2 rows, yes right and no wrong: 50. Mean 75, pooled (1 + 2/3) / 2.
+    gold = ["yes", "yes", "no", "no", "yes", "no"]
+    predicted = ["yes", "yes", "no", "no", "yes", "yes"]
+    strata = ["a", "a", "a", "a", "b", "b"]
+    assert clustered_agreement(range(6), gold, predicted, strata)["balanced_accuracy"].value == pytest.approx(75)
+    assert clustered_agreement(range(6), gold, predicted)["balanced_accuracy"].value == pytest.approx(250 / 3)
+
+
+def test_a_stratum_without_a_value_leaves_the_mean_undefined() -> None:
+    found = clustered_agreement(range(3), ["yes", "no", "yes"], ["yes", "no", "yes"], ["a", "a", "b"])
+    assert found["balanced_accuracy"].value is None
+    assert found["balanced_accuracy"].ci95 is None
+    assert found["accuracy"].value == 100
+
+
+def test_rows_of_one_cluster_are_no_independent_evidence() -> None:
+    # The same 400 rows: 200 instructions of 2 rows, or 10 of 40 rows that are right or wrong together.
+    gold: list[Any] = ["yes", "no"] * 200
+    right = [i // 40 % 2 == 0 for i in range(400)]
+    predicted = [label if good else {"yes": "no", "no": "yes"}[label] for label, good in zip(gold, right, strict=True)]
+    many = clustered_agreement([i // 2 for i in range(400)], gold, predicted)["balanced_accuracy"]
+    few = clustered_agreement([i // 40 for i in range(400)], gold, predicted)["balanced_accuracy"]
+    assert many.value == few.value == 50
+    assert many.ci95 is not None
+    assert few.ci95 is not None
+    width = few.ci95[1] - few.ci95[0]
+    assert width > 3 * (many.ci95[1] - many.ci95[0])
+    # The standard error over 10 clusters of 0 or 100 % is 50 / sqrt(10) = 15.8 points, so about 62 wide.
+    assert width == pytest.approx(62, abs=8)
+
+
+def test_the_seed_settles_the_interval() -> None:
+    gold, predicted = column(1, 60, ("yes", "no")), column(2, 60, ("yes", "no"))
+    first, again, other = (clustered_agreement(range(60), gold, predicted, seed=seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first["accuracy"].ci95 != other["accuracy"].ci95
+
+
+def test_columns_must_be_parallel() -> None:
+    with pytest.raises(UserError, match="parallel"):
+        clustered_agreement([1, 2], ["yes", "no"], ["yes"])

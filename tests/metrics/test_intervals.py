@@ -1,0 +1,98 @@
+"""Intervals against the libraries that define them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from truebench_hf.metrics.intervals import bootstrap, bootstrap_ratio, wilson
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (1810, 2485), (1, 10_000)])
+def test_wilson_is_that_of_statsmodels_and_scipy(successes: int, n: int, confidence: float) -> None:
+    ours = wilson(successes, n, confidence)
+    assert ours is not None
+    assert ours == pytest.approx(proportion_confint(successes, n, alpha=1 - confidence, method="wilson"), abs=1e-12)
+    theirs = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    assert 0 <= ours[0] <= successes / n <= ours[1] <= 1
+
+
+def test_wilson_without_units() -> None:
+    assert wilson(0, 0) is None
+
+
+def _scipy(top: np.ndarray, bottom: np.ndarray) -> tuple[float, float]:
+    found = stats.bootstrap(
+        (top, bottom), lambda a, b, axis: a.sum(axis) / b.sum(axis), paired=True, vectorized=True,
+        n_resamples=4000, method="percentile", random_state=np.random.default_rng(1),
+    )  # fmt: skip
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def test_bootstrap_ratio_is_that_of_scipy() -> None:
+    random = np.random.default_rng(5)
+    bottom = random.integers(1, 9, size=150)
+    top = random.binomial(bottom, 0.7)
+    ours = bootstrap_ratio(top.tolist(), bottom.tolist(), n_resamples=4000)
+    assert ours == pytest.approx(_scipy(top, bottom), abs=0.006)
+    narrower = bootstrap_ratio(top.tolist(), bottom.tolist(), n_resamples=4000, confidence=0.5)
+    assert ours is not None
+    assert narrower is not None
+    assert ours[0] < narrower[0] < top.sum() / bottom.sum() < narrower[1] < ours[1]
+
+
+def test_bootstrap_over_groups_is_the_ratio_bootstrap() -> None:
+    """With one group per unit and the mean as statistic, both resample the same thing."""
+    random = np.random.default_rng(6)
+    groups = [[float(x) for x in random.integers(0, 2, size=random.integers(1, 5))] for _ in range(80)]
+    ours = bootstrap(groups, lambda rows: sum(rows) / len(rows), n_resamples=2000)
+    other = bootstrap_ratio([sum(group) for group in groups], [len(group) for group in groups], n_resamples=2000)
+    assert ours is not None
+    assert other is not None
+    assert ours == pytest.approx(other, abs=0.02)
+
+
+def test_clusters_make_the_interval_wider() -> None:
+    """Ten rows that always agree are one observation, not ten."""
+    rows = [float(i % 2) for i in range(40)]
+    apart = bootstrap(
+        [[row] for row in rows for _ in range(10)], lambda items: sum(items) / len(items), n_resamples=300
+    )
+    together = bootstrap([[row] * 10 for row in rows], lambda items: sum(items) / len(items), n_resamples=300)
+    assert apart is not None
+    assert together is not None
+    assert together[1] - together[0] > 2 * (apart[1] - apart[0])
+
+
+@pytest.mark.parametrize(
+    ("top", "bottom", "expected", "reason"),
+    [
+        ([], [], None, "no units"),
+        ([0.0, 0.0], [0.0, 0.0], None, "nothing to divide by"),
+        ([2.0], [4.0], (0.5, 0.5), "a single unit"),
+        ([1.0] * 5, [1.0] * 5, (1.0, 1.0), "all alike"),
+        ([0.0] * 5, [1.0] * 5, (0.0, 0.0), "all alike at the other end"),
+        ([1.0, 0.0], [2.0, 0.0], (0.5, 0.5), "resamples without a denominator are left out"),
+    ],
+)
+def test_bootstrap_ratio_at_the_edges(
+    top: list[float], bottom: list[float], expected: tuple[float, float] | None, reason: str
+) -> None:
+    assert bootstrap_ratio(top, bottom) == expected, reason
+
+
+def test_bootstrap_at_the_edges() -> None:
+    assert bootstrap([], len) is None
+    assert bootstrap([[1], [2]], lambda rows: None) is None, "never defined"
+    assert bootstrap([[1]], lambda rows: 3.0) == (3.0, 3.0), "one group"
+    assert bootstrap([[0], [1], [1]], lambda rows: 1.0 if any(rows) else None) == (1.0, 1.0), "sometimes undefined"
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    top, bottom = [1.0, 0.0, 3.0, 2.0], [3.0, 1.0, 3.0, 3.0]
+    assert bootstrap_ratio(top, bottom) == bootstrap_ratio(top, bottom)
+    assert bootstrap_ratio(top, bottom, seed=1, n_resamples=50) != bootstrap_ratio(top, bottom, seed=2, n_resamples=50)

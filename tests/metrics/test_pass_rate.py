@@ -1,0 +1,133 @@
+"""When a turn and an instance pass, and the shares made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truebench_hf.metrics.pass_rate import (
+    conjunction,
+    drfr,
+    instance_passes,
+    official_passes,
+    pass_rate,
+    soft_criterion,
+    soft_turn,
+    strict_pass_rate,
+)
+from truebench_hf.types import Label
+
+Turns = list[list[Label | None]]
+Y, N, U, X = "yes", "no", "unknown", None
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected", "reason"),
+    [
+        ([Y, Y], True, "all hold"),
+        ([Y, N], False, "one fails"),
+        ([Y, X], None, "one is open"),
+        ([X, N], False, "a fail settles it, whatever is open"),
+        ([N, X], False, "in either order"),
+        ([Y, U], None, "not applicable is not a pass"),
+        ([U, N], False, "nor does it save one"),
+        ([], True, "nothing asked, nothing failed"),
+    ],
+)
+def test_conjunction(labels: list[Label | None], expected: bool | None, reason: str) -> None:
+    assert conjunction(labels) is expected, reason
+
+
+@pytest.mark.parametrize(
+    ("turns", "ours", "official", "reason"),
+    [
+        ([[Y], [Y, Y]], True, True, "every turn passes"),
+        ([[Y], [Y, N]], False, False, "the last turn fails"),
+        ([[N], [X]], False, False, "failed before the open turn"),
+        ([[X], [N]], False, False, "failed after the open turn"),
+        ([[Y, X]], None, True, "the official rule looks at the labels given"),
+        ([[X, X]], None, False, "a turn without any label fails officially, and is unscored here"),
+        ([[Y], [X]], None, False, "the same for one turn of two"),
+        ([[U]], None, True, "not applicable is no FAIL officially"),
+        ([], None, False, "no turns at all"),
+        ([[]], None, False, "no criteria at all: never a pass"),
+        ([[], [Y]], True, False, "a turn without criteria asks nothing, but has no label"),
+    ],
+)
+def test_an_instance(turns: Turns, ours: bool | None, official: bool, reason: str) -> None:
+    assert instance_passes(turns) is ours, reason
+    assert official_passes(turns) is official, reason
+
+
+def test_rates_leave_out_the_unscored_and_count_them() -> None:
+    rate = pass_rate([True, True, False, None])
+    assert (rate.value, rate.n, rate.unscored) == (pytest.approx(200 / 3), 3, 1)
+    assert rate.ci95 is not None
+    assert rate.ci95[0] == pytest.approx(20.765, abs=1e-3)
+    assert rate.ci95[1] == pytest.approx(93.851, abs=1e-3)
+    strict = strict_pass_rate([True, True, False, None])
+    assert (strict.value, strict.n, strict.unscored) == (50.0, 4, 0)
+
+
+@pytest.mark.parametrize("passed", [[], [None], [None, None]])
+def test_without_a_scored_instance_there_is_no_rate(passed: list[bool | None]) -> None:
+    rate = pass_rate(passed)
+    assert (rate.value, rate.n, rate.unscored, rate.ci95) == (None, 0, len(passed), None), "blank, not 0"
+
+
+INSTANCES: list[Turns] = [
+    [[Y, Y], [Y, N]],  # criteria 3/4, turns 1/2
+    [[N]],  # 0/1, 0/1
+    [[Y, Y, Y, Y]],  # 4/4, 1/1
+    [[Y, X], [N]],  # undecided: left out of the soft shares; 1 of 2 decided criteria
+]
+
+
+def test_soft_and_drfr_by_hand() -> None:
+    soft = soft_criterion(INSTANCES)
+    assert (soft.value, soft.n, soft.unscored) == (pytest.approx(100 * (0.75 + 0 + 1) / 3), 3, 1)
+    turns = soft_turn(INSTANCES)
+    assert (turns.value, turns.n, turns.unscored) == (pytest.approx(100 * (0.5 + 0 + 1) / 3), 3, 1)
+    ratio = drfr(INSTANCES)
+    assert (ratio.value, ratio.n, ratio.unscored) == (pytest.approx(100 * 8 / 11), 11, 1), "n counts criteria"
+    for score in (soft, turns, ratio):
+        assert score.ci95 is not None
+        assert 0 <= score.ci95[0] <= score.value <= score.ci95[1] <= 100
+
+
+def test_a_turn_that_failed_settles_its_turn_though_a_label_is_open() -> None:
+    assert soft_turn([[[N, X], [Y]]]).value == 50.0
+    assert soft_turn([[[Y, X], [Y]]]).n == 0
+
+
+@pytest.mark.parametrize("instances", [[], [[[X]]], [[]], [[[]]]])
+def test_soft_scores_without_decided_criteria_are_blank(instances: list[Turns]) -> None:
+    for score in (soft_criterion(instances), soft_turn(instances), drfr(instances)):
+        assert (score.value, score.n, score.ci95) == (None, 0, None)
+
+
+@pytest.mark.parametrize(("label", "value"), [(Y, 100.0), (N, 0.0)])
+def test_all_alike(label: Label, value: float) -> None:
+    scores = [soft_criterion([[[label]]] * 5), soft_turn([[[label]]] * 5), drfr([[[label]]] * 5)]
+    assert [(score.value, score.ci95) for score in scores] == [(value, (value, value))] * 3
+
+
+label = st.sampled_from([Y, N, U, X])
+conversations = st.lists(st.lists(st.lists(label, max_size=4), max_size=3), max_size=12)
+
+
+@given(conversations)
+def test_the_rates_hang_together(instances: Sequence[Turns]) -> None:
+    passed = [instance_passes(turns) for turns in instances]
+    overall, strict = pass_rate(passed), strict_pass_rate(passed)
+    assert overall.n + overall.unscored == strict.n == len(instances)
+    if overall.value is not None and strict.value is not None:
+        assert strict.value <= overall.value + 1e-9, "counting the unscored as failed never helps"
+    for turns, value in zip(instances, passed, strict=True):
+        flat = [item for turn in turns for item in turn]
+        assert (value is True) == (bool(flat) and all(item == Y for item in flat))
+        if value and all(turns):
+            assert official_passes(turns)

@@ -1,0 +1,1 @@
+"""Calibrating a decision judge on labelled rubrics, and the cascade behind it."""

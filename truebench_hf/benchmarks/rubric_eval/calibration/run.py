@@ -1,0 +1,140 @@
+"""Calibrating a decision judge on labelled rubrics, and what a cascade behind it would cost.
+
+Abstract: a decision judge gives probabilities; on labelled data they are mapped to what comes true, a threshold is
+fitted, and both are measured on instructions that the fit has not seen. With a reasoning judge's verdicts beside them
+every band of a cascade gets its cost and its balanced accuracy. None of the five papers has this; the data and the
+measure are RubricEval's (paper 003, sections 3 and 4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.rubric_eval.calibration.output import write_calibration
+from truebench_hf.benchmarks.rubric_eval.calibration.study import Row, Study, measure
+from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.pool import bounded, rare_collection
+from truebench_hf.engine.progress import progress
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.models.caller import Caller, metered
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.types import Verdict
+
+_DECISION = JudgeSettings(level="decision")
+
+
+def calibrate(options: CalibrateOptions) -> Study:
+    """Calibrate a decision judge; `truebench calibrate` as a Python call.
+
+    Writes `calibration.json`, `rows.jsonl` and `report.html` into `options.out`; every call is in the ledger first.
+    Raises UserError on what the caller can fix.
+    """
+    chosen = _labelled(data.spread(data.items(data.load(options.data)), options.limit), options.data)
+    models = options.open_judges()
+    folder = RunFolder(options.out, _settings(options, chosen))
+    try:
+        with progress({"judgments": len(chosen) * len(models)}) as step, rare_collection():
+            rows, tokens = asyncio.run(_judged(options, chosen, models, folder, lambda: step("judgments")))
+        provenance = {**folder.info["settings"], "versions": folder.info["versions"], "usage": _usage(folder)}
+        study = measure(options, rows, tokens, provenance)
+        folder.finish({"usage": study.provenance["usage"]})
+        write_calibration(folder, options, study, rows)
+        return study
+    finally:
+        folder.ledger.close()
+
+
+async def _judged(
+    options: CalibrateOptions,
+    chosen: Sequence[Item],
+    models: Sequence[ChatModel],
+    folder: RunFolder,
+    step: Callable[[], None],
+) -> tuple[list[Row], dict[str, float]]:
+    """The rows in the order of the data, and what each call of the reasoning judge took, in tokens."""
+    callers = [
+        Caller(model, folder.ledger, role, options.judge_concurrency)
+        for model, role in zip(models, ("judge", "cascade"), strict=False)
+    ]
+    first = Judge(callers[0], _DECISION, options.prompts)
+    reasoning = [Judge(caller, options.reasoning_settings, options.prompts) for caller in callers[1:]]
+    whole = options.cascade_level == "checklist"
+
+    async def work(item: Item) -> tuple[list[Row], dict[str, float]]:
+        decided = await first.verdicts(item.labelled)
+        step()
+        spent = metered()
+        second: Sequence[Verdict] = ()
+        for judge in reasoning:
+            verdicts = await judge.verdicts(item.case if whole else item.labelled)
+            second = [verdicts[rubric.index] for rubric in item.rubrics] if whole else verdicts
+            step()
+        taken = sum(usage.input_tokens + usage.output_tokens for usage in spent.values())
+        rows = _rows(item, decided, second, whole)
+        calls = dict.fromkeys(row.call for row in rows if row.call)
+        # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
+        return rows, {call: taken / len(calls) for call in calls}
+
+    try:
+        found = {item.id: made async for item, made in _each(chosen, work, 2 * first.caller.concurrency)}
+    finally:
+        for model in models:
+            await model.close()
+    tokens: dict[str, float] = {}
+    for _, taken in found.values():
+        tokens |= taken
+    return [row for item in chosen for row in found[item.id][0]], tokens
+
+
+async def _each(chosen: Sequence[Item], work: Callable[[Item], Any], limit: int) -> AsyncIterator[tuple[Item, Any]]:
+    async def one(item: Item) -> tuple[Item, Any]:
+        return item, await work(item)
+
+    async for pair in bounded(chosen, one, limit):
+        yield pair
+
+
+def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict], whole: bool) -> list[Row]:
+    rows = []
+    for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
+        assert rubric.label is not None, "items were cut down to their labelled rubrics"
+        call = "" if not second else item.id if whole else rubric.id
+        label = second[i].label if second else None
+        rows.append(Row(rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call))
+    return rows
+
+
+def _labelled(items: Sequence[Item], name: str) -> list[Item]:
+    """The items cut down to their labelled rubrics. Raises UserError where there are none."""
+    kept = []
+    for item in items:
+        rubrics = tuple(rubric for rubric in item.rubrics if rubric.label in ("yes", "no"))
+        if rubrics:
+            facts = (item.id, item.instruction_id, item.category, item.language, item.source, item.model)
+            kept.append(Item(*facts, item.case, rubrics))
+    if not kept:
+        raise UserError(f"--data {name}: no row has a label to calibrate on")
+    return kept
+
+
+def _settings(options: CalibrateOptions, chosen: Sequence[Item]) -> dict[str, Any]:
+    """What locks the folder. Kind, folds and seed may change: they cost no call."""
+    settings: dict[str, Any] = {name: getattr(options, name) for name in ("data", "limit", "judge", "judge_arg")}
+    settings |= {"study": "calibrate", "data_sha256": data.data_hash(chosen)}
+    names = prompts_used(_DECISION)
+    if options.cascade_judge:
+        settings |= {name: getattr(options, name) for name in ("cascade_judge", "cascade_arg")}
+        settings |= {"reasoning_judge": asdict(options.reasoning_settings)}
+        names += prompts_used(options.reasoning_settings)
+    return settings | {"prompts": {name: options.prompts.hash(name) for name in names}}
+
+
+def _usage(folder: RunFolder) -> dict[str, Any]:
+    return {role: asdict(usage) for role, usage in folder.ledger.usage()["total"].items()}

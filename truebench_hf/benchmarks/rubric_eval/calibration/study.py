@@ -1,0 +1,118 @@
+"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.errors import UserError
+from truebench_hf.judging.calibrated import Calibrated
+from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
+from truebench_hf.metrics.calibrators import Calibrator, cross_fit, cross_threshold, fit
+from truebench_hf.metrics.cascade import Point, Second, cheapest, curve
+from truebench_hf.metrics.clustered import clustered_agreement
+from truebench_hf.types import Label, Score
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled rubric: what the decision judge said of it, and what the reasoning judge did, in which call."""
+
+    id: str
+    instruction_id: str
+    label: Label
+    probability: float | None
+    reason: str
+    second: Label | None = None
+    call: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A finished calibration.
+
+    `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
+    `agreement` has the balanced accuracy in percent of each way to decide. `points` are the cascades and `choice` the
+    cheapest good one; without a reasoning judge there are none.
+    """
+
+    calibrated: Calibrated
+    before: Calibration
+    after: Calibration
+    agreement: Mapping[str, Score]
+    points: tuple[Point, ...] = ()
+    choice: Point | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def measure(
+    options: CalibrateOptions, rows: Sequence[Row], tokens: Mapping[str, float], provenance: Mapping[str, Any]
+) -> Study:
+    """Fit and measure. `tokens` are what each call of the reasoning judge took. Raises UserError where no fit exists."""
+    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    calibrator = fit(options.kind, raw, gold)
+    if calibrator is None:
+        raise UserError(
+            f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
+        )
+    how: Any = {"folds": options.folds, "seed": options.seed}
+    fair = cross_fit(options.kind, raw, gold, groups, **how)
+    cuts = cross_threshold(options.kind, raw, gold, groups, **how)
+    best = best_threshold(fair, gold)
+    if best is None:
+        raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
+    ways = {
+        "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
+        "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
+        "calibrated, fitted threshold": _decide(fair, cuts),
+    }
+    if any(row.call for row in rows):
+        ways["reasoning judge"] = [row.second for row in rows]
+    agreement = {
+        name: clustered_agreement(groups, gold, labels, seed=options.seed)["balanced_accuracy"]
+        for name, labels in ways.items()
+    }
+    points: tuple[Point, ...] = ()
+    if tokens:
+        second = Second([row.second for row in rows], [row.call for row in rows], tokens)
+        points = curve(fair, gold, second, best.value)
+    choice = cheapest(points)
+    band = (choice.low, choice.high) if choice and choice.low is not None else None
+    return Study(
+        Calibrated(options.judge, calibrator, best.value, band),
+        calibration(raw, gold),
+        calibration(fair, gold),
+        agreement,
+        points,
+        choice,
+        provenance,
+        _notes(options, rows, calibrator, choice),
+    )
+
+
+def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:
+    pairs = zip(shares, cuts, strict=True)
+    return [None if share is None or cut is None else "yes" if share >= cut else "no" for share, cut in pairs]
+
+
+def _notes(
+    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None
+) -> tuple[str, ...]:
+    notes = []
+    if calibrator.slope < 0:
+        notes.append("The fit turns the judge around: the more it believes a rubric met, the less often it is.")
+    missing = [row.reason for row in rows if row.probability is None]
+    if missing:
+        notes.append(f"{len(missing)} of {len(rows)} rubrics have no probability and are left out: {missing[0]}")
+    if options.judge == "smollm2":
+        notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
+    if options.kind == "isotonic" and len(rows) < 300:
+        notes.append(f"An isotonic fit wants some hundred rows; there are {len(rows)}.")
+    if choice is not None:
+        notes.append("Bands were chosen on the rows they are measured on: expect a little less on new data.")
+    if choice is not None and choice.low is None:
+        notes.append("No cascade pays here: a threshold alone comes within one point of the best.")
+    return tuple(notes)

@@ -1,0 +1,59 @@
+"""`truebench label sample` and `truebench label read`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truebench_hf.errors import UserError
+
+Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench run`.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands that bring human labels into a run."""
+    label = typer.Typer(help="Human labels on a run's criteria, and what they say about its judge.")
+    label.command("sample", help="Judged criteria of a run as blind annotation sheets.")(_sample)
+    label.command("read", help="Filled-in sheets back: the run's report then corrects the judge's errors.")(_read)
+    app.add_typer(label, name="label", no_args_is_help=True)
+
+
+def _sample(
+    run: Run,
+    n: Annotated[int, typer.Option(help="How many criteria, drawn at random among those the judge decided.")] = 200,
+    annotators: Annotated[str, typer.Option(help="Names, separated by commas; each gets all of them.")] = "A",
+    seed: Annotated[int, typer.Option(help="Seed of the draw and of each annotator's order.")] = 0,
+    out: Annotated[str | None, typer.Option(help="Folder of the sheets; RUN/sheets if not given.")] = None,
+) -> None:
+    from truebench_hf.benchmarks.truebench.label import sample
+
+    for file in sample(str(run), n, [name.strip() for name in annotators.split(",")], seed, out):
+        print(file)
+
+
+def _read(
+    run: Run,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Filled-in sheets, CSV or JSON, or folders of them.")
+    ] = None,
+    decisions: Annotated[list[str] | None, typer.Option(help="Sheet of an adjudicator; may be repeated.")] = None,
+    labels: Annotated[str | None, typer.Option(help="labels.jsonl of another run, in place of sheets.")] = None,
+) -> None:
+    from truebench_hf.benchmarks.truebench import label
+    from truebench_hf.report.tables import print_grid, print_report
+
+    if bool(files) == bool(labels):
+        raise UserError("give filled-in sheets, or --labels with those of another run")
+    if labels:
+        report = label.borrow(str(run), labels)
+    else:
+        report, among = label.read(str(run), files or [], decisions or [])
+        kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
+        raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
+        open_ = sum(among.missing.values())
+        names = ", ".join(among.annotators)
+        print_grid([("Annotators", "items", "unanswered", "raw", "Fleiss"), (names, among.items, open_, raw, kappa)])
+    print_report(report)
+    print(f"report: {run / 'report.html'}")

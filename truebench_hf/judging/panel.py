@@ -1,0 +1,107 @@
+"""A panel: several judges on the same criteria, made into one verdict each by majority, unanimity or weight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isclose
+from typing import Protocol
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.votes import shown
+from truebench_hf.types import Label, Verdict
+
+RULES = ("majority", "unanimous", "weighted")
+
+
+class Member(Protocol):
+    """Anything that judges a case: a `Judge`, or another panel."""
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """One verdict per criterion of the case, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Judges that decide together. `weights` (for `weighted`) has a positive number per judge.
+
+    A tie is None unless there is a `tie_breaker`, who is then asked about the tied criteria alone. Raises UserError
+    on an unknown rule, and on weights or a tie-breaker that do not go with the rule.
+    """
+
+    members: Sequence[Member]
+    rule: str = "majority"
+    weights: Sequence[float] = ()
+    tie_breaker: Member | None = None
+
+    def __post_init__(self) -> None:
+        check(self.rule, len(self.members), self.weights)
+        if self.rule == "unanimous" and self.tie_breaker is not None:
+            raise UserError("a unanimous panel knows no ties; leave out the tie-breaker, or let the majority decide")
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """Ask every judge, then combine what they say on each criterion."""
+        return await self.settle(case, await asyncio.gather(*(member.verdicts(case) for member in self.members)))
+
+    async def settle(self, case: Case, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+        """The panel's verdicts from those of its members (`ballots`: a row per member, in their order)."""
+        columns = list(zip(*ballots, strict=True))
+        combined = [combine(votes, self.rule, self.weights) for votes in columns]
+        tied = [i for i, votes in enumerate(columns) if is_tied(votes, self.weights)]
+        if self.tie_breaker is None or not tied:
+            return tuple(combined)
+        alone = replace(case, criteria=tuple(case.criteria[i] for i in tied))
+        for i, casting in zip(tied, await self.tie_breaker.verdicts(alone), strict=True):
+            reason = f"{combined[i].reason}; {casting.judge} as tie-breaker: {casting.reason}"
+            combined[i] = replace(combined[i], label=casting.label, reason=reason)
+        return tuple(combined)
+
+
+def check(rule: str, members: int, weights: Sequence[float]) -> None:
+    """Raise UserError where a rule is unknown, or its weights do not fit the number of judges."""
+    if rule not in RULES:
+        raise unknown("panel rule", rule, RULES)
+    if members < 2:
+        raise UserError("a panel needs at least two judges")
+    if rule == "weighted" and (len(weights) != members or not all(weight > 0 for weight in weights)):
+        raise UserError(f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}")
+    if rule != "weighted" and weights:
+        raise UserError(f"weights only go with the weighted rule, not with {rule}")
+
+
+def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[float] = ()) -> Verdict:
+    """One verdict from the judges' verdicts on one criterion; `votes` of the result keeps every label.
+
+    Majority and weighted go by the decided votes and are None on a tie; unanimous is None unless all judges decided,
+    and alike: an undecided judge makes nothing unanimous.
+    """
+    labels = tuple(vote.label for vote in votes)
+    leaders = _leaders(votes, weights)
+    label = leaders[0] if len(leaders) == 1 else None
+    if rule == "unanimous" and len(set(labels)) > 1:
+        label = None
+    judge = f"{rule} of {', '.join(vote.judge for vote in votes)}"
+    if label is not None:
+        agreeing = next(vote for vote in votes if vote.label == label)
+        return replace(agreeing, judge=judge, probability=None, votes=labels)
+    what = "is tied" if rule != "unanimous" and leaders else "does not agree" if leaders else "decided nothing"
+    reasons = "" if leaders else f" ({votes[0].reason})"
+    return Verdict(votes[0].criterion, None, f"the panel {what}: {shown(labels)}{reasons}", judge, votes=labels)
+
+
+def is_tied(votes: Sequence[Verdict], weights: Sequence[float] = ()) -> bool:
+    """Whether two labels or more lead with the same weight."""
+    return len(_leaders(votes, weights)) > 1
+
+
+def _leaders(votes: Sequence[Verdict], weights: Sequence[float]) -> list[Label]:
+    """The labels with the most weight of decided votes; none where nobody decided."""
+    sums: dict[Label, float] = {}
+    for vote, weight in zip(votes, weights or [1.0] * len(votes), strict=True):
+        if vote.label is not None:
+            sums[vote.label] = sums.get(vote.label, 0.0) + weight
+    most = max(sums.values(), default=0.0)
+    return [label for label, weight in sums.items() if isclose(weight, most)]

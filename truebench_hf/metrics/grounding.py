@@ -1,0 +1,62 @@
+"""The FACTS Grounding score from given verdicts (paper 002, sections 3.1 and 3.2): share of grounded responses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """Shares in 0..1, each the mean over the judges of a judge's share; None where a judge decided nothing.
+
+    `unadjusted` ignores eligibility; in `final` an ineligible response is inaccurate for every judge. `by_judge` holds
+    each judge's (unadjusted, final). Of the `n` responses `ineligible` are disqualified; `undecided` counts single
+    verdicts on grounding that are missing, which are left out of that judge's share.
+    """
+
+    unadjusted: float | None
+    final: float | None
+    by_judge: tuple[tuple[float | None, float | None], ...]
+    n: int
+    ineligible: int
+    undecided: int
+
+
+def grounding(grounded: Sequence[Sequence[Label]], eligible: Sequence[Sequence[Label]] | None = None) -> Grounding:
+    """Both scores from "yes"/"no" verdicts: one row per response, in it one label per judge; None is undecided.
+
+    `eligible` has the judges' labels on eligibility; a response is ineligible only if it has some and all are "no", so
+    an undecided judge disqualifies nothing. None: every response is eligible. Raises `UserError` for other labels and
+    for rows of unequal length.
+    """
+    rows = [[decide(label) for label in row] for row in grounded]
+    judges = {len(row) for row in rows}
+    if len(judges) > 1:
+        raise UserError(f"every response needs one grounding verdict per judge; rows have {sorted(judges)} of them")
+    votes = [[decide(label) for label in row] for row in eligible] if eligible is not None else [[] for _ in rows]
+    parallel(grounded=rows, eligible=votes)
+    out = [bool(row) and all(vote is False for vote in row) for row in votes]
+    scores = [_shares([row[judge] for row in rows], out) for judge in range(next(iter(judges), 0))]
+    return Grounding(
+        unadjusted=mean_of(*(plain for plain, _ in scores)),
+        final=mean_of(*(adjusted for _, adjusted in scores)),
+        by_judge=tuple(scores),
+        n=len(rows),
+        ineligible=sum(out),
+        undecided=sum(verdict is None for row in rows for verdict in row),
+    )
+
+
+def _shares(verdicts: Sequence[bool | None], out: Sequence[bool]) -> tuple[float | None, float | None]:
+    """One judge's share before and after disqualification, over the responses that are settled."""
+    adjusted = [False if disqualified else verdict for verdict, disqualified in zip(verdicts, out, strict=True)]
+    return _share(verdicts), _share(adjusted)
+
+
+def _share(verdicts: Sequence[bool | None]) -> float | None:
+    decided = [verdict for verdict in verdicts if verdict is not None]
+    return ratio(sum(decided), len(decided))

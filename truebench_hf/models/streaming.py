@@ -1,0 +1,126 @@
+"""Watching an answer being written: completions as they grow, which stop being made when nobody reads on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from typing import Any
+
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.models.local import _MACHINE, LocalModel, generate
+from truebench_hf.models.openai_api import OpenAIModel, _usage
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.types import Usage
+
+
+async def stream(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+    """The completion so far, again and again; the last one is whole and has its usage.
+
+    Local models and OpenAI-compatible servers stream; any other gives its completion at once. Closing the iterator (or
+    cancelling the task) stops the model. Raises what `ChatModel.complete` raises.
+    """
+    if isinstance(model, LocalModel):
+        parts = _local(model, request)
+    elif isinstance(model, OpenAIModel):
+        parts = _served(model, request)
+    else:
+        yield await model.complete(request)
+        return
+    try:
+        async for part in parts:
+            yield part
+    finally:
+        await parts.aclose()
+
+
+class StreamedModel:
+    """A chat model whose completions are streamed inside, so that cancelling one really stops the model.
+
+    `written` is told how many characters stand there so far.
+    """
+
+    def __init__(self, model: ChatModel, written: Callable[[int], None] = lambda count: None) -> None:
+        self.model, self._written = model, written
+        self.spec: str = model.spec
+        self.identity: Identity = model.identity
+        self.batch: int | None = model.batch
+        self.takes_schema: bool = model.takes_schema
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """See `ChatModel.complete`."""
+        last = Completion("")
+        async for last in stream(self.model, request):
+            self._written(len(last.text) + len(last.reasoning))
+        return last
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """See `ChatModel.decide`."""
+        return await self.model.decide(request)
+
+    async def close(self) -> None:
+        """The model belongs to whoever opened it."""
+
+
+async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+    loop, stop = asyncio.get_running_loop(), threading.Event()
+    grown: asyncio.Queue[list[int] | None] = asyncio.Queue()
+    decode: list[Any] = []
+
+    def watch(tokens: list[int]) -> bool:
+        loop.call_soon_threadsafe(grown.put_nowait, tokens)
+        return stop.is_set()
+
+    def work() -> Completion:
+        engine, tokenizer = model._load()
+        decode.append(tokenizer)
+        prompt = model._encode(tokenizer, request)
+        window = engine.config.max_position_embeddings
+        if len(prompt) >= window:
+            raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
+        return generate(engine, tokenizer, [prompt], request.sampling, reuse=False, watch=watch)[0]
+
+    # Waiting in line counts as nothing: a job whose reader has gone is never begun.
+    job = loop.run_in_executor(_MACHINE, work)
+    job.add_done_callback(lambda _: grown.put_nowait(None))
+    try:
+        while (tokens := await grown.get()) is not None:
+            while not grown.empty() and (later := grown.get_nowait()) is not None:
+                tokens = later  # a slow reader skips to the newest
+            if job.done():
+                break
+            yield _so_far(decode[0].decode(tokens, skip_special_tokens=True))
+        yield await job
+    finally:
+        stop.set()
+        job.cancel()
+
+
+async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+    import openai
+
+    text, thought, usage, cut = "", "", Usage(calls=1), False
+    chunks = await model.open_stream(request)
+    try:
+        async for chunk in chunks:
+            if chunk.get("usage"):
+                usage = _usage(chunk)
+            for choice in (chunk.get("choices") or [])[:1]:
+                delta = choice.get("delta") or {}
+                text += delta.get("content") or ""
+                thought += delta.get("reasoning_content") or delta.get("reasoning") or ""
+                cut = cut or choice.get("finish_reason") == "length"
+                yield _so_far(text, thought)
+    except (openai.APIError, OSError, ValueError) as error:
+        raise RequestFailed(f"the stream broke off: {error}") from error
+    finally:
+        await chunks.close()
+    whole = _so_far(text, thought)
+    yield replace(whole, usage=usage, truncated=cut or whole.truncated)
+
+
+def _so_far(raw: str, separate: str = "") -> Completion:
+    text, inner, unclosed = split_thinking(raw.rstrip("\ufffd"))  # half a character at the end is not shown
+    return Completion(text, "\n".join(part for part in (separate, inner) if part), truncated=unclosed)

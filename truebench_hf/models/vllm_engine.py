@@ -1,0 +1,208 @@
+"""In-process vLLM: `vllm:REPO_OR_PATH`, with its own continuous batching and prefix caching."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import math
+import os
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from truebench_hf.engine.ledger import canonical
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models.chat_template import YesNoPrompt, encode_chat, yes_no_prompts
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.types import Usage
+
+
+@dataclass(frozen=True)
+class VllmOptions:
+    """What `--model-arg k=v` may set for `vllm:` specs."""
+
+    revision: str = ""
+    dtype: str = "auto"
+    quantization: str = ""
+    max_model_len: int = 0  # window in tokens; 0: the model's own
+    gpu_memory_utilization: float = 0.9
+    kv_cache_gib: float = 0.0  # memory for the key-value cache; 0: what vLLM thinks right
+    tensor_parallel_size: int = 1
+    enforce_eager: bool = False
+    prefix_caching: bool = True
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+class VllmModel:
+    """A chat model run by vLLM in this process. Its engine starts with the first request.
+
+    Models of one name and options share an engine, so a judge of the model's own kind is not loaded twice.
+    `prompt_tokens` counts tokens of prompts so far, `cached_tokens` how many of them the prefix cache spared.
+    """
+
+    takes_schema = True
+    batch: int | None = 256  # vLLM schedules by itself and wants to see much at once
+
+    def __init__(self, name: str, options: VllmOptions) -> None:
+        self.spec = f"vllm:{name}"
+        self.prompt_tokens = self.cached_tokens = 0
+        self._name, self._options = name, options
+        names = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
+        self.identity = Identity("vllm", name, options.revision, {key: getattr(options, key) for key in names})
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer a conversation; see `ChatModel.complete`."""
+        from vllm.exceptions import VLLMClientError
+
+        engine, tokenizer = self._open()
+        prompt = encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs)
+        room = _room(prompt, engine, 1)
+        try:
+            answer = await self._ask(engine, prompt, _sampling(request, room))
+        except VLLMClientError as error:
+            raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
+        text, reasoning, unclosed = split_thinking(answer.text.strip())
+        thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
+        usage = Usage(len(prompt), len(answer.token_ids), thought, 1)
+        return Completion(text, reasoning, usage, unclosed or answer.finish_reason == "length")
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """P(yes) of each question from the next token's probabilities of Yes and No; see `ChatModel.decide`.
+
+        One token per question has to be drawn for vLLM to show them; it is thrown away.
+        """
+        engine, tokenizer = self._open()
+        try:
+            prompts = yes_no_prompts(tokenizer, self._name, request.state, request.questions)
+        except ValueError as error:
+            raise UserError(f"{self.spec}: no decision level: {error}; use checklist or rubric level") from error
+        for prompt in prompts:
+            _room(prompt.tokens, engine, 1)
+        shares = await asyncio.gather(*(self._share(engine, prompt) for prompt in prompts))
+        return Decision(tuple(shares), Usage(sum(len(prompt.tokens) for prompt in prompts), 0, 0, 1))
+
+    async def close(self) -> None:
+        """Stop the engine, unless another model still uses it."""
+        _release(self)
+        await asyncio.sleep(0)  # lets the engine's cancelled task end
+        gc.collect()  # what is left of an engine complains when it is only met as the interpreter ends
+
+    def _open(self) -> tuple[Any, Any]:
+        tokenizer = _tokenizer(self._name, self._options.revision)
+        return _acquire(self, self._name, self._options), tokenizer
+
+    async def _share(self, engine: Any, prompt: YesNoPrompt) -> float:
+        from vllm import SamplingParams
+
+        labels = [prompt.yes, prompt.no]
+        answer = await self._ask(engine, prompt.tokens, SamplingParams(max_tokens=1, logprob_token_ids=labels))
+        yes, no = (answer.logprobs[0][label].logprob / prompt.temperature for label in labels)
+        return 1.0 / (1.0 + math.exp(min(no - yes, 700.0)))
+
+    async def _ask(self, engine: Any, prompt: list[int], sampling: Any) -> Any:
+        final = None
+        async for output in engine.generate({"prompt_token_ids": prompt}, sampling, uuid4().hex):
+            final = output
+        if final is None:
+            raise RequestFailed("vLLM ended the request without an answer")
+        self.prompt_tokens += len(prompt)
+        self.cached_tokens += final.num_cached_tokens or 0
+        return final.outputs[0]
+
+
+def _room(prompt: list[int], engine: Any, wanted: int) -> int:
+    """Tokens left for an answer. Raises RequestFailed where fewer than `wanted` are."""
+    window = engine.model_config.max_model_len
+    if len(prompt) + wanted > window:
+        raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
+    return int(window - len(prompt))
+
+
+def _sampling(request: ChatRequest, room: int) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+    wanted = request.sampling
+    return SamplingParams(
+        temperature=wanted.temperature, top_p=wanted.top_p, repetition_penalty=wanted.repetition_penalty,
+        max_tokens=min(wanted.max_tokens, room), output_kind=RequestOutputKind.FINAL_ONLY,
+        structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema else None,
+    )  # fmt: skip
+
+
+@functools.cache
+def _tokenizer(name: str, revision: str) -> Any:
+    # Our own, not the engine's: the decision prompts add tokens to it.
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **({"revision": revision} if revision else {}))
+    except (OSError, ValueError) as error:
+        raise _unusable(name, error) from error
+    if not tokenizer.chat_template:
+        raise UserError(f"vllm:{name}: has no chat template; choose an instruction-tuned model")
+    return tokenizer
+
+
+@dataclass
+class _Running:
+    """An engine, the event loop it is bound to, and the models that use it."""
+
+    engine: Any
+    loop: asyncio.AbstractEventLoop
+    users: set[int]
+
+
+_ENGINES: dict[str, _Running] = {}
+
+
+def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
+    key = canonical([name, asdict(replace(options, chat_template_kwargs={}))])
+    loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
+    if running is not None and running.loop is not loop:  # left over from a run that has ended
+        _ENGINES.pop(key).engine.shutdown()
+        running = None
+    if running is None:
+        # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
+        running = _ENGINES[key] = _Running(_start(name, options), loop, set())
+    running.users.add(id(model))
+    return running.engine
+
+
+def _release(model: VllmModel) -> None:
+    for key, running in list(_ENGINES.items()):
+        running.users.discard(id(model))
+        if not running.users:
+            _ENGINES.pop(key).engine.shutdown()
+
+
+def _start(name: str, options: VllmOptions) -> Any:
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # it would send statistics home
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    given: dict[str, Any] = {
+        "revision": options.revision or None,
+        "quantization": options.quantization or None,
+        "max_model_len": options.max_model_len or None,
+        "kv_cache_memory_bytes": int(options.kv_cache_gib * 2**30) or None,
+    }
+    try:
+        arguments = AsyncEngineArgs(
+            model=name, dtype=options.dtype, gpu_memory_utilization=options.gpu_memory_utilization,
+            tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager,
+            enable_prefix_caching=options.prefix_caching, disable_log_stats=True,
+            **{key: value for key, value in given.items() if value is not None},
+        )  # fmt: skip
+        return AsyncLLM.from_engine_args(arguments)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unusable(name, error) from error
+
+
+def _unusable(name: str, error: Exception) -> UserError:
+    first = " ".join(str(error).split())[:300]
+    return UserError(f"vllm:{name}: cannot be started: {first}; check the name and the --model-arg/--judge-arg options")

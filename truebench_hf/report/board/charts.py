@@ -1,0 +1,105 @@
+"""Charts of the leaderboard as Plotly figures that suit a light and a dark page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
+
+MOST = 5  # models in one radar: more cannot be told apart
+_HEAT_ROWS = 30
+# Okabe and Ito's palette without its black and yellow: tells models apart for colour-blind eyes on both grounds.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_GRID = "rgba(128,128,128,0.3)"
+
+
+def radar(entries: Sequence[Entry]) -> Any:
+    """Pass rates by category of up to `MOST` models; line styles differ too, so colour is not needed to read it."""
+    from plotly import graph_objects as go
+
+    figure = go.Figure()
+    for i, entry in enumerate(entries[:MOST]):
+        values = [_value(entry, name) for name in CATEGORIES]
+        figure.add_trace(
+            go.Scatterpolar(
+                r=[*values, values[0]], theta=[*CATEGORIES, CATEGORIES[0]], name=_short(entry.model), mode="lines+markers",
+                line={"color": _COLOURS[i], "dash": _DASHES[i], "width": 2}, hovertemplate="%{theta}: %{r:.1f} %",
+            )
+        )  # fmt: skip
+    axis = {"range": [0, 100], "gridcolor": _GRID, "ticksuffix": " %", "angle": 90, "tickangle": 90, "nticks": 6}
+    polar = {"bgcolor": "rgba(0,0,0,0)", "radialaxis": axis, "angularaxis": {"gridcolor": _GRID}}
+    return _plain(figure, 520).update_layout(polar=polar, margin={"l": 70, "r": 70, "t": 50, "b": 20})
+
+
+def heat_map(entries: Sequence[Entry]) -> Any:
+    """Pass rates of models (rows, the best on top) in each language; cells without instances stay empty."""
+    from plotly import graph_objects as go
+
+    shown = list(entries[:_HEAT_ROWS])[::-1]
+    values = [[_value(entry, name) for name in LANGUAGES] for entry in shown]
+    texts = [["" if value is None else f"{value:.0f}" for value in row] for row in values]
+    labels = [f"{_short(entry.model)}{' †' if entry.source == 'paper' else ''}" for entry in shown]
+    heat = go.Heatmap(
+        z=values, x=list(LANGUAGES), y=list(range(len(shown))), text=texts, texttemplate="%{text}", zmin=0, zmax=100,
+        colorscale="Cividis", xgap=1, ygap=1, customdata=[[label] * len(LANGUAGES) for label in labels],
+        hovertemplate="%{customdata}, %{x}: %{z:.1f} %<extra></extra>", showscale=False,
+    )  # fmt: skip
+    figure = _plain(go.Figure(heat), 130 + 24 * max(4, len(shown)))
+    axis = {"tickvals": list(range(len(shown))), "ticktext": labels, "automargin": True}
+    margin = {"l": 10, "r": 10, "t": 75, "b": 20}  # room for the label that Gradio lays over the corner
+    return figure.update_layout(
+        xaxis={"side": "top", "fixedrange": True}, yaxis=axis | {"fixedrange": True}, margin=margin
+    )
+
+
+def score_by_size(entries: Sequence[Entry]) -> Any:
+    """Overall pass rate with its interval against the number of parameters, for models whose size is known."""
+    from plotly import graph_objects as go
+
+    figure = go.Figure()
+    for source, name, symbol, colour in (
+        ("measured", "measured here", "circle", _COLOURS[0]),
+        ("paper", "published in the paper", "diamond-open", _COLOURS[1]),
+    ):
+        known = [e for e in entries if e.source == source and e.size_b and e.overall.value is not None]
+        spans = [e.overall.ci95 or (e.overall.value or 0.0,) * 2 for e in known]
+        y = [e.overall.value or 0.0 for e in known]
+        bars = {
+            "array": [high - v for v, (_, high) in zip(y, spans, strict=True)],
+            "arrayminus": [v - low for v, (low, _) in zip(y, spans, strict=True)],
+            "thickness": 1,
+        }
+        figure.add_trace(
+            go.Scatter(
+                x=[e.size_b for e in known], y=y, error_y=bars, mode="markers", name=name,
+                text=[e.model for e in known], marker={"symbol": symbol, "size": 10, "color": colour},
+                hovertemplate="%{text}<br>%{x} B: %{y:.1f} %<extra></extra>",
+            )
+        )  # fmt: skip
+    ticks = [0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
+    return _plain(figure, 480).update_layout(
+        xaxis={"type": "log", "title": "Parameters in billions (total)", "tickvals": ticks, "gridcolor": _GRID},
+        yaxis={"title": "Pass rate in %", "rangemode": "tozero", "gridcolor": _GRID, "automargin": True},
+        margin={"l": 60, "r": 15, "t": 50, "b": 90},
+        legend={"orientation": "h", "y": -0.2},
+    )
+
+
+def _value(entry: Entry, name: str) -> float | None:
+    score = entry.parts.get(name)
+    return None if score is None else score.value
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else f"{name[:27]}…"
+
+
+def _plain(figure: Any, height: int) -> Any:
+    # No ground of its own: the page's shows through. Text colour comes from the page's style sheet.
+    return figure.update_layout(
+        height=height, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", template="none",
+        font={"family": "system-ui, sans-serif", "size": 13, "color": "#808080"}, dragmode=False,
+        margin={"l": 10, "r": 10, "t": 40, "b": 40}, legend={"orientation": "h", "y": -0.15}, autosize=True,
+    )  # fmt: skip

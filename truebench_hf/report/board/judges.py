@@ -1,0 +1,118 @@
+"""How far judges can be trusted: published RubricEval tables beside what `truebench metaeval` measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truebench_hf.report.board import reference, shown
+from truebench_hf.report.board.runs import JudgeRun
+
+Table = tuple[list[str], list[list[Any]]]  # headers, rows
+_CATEGORIES = ("Constrained", "Compositional", "Multi-turn", "System")
+_PAPER = "paper †"
+_PARADIGMS = {
+    "checklist": "checklist, no reasoning", "checklist-reasoning": "checklist, reasoning",
+    "rubric": "rubric, no reasoning", "rubric-reasoning": "rubric, reasoning", "decision": "decision",
+}  # fmt: skip
+_HERE = "measured"
+
+
+def overview(measured: Sequence[JudgeRun]) -> Table:
+    """Balanced accuracy by instruction category, a line per judge and split (RubricEval Table 2)."""
+    headers = ["Judge", "Results", "Split", "Paradigm", "Overall", *_CATEGORIES]
+    rows = [
+        [judge, _HERE, "" if split == "all" else split, _PARADIGMS.get(paradigm, paradigm), *_balanced(found)]
+        for run in measured
+        for judge, paradigm, scores in _lines(run)
+        for split, found in scores["splits"].items()
+    ]
+    for row in reference.table("rubriceval_table2_main")["rows"]:
+        scores = [row[f"{name}/BAcc"] for name in ("Overall", *_CATEGORIES)]
+        rows.append([row["Model"], _PAPER, row["Split"], "rubric, reasoning", *scores])
+    return headers, rows
+
+
+def paradigms(measured: Sequence[JudgeRun]) -> Table:
+    """Balanced accuracy of the four ways to ask (RubricEval Tables 3 and 9)."""
+    headers = ["Judge", "Results", "Split", "Level", "Reasoning", "Overall", *_CATEGORIES]
+    rows = []
+    for run in measured:
+        for judge, paradigm, scores in _lines(run):
+            level, _, reasoning = _PARADIGMS.get(paradigm, paradigm).partition(", ")
+            said = {"reasoning": "yes", "no reasoning": "no"}.get(reasoning, "")
+            for split, found in scores["splits"].items():
+                rows.append([judge, _HERE, "" if split == "all" else split, level, said, *_balanced(found)])
+    for name, split in (("rubriceval_table3_paradigms", "mixed"), ("rubriceval_table9_paradigms_by_split", "")):
+        for row in reference.table(name)["rows"]:
+            level = row["Granularity"].removesuffix("-level").lower()
+            asked = [_PAPER, row.get("Split", split), level, "yes" if row["Reasoning"] else "no"]
+            for short, judge in (("Qwen", "Qwen2.5-32B-Instruct"), ("GPT", "GPT-4.1")):
+                rows.append([judge, *asked, *(row[f"{column}/{short}"] for column in ("Overall", *_CATEGORIES))])
+    return headers, rows
+
+
+def rubric_types(measured: Sequence[JudgeRun]) -> Table:
+    """Accuracy by rubric type: a line per type, a column per judge (RubricEval Table 4)."""
+    judges = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
+    lines = [(f"{judge} ({paradigm})", scores) for run in measured for judge, paradigm, scores in _lines(run)]
+    headers = [
+        "Dimension",
+        "Rubric type",
+        *(name for name, _ in lines),
+        *(f"{name} {_PAPER[-1]}" for name in judges.values()),
+    ]
+    rows = []
+    for row in reference.table("rubriceval_table4_rubric_types")["rows"]:
+        kind = row["Rubric Type"] or {"dimension": "all of it", "overall": "all"}[row["Level"]]
+        name = key(row["Rubric Type"] or row["Dimension"] or "")
+        ours = [_of_type(scores, row["Level"], name) for _, scores in lines]
+        rows.append([row["Dimension"] or "All", kind, *ours, *(row[judge] for judge in judges)])
+    return headers, rows
+
+
+def key(name: str) -> str:
+    """A printed name of a rubric type or dimension as our scores spell it."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def notes() -> list[str]:
+    """What a reader of the published figures has to know."""
+    return [
+        "† published in the RubricEval paper, on its own data; lines marked measured stem from runs on this board.",
+        "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
+        "Overall of the paper is the unweighted mean of its four instruction categories.",
+        "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
+    ]
+
+
+def _lines(run: JudgeRun) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """(judge, paradigm, scores) of each line of a meta-evaluation's scores; nothing where their form is unknown."""
+    lines = run.scores.get("judges")
+    return [
+        (shown.name(str(line["judge"])), str(line.get("paradigm", "")), line)
+        for line in (lines if isinstance(lines, list) else [])
+        if isinstance(line, Mapping) and "judge" in line and isinstance(line.get("splits"), Mapping)
+    ]
+
+
+def _balanced(split: Mapping[str, Any]) -> list[float | None]:
+    """Overall (the mean of the categories, as in the paper) and the categories."""
+    groups = split.get("by_category") or {}
+    cells = [
+        split.get("mean"),
+        *(groups.get(name) for name in ("constrained", "compositional", "multi_turn", "system")),
+    ]
+    return [_number(cell, "balanced_accuracy") for cell in cells]
+
+
+def _of_type(scores: Mapping[str, Any], level: str, name: str) -> float | None:
+    if level == "overall":
+        return _number(scores["splits"].get("all", {}).get("pooled"), "accuracy")
+    return _number((scores.get("by_dimension" if level == "dimension" else "by_type") or {}).get(name), "accuracy")
+
+
+def _number(cell: Any, measure: str) -> float | None:
+    score = cell.get(measure) if isinstance(cell, Mapping) else None
+    value = score.get("value") if isinstance(score, Mapping) else None
+    return round(float(value), 1) if isinstance(value, int | float) else None

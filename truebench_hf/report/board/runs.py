@@ -1,0 +1,61 @@
+"""Finding run folders, and reading what they hold about a model or about judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.report.board.entries import Entry, measured
+
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRun:
+    """A meta-evaluation folder: its settings and scores as they were written."""
+
+    key: str
+    info: Mapping[str, Any]
+    scores: Mapping[str, Any]
+
+
+def folders(roots: Iterable[Path]) -> Iterator[Path]:
+    """Every folder with a `scores.json` at or below the roots, in order of name; hidden ones are left out."""
+    for root in roots:
+        yield from _below(root, 0)
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    if (folder / "scores.json").is_file():
+        yield folder
+        return
+    if depth < _DEEPEST and folder.is_dir():
+        for child in sorted(folder.iterdir()):
+            if child.is_dir() and not child.name.startswith("."):
+                yield from _below(child, depth + 1)
+
+
+def stamp(folder: Path) -> tuple[int, ...]:
+    """Changes when the results in a folder do."""
+    found = []
+    for name in ("scores.json", "run.json", "judgments.jsonl"):
+        file = folder / name
+        if file.is_file():
+            facts = file.stat()
+            found += [facts.st_mtime_ns, facts.st_size]
+    return tuple(found)
+
+
+def read(folder: Path) -> Entry | JudgeRun | None:
+    """What a folder holds; None where it is unreadable or something else, so that one bad folder hides no other."""
+    try:
+        scores = json.loads((folder / "scores.json").read_text("utf-8"))
+        info = json.loads((folder / "run.json").read_text("utf-8"))
+        if "by_category" in scores and "model" in info["settings"]:
+            return measured(folder, info, scores)
+        return JudgeRun(folder.name, info, scores)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

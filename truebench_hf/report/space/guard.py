@@ -1,0 +1,73 @@
+"""What stands between visitors and the machine: limits on what comes in, and no inner text on what goes out."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from markupsafe import escape
+
+T = TypeVar("T")
+_BROKEN = "Something went wrong on our side. It has been noted; please try again."
+
+
+class VisitorError(Exception):
+    """Something the visitor can mend; its text is shown as it stands."""
+
+
+def text_within(text: str | None, limit: int, what: str) -> str:
+    """A visitor's text without surrounding space. Raises VisitorError when it is empty or too long."""
+    kept = (text or "").replace("\0", "").strip()
+    if not kept:
+        raise VisitorError(f"{what} is empty.")
+    if len(kept) > limit:
+        raise VisitorError(f"{what} has {len(kept):,} characters; the limit is {limit:,}.")
+    return kept
+
+
+def lines_within(text: str | None, most: int, longest: int) -> list[str]:
+    """A checklist from one criterion a line. Raises VisitorError when there is none, or too many, or one too long."""
+    lines = [line.strip().lstrip("-*•").strip() for line in (text or "").replace("\0", "").splitlines()]
+    kept = [line for line in lines if line]
+    if not kept:
+        raise VisitorError("The checklist is empty: write one criterion per line.")
+    if len(kept) > most:
+        raise VisitorError(f"The checklist has {len(kept)} criteria; the limit is {most}.")
+    if any(len(line) > longest for line in kept):
+        raise VisitorError(f"A criterion is longer than {longest} characters.")
+    return kept
+
+
+def told(error: BaseException) -> str:
+    """What a visitor is told about an error; all but a VisitorError goes to the operator's log instead."""
+    if isinstance(error, VisitorError):
+        return str(error)
+    traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, TimeoutError):
+        return "This took too long and was stopped."
+    return _BROKEN
+
+
+def status(text: str, kind: str = "info") -> str:
+    """A line about what is going on, as HTML that a screen reader speaks. `kind` is info, busy, good or bad."""
+    kind = kind if text else "none"
+    role = "alert" if kind == "bad" else "status"
+    return f'<p class="tb-status tb-{kind}" role="{role}">{escape(text) or "&nbsp;"}</p>'
+
+
+async def within(parts: AsyncIterator[T], seconds: float) -> AsyncGenerator[T, None]:
+    """The items of an iterator until the time is up. Raises TimeoutError then; closes the iterator in any case."""
+    end = time.monotonic() + seconds
+    source: Any = parts
+    async with aclosing(source):
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(source), end - time.monotonic())
+            except StopAsyncIteration:
+                return
+            yield part

@@ -1,0 +1,49 @@
+"""How the Space looks: theme, style sheet and the few lines of script it needs. Nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+# One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
+FONTS = (
+    "system-ui", "Segoe UI", "Roboto", "Noto Sans", "Noto Sans KR", "Noto Sans CJK KR", "Apple SD Gothic Neo",
+    "Malgun Gothic", "Noto Sans JP", "Noto Sans CJK JP", "Hiragino Sans", "Yu Gothic", "Noto Sans SC",
+    "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "sans-serif",
+)  # fmt: skip
+MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
+
+
+def theme() -> Any:
+    """The Gradio theme with fonts of the visitor's own system."""
+    import gradio as gr
+
+    return gr.themes.Base(
+        primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
+        font=[gr.themes.Font(name) for name in FONTS], font_mono=[gr.themes.Font(name) for name in MONO],
+    )  # fmt: skip
+
+
+def css() -> str:
+    """The style sheet."""
+    return Path(__file__).with_name("space.css").read_text("utf-8")
+
+
+# The address stays in step with what is shown, so that it can be copied from the browser as well. Gradio tells of a
+# tab being selected while the page is still being laid out: until the link was followed, the address is left alone.
+FOLLOWED = "() => { window.tbFollowed = true; }"
+KEEP_TAB = """() => { if (window.tbFollowed) history.replaceState(null, "", "?tab=%s"); }"""
+KEEP_VIEW = """(run, id, other) => {
+  const link = "?" + new URLSearchParams({ tab: "explorer", run: run, id: id, ...(other ? { with: other } : {}) });
+  if (window.tbFollowed) history.replaceState(null, "", link);
+  return new URL(link, location.href).href;
+}"""
+
+# A download made in the browser: no file is left on the server, and no server path is shown.
+DOWNLOAD_CSV = """(text) => {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob(["\\ufeff" + text], { type: "text/csv;charset=utf-8" }));
+  a.download = "truebench_leaderboard.csv"; document.body.appendChild(a); a.click(); a.remove();
+  setTimeout(() => URL.revokeObjectURL(a.href), 5000);
+  return text;
+}"""

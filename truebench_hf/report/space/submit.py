@@ -1,0 +1,95 @@
+"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError
+from truebench_hf.report.board import shown
+from truebench_hf.report.space import guard, steps
+from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.types import Score
+
+_HEAD = ("Model", "Judge", "Pass rate in %", "95 % interval", "n", "Unscored", "Data", "Data SHA-256")
+
+
+def build(options: SpaceOptions) -> None:
+    """Lay out the tab inside the current Blocks."""
+    import gradio as gr
+
+    gr.HTML(
+        f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every line is "
+        "checked and the scores are computed again from its verdicts; what you claim is not taken over. If the file "
+        "holds together, it can be queued as a public pull request.</p>"
+    )
+    file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], file_count="single", elem_id="upload", height=140)
+    check = steps.controls("Check the file", "check", primary=True)
+    report = gr.Dataframe(headers=["What", "Found"], interactive=False, label="What the file gives", elem_id="checked")
+    is_open = options.submit and bool(options.results)
+    if is_open:
+        queue = steps.controls("Queue it as a pull request", "queue")
+    else:
+        gr.HTML("<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>")
+
+    async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
+        yield [None], guard.status("Checking …", "busy")
+        rows, notes = await _off_loop(functools.partial(_check, path, options))
+        yield (
+            [{"headers": ["What", "Found"], "data": rows}],
+            guard.status(" ".join(["The file holds together.", *notes]), "good"),
+        )
+
+    async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
+        yield [], guard.status("Checking and sending …", "busy")
+        url = await _off_loop(functools.partial(_queue, path, options))
+        yield [], guard.status(f"Queued for review: {url}", "good")
+
+    steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
+    if is_open:
+        steps.wire(queue, queued, [file], [], options.max_seconds, 2, lane="files")
+
+
+def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tuple[str, ...]]:
+    found = _validated(path, options)
+    overall = found.report.scores["overall"]
+    assert isinstance(overall, Score)
+    low, high = overall.ci95 or (0.0, 0.0)
+    values = [
+        shown.name(found.model), shown.name(found.judge), "undefined" if overall.value is None else f"{overall.value:.2f}",
+        f"{low:.1f} to {high:.1f}" if overall.ci95 else "", f"{overall.n:,}", f"{overall.unscored:,}",
+        found.data or "not the whole of a known release", found.data_sha256,
+    ]  # fmt: skip
+    return [list(row) for row in zip(_HEAD, values, strict=True)], found.notes
+
+
+def _queue(path: str | None, options: SpaceOptions) -> str:
+    from truebench_hf.hub.results import submit
+
+    if not (options.submit and options.results):
+        raise guard.VisitorError("This Space takes no submissions.")
+    _validated(path, options)
+    try:
+        return str(submit(str(path), options.results.partition("@")[0]).url or "")
+    except UserError as error:
+        # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
+        raise RuntimeError(f"submission not queued: {error}") from error
+
+
+def _validated(path: str | None, options: SpaceOptions) -> Any:
+    from truebench_hf.hub.submission import validate
+
+    if not path:
+        raise guard.VisitorError("Choose a file first.")
+    try:
+        return validate(Path(path), name=Path(path).name[-60:], max_bytes=options.max_upload_mb * 2**20)
+    except UserError as error:
+        raise guard.VisitorError(str(error)) from error
+
+
+async def _off_loop(work: Any) -> Any:
+    import asyncio
+
+    return await asyncio.get_running_loop().run_in_executor(None, work)

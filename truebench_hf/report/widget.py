@@ -1,0 +1,54 @@
+"""The page of a metric's Space. evaluate's own widget was made for an interface that gradio no longer has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from truebench_hf.errors import UserError
+
+_LONGEST = 200_000  # characters of one column: enough for a few thousand labels
+
+
+def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:
+    """A gradio interface with one JSON field per column of `example`, filled with it; launched by the caller.
+
+    `metric` is a loaded `evaluate` metric. What is wrong with an input is shown in words, never as a traceback.
+    """
+    import gradio as gr
+
+    columns = list(example)
+
+    def compute(*texts: str) -> Any:
+        try:
+            return metric.compute(**{c: read_column(c, text) for c, text in zip(columns, texts, strict=True)})
+        except (UserError, ValueError) as error:
+            raise gr.Error(str(error), print_exception=False) from error
+
+    return gr.Interface(
+        fn=compute,
+        inputs=[
+            gr.Textbox(json.dumps(example[c], ensure_ascii=False, indent=1), label=f"{c} (JSON)", lines=8)
+            for c in columns
+        ],
+        outputs=gr.JSON(label="Values"),
+        title=metric.name,
+        description=metric.description,
+        article=f"<pre>{metric.inputs_description.strip()}</pre>",
+        concurrency_limit=1,  # a metric object keeps its columns while it computes
+        flagging_mode="never",
+    )
+
+
+def read_column(name: str, text: str) -> list[Any]:
+    """A column from what a visitor typed. Raises UserError where it is too long, not JSON, or not a list."""
+    if len(text) > _LONGEST:
+        raise UserError(f"{name}: more than {_LONGEST:,} characters; use the library for that much")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name}: not JSON: {error}") from error
+    if not isinstance(value, list):
+        raise UserError(f'{name}: must be a list, e.g. ["yes", "no", null]')
+    return value
