@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from truebench_hf.types import Report
 
 __version__ = "0.1.0"
@@ -21,4 +23,41 @@ def run(**options: Any) -> Report:
     from truebench_hf.benchmarks.truebench.options import RunOptions
     from truebench_hf.benchmarks.truebench.run import run as run_truebench
 
-    return run_truebench(RunOptions(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}))
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    return run_truebench(RunOptions(**values))
+
+
+def load(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    source: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Any:
+    """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
+
+    `config` is by default the first of the set (`all`); `source` (path or release) is where its rows come from, if they
+    are not built in; `columns` maps the columns of `rubric_eval` to the file's. Raises UserError on a name that is not
+    there and on a malformed row.
+    """
+    from truebench_hf.loaders.prepare import Reading
+    from truebench_hf.loaders.prepare import load as load_rows
+
+    return load_rows(name, config, split, Reading(source, columns=columns or {}))
+
+
+def metric(name: str) -> str:
+    """The folder of one of the `evaluate` modules, for `evaluate.load(truebench_hf.metric("rubric_agreement"))`.
+
+    Works without network. Raises UserError on an unknown name.
+    """
+    from pathlib import Path
+
+    from truebench_hf.errors import unknown
+
+    folder = Path(__file__).parent / "metrics" / "modules"
+    names = sorted(path.name for path in folder.iterdir() if (path / f"{path.name}.py").is_file())
+    if name not in names:
+        raise unknown("metric", name, names)
+    return str(folder / name)

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from truebench_hf.cli import truebench
+from truebench_hf.cli import arbitrate, calibrate, contrast, data, label, metaeval, publish, space, truebench
 from truebench_hf.errors import UserError
 
 app = typer.Typer(
@@ -18,6 +18,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 truebench.add_to(app)
+data.add_to(app)
+metaeval.add_to(app)
+calibrate.add_to(app)
+label.add_to(app)
+arbitrate.add_to(app)
+contrast.add_to(app)
+publish.add_to(app)
+space.add_to(app)
 
 
 def main() -> None:

@@ -31,6 +31,8 @@ class LocalOptions:
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
+_ROUND = 128  # tokens generated before finished answers leave their batch
+
 # One thread for all local engines: two models at once on one machine only slow each other down.
 _MACHINE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local-model")
 
@@ -120,18 +122,42 @@ def generate(
     ids = torch.tensor([[pad] * (width - len(prompt)) + prompt for prompt in prompts], device=model.device)
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
     drawn = sampling.temperature > 0
-    how = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
-    with torch.inference_mode():
-        out = model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=limit, do_sample=drawn, pad_token_id=pad,
-            repetition_penalty=sampling.repetition_penalty, past_key_values=prefill(model, prompts) if reuse else None,
-            stopping_criteria=[_watching(watch, width)] if watch else None, **how,
-        )  # fmt: skip
+    how: dict[str, Any] = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
+    how |= {"do_sample": drawn, "pad_token_id": pad, "repetition_penalty": sampling.repetition_penalty}
+    if watch:
+        how["stopping_criteria"] = [_watching(watch, width)]
     ends = _ends(model, tokenizer)
-    return [
-        _completion(tokenizer, row[width:].tolist(), ends, len(prompt))
-        for row, prompt in zip(out, prompts, strict=True)
-    ]
+    rows = _rows(model, ids, mask, prefill(model, prompts) if reuse else None, limit, ends, how)
+    return [_completion(tokenizer, row, ends, len(prompt)) for row, prompt in zip(rows, prompts, strict=True)]
+
+
+def _rows(
+    model: Any, ids: Any, mask: Any, cache: Any, limit: int, ends: set[int], how: dict[str, Any]
+) -> list[list[int]]:
+    """The new tokens of each row. After every round finished rows leave the batch: one long answer holds up no other."""
+    import torch
+
+    rows: list[list[int]] = [[] for _ in ids]
+    going = list(range(len(rows)))
+    while going and (room := min(_ROUND, limit - len(rows[going[0]]))) > 0:
+        with torch.inference_mode():
+            out = model.generate(
+                input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=room,
+                return_dict_in_generate=True, **how,
+            )  # fmt: skip
+        made = out.sequences[:, ids.shape[1] :]
+        for row, tokens in zip(going, made.tolist(), strict=True):
+            rows[row] += tokens
+        stays = [i for i, tokens in enumerate(made.tolist()) if not ends.intersection(tokens)]
+        if made.shape[1] < room:  # all have ended, or the batch was stopped
+            break
+        keep = torch.tensor(stays, dtype=torch.long, device=ids.device)
+        going = [going[i] for i in stays]
+        ids, cache = out.sequences[keep], out.past_key_values
+        mask = torch.cat([mask[keep], torch.ones_like(made[keep])], dim=1)
+        if stays:
+            cache.batch_select_indices(keep)
+    return rows
 
 
 def _watching(watch: Callable[[list[int]], bool], width: int) -> Callable[..., Any]:

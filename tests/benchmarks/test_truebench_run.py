@@ -1,0 +1,366 @@
+"""Whole runs with scripted models: exact results, nothing asked twice, nothing unscored in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import Done, command, command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.run import generate, judge
+from truebench_hf.errors import UserError
+from truebench_hf.types import Report, Score
+
+ROWS = [
+    row(1, [("Translate: good morning", ["is in German", "is short"])], language="DE", category="Translation"),
+    row(2, [("Name a river.", ["is a river", "is in Europe"])]),
+    row(3, [("Remember 7.", ["confirms"]), ("Which number?", ["says 7", "is short"])], category="Multi-Turn"),
+]
+ANSWERS = [
+    {"contains": "good morning", "reply": "Guten Morgen"},
+    {"contains": "river", "reply": "The Nile."},
+    {"contains": "Remember", "reply": {"text": "I will.", "reasoning": "secret thought"}},
+    {"contains": "Which number", "reply": "7"},
+]
+VERDICTS = [{"contains": "<criteria", "verdicts": {"in Europe": "FAIL"}}]
+
+
+class Bench:
+    """A folder with data and two scripts, and runs on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "out"
+        self.data = write_jsonl(folder / "data.jsonl", ROWS)
+        self.scripts(ANSWERS, VERDICTS)
+
+    def scripts(self, model: list[dict[str, Any]], judge: list[dict[str, Any]]) -> None:
+        self.model = script(self.folder / "model.json", model)
+        self.judge = script(self.folder / "judge.json", judge)
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        records = {f"{role}_arg": (f"record={self.folder / f'{role}.jsonl'}",) for role in ("model", "judge")}
+        base = {"data": self.data, "model": self.model, "judge": self.judge, "out": str(self.out)}
+        return base | records | more
+
+    def run(self, **more: Any) -> Report:
+        return truebench_hf.run(**self.options(**more))
+
+    def asked(self, role: str) -> list[list[str]]:
+        """The prompts of a role, one list of message texts a request."""
+        path = self.folder / f"{role}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def lines(self, out: Path | None = None) -> list[dict[str, Any]]:
+        text = ((out or self.out) / "judgments.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def scores(self, out: Path | None = None) -> dict[str, Any]:
+        scores: dict[str, Any] = json.loads(((out or self.out) / "scores.json").read_text(encoding="utf-8"))
+        return scores
+
+    def arguments(self, name: str = "run", **more: Any) -> list[str]:
+        """The same as a command line; True is a flag, None leaves an option out."""
+        options = {"data": self.data, "model": self.model, "judge": self.judge, "out": self.out} | more
+        flags: list[str] = []
+        for key, value in options.items():
+            flag = "--" + key.replace("_", "-")
+            flags += [] if value is None else [flag] if value is True else [flag, str(value)]
+        return [name, *flags]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def value(report: Report, name: str) -> tuple[float | None, int, int]:
+    score = report.scores[name]
+    assert isinstance(score, Score)
+    return score.value, score.n, score.unscored
+
+
+def test_a_scripted_run_is_exact(bench: Bench) -> None:
+    report = bench.run()
+    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert value(report, "single_turn") == (50.0, 2, 0)
+    assert value(report, "multi_turn") == (100.0, 1, 0)
+    assert value(report, "drfr") == (pytest.approx(600 / 7), 7, 0)
+    assert value(report, "soft_criterion") == (pytest.approx(250 / 3), 3, 0)
+    first, second, third = bench.lines()
+    assert [line["passed"] for line in (first, second, third)] == [True, False, True]
+    assert first["messages"] == [
+        {"role": "user", "content": "Translate: good morning"},
+        {"role": "assistant", "content": "Guten Morgen"},
+    ]
+    assert [v["label"] for v in second["verdicts"][0]] == ["yes", "no"]
+    assert [v["reason"] for v in second["verdicts"][0]] == ["scripted: PASS", "scripted: FAIL"]
+    assert len(third["verdicts"]) == 2
+    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
+
+
+def test_the_files_of_a_run(bench: Bench) -> None:
+    bench.run()
+    names = {path.name for path in bench.out.iterdir()}
+    assert names == {
+        "run.json", "ledger.sqlite", "judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv",
+        "report.html",
+    }  # fmt: skip
+    info = json.loads((bench.out / "run.json").read_text())
+    settings = info["settings"]
+    assert settings["data_sha256"]
+    assert set(settings["prompts"]) == {"checklist", "repair"}
+    assert settings["sampling"] == {
+        "temperature": 0.0, "top_p": 0.98, "repetition_penalty": 1.0, "max_tokens": 4096
+    }  # fmt: skip
+    assert settings["judging"]["level"] == "checklist"
+    assert info["versions"]["truebench-hf"] == truebench_hf.__version__
+    assert info["sessions"][0]["finished"]
+    assert bench.scores()["usage"]["total"]["model"]["calls"] == 4
+    header = (bench.out / "scores_category.csv").read_text().splitlines()[0]
+    assert header.startswith("Model Name,Overall,Content Generation,Editing")
+    assert header.endswith("Single-Turn,Multi-Turn")
+
+
+def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
+    bench.run()
+    turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
+    for text in ("[user]\nRemember 7.", "[assistant]\nI will.", "1. says 7\n2. is short"):
+        assert text in turn_two
+    assert "secret thought" not in json.dumps(bench.asked("judge"))
+    assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
+    assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
+    assert bench.lines()[2]["reasoning"] == ["secret thought", ""]
+
+
+def test_a_second_run_asks_nothing_and_doubles_nothing(bench: Bench) -> None:
+    first = bench.run()
+    before = (bench.lines(), bench.scores())
+    second = bench.run()
+    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
+    assert bench.lines() == before[0]
+    assert bench.scores() | {"usage": 0} == before[1] | {"usage": 0}
+    assert second.scores == first.scores
+    assert second.usage["now"] == {}
+    assert second.usage["total"] == first.usage["total"]
+
+
+def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
+    bench.run()
+    options = bench.options(out=str(tmp_path / "staged"))
+    judging = {key: options.pop(key) for key in ("judge", "judge_arg")}
+    assert generate(GenerateOptions(**options)) == 0
+    report = judge(JudgeOptions(out=options["out"], **judging))
+    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert bench.lines(tmp_path / "staged") == bench.lines()
+    one, other = bench.scores(), bench.scores(tmp_path / "staged")
+    assert one.pop("usage")["total"] == other.pop("usage")["total"]
+    assert one == other
+
+
+def test_judging_needs_answers_first(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="truebench generate"):
+        judge(JudgeOptions(out=str(tmp_path / "empty"), judge=script(tmp_path / "judge.json", VERDICTS)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("{}", "an empty object"),
+        ("[]", "an empty list"),
+        ("", "nothing"),
+        ('{"criteria_1": true, "criteria_2": true}', "flags"),
+        ('{"criteria_1": null, "criteria_2": "PASS"}', "null"),
+        ('{"criteria_1": "PASS"}', "fewer verdicts than criteria"),
+        ('{"criteria_3": "PASS", "criteria_4": "PASS"}', "other keys"),
+        ('{"criteria_1": "FAIL", "criteria_1": "PASS", "criteria_2": "PASS"}', "a doubled key"),
+        ("I am sorry, I cannot judge this.", "a refusal"),
+        ("Error: 500 internal server error", "an error text"),
+    ],
+)
+def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str, reason: str) -> None:
+    bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
+    bench.scripts(ANSWERS, [{"contains": "", "reply": answer}])
+    report = bench.run()
+    assert value(report, "overall") == (None, 0, 1), reason
+    assert value(report, "strict") == (0.0, 1, 0), reason
+    assert report.unscored["2"], reason
+    (line,) = bench.lines()
+    assert line["passed"] is None, reason
+    assert [v["reason"] for v in line["verdicts"][0] if v["label"] is None], reason
+    assert len(bench.asked("judge")) == 3, "asked again twice"
+
+
+def test_a_fail_settles_an_instance_though_a_verdict_is_missing(bench: Bench) -> None:
+    bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
+    bench.scripts(ANSWERS, [{"contains": "", "reply": '{"criteria_1": "FAIL"}'}])
+    assert value(bench.run(), "overall") == (0.0, 1, 0)
+
+
+FAILING = [{"contains": "Remember", "error": "the prompt has 9000 tokens, the window 8192"}, *ANSWERS]
+
+
+def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench) -> None:
+    bench.scripts(FAILING, VERDICTS)
+    report = bench.run()
+    assert value(report, "overall") == (50.0, 2, 1)
+    assert value(report, "multi_turn") == (None, 0, 1)
+    assert "9000 tokens" in report.unscored["3"]
+    third = bench.lines()[2]
+    assert third["error"] == "turn 1: the prompt has 9000 tokens, the window 8192"
+    assert [message["role"] for message in third["messages"]] == ["user"]
+    assert [[v["label"] for v in turn] for turn in third["verdicts"]] == [[None], [None, None]]
+    assert "9000 tokens" not in json.dumps(bench.asked("model")), "no error text in a history"
+    assert len(bench.asked("judge")) == 2, "nothing to judge where there is no answer"
+
+
+def test_a_later_turn_that_fails_keeps_the_earlier_verdicts(bench: Bench) -> None:
+    bench.scripts([{"contains": "Which number", "error": "down"}, *ANSWERS], VERDICTS)
+    bench.run()
+    assert [[v["label"] for v in turn] for turn in bench.lines()[2]["verdicts"]] == [["yes"], [None, None]]
+
+
+def test_a_resumed_run_asks_only_for_what_failed(bench: Bench) -> None:
+    bench.scripts(FAILING, VERDICTS)
+    bench.run()
+    before = len(bench.asked("model")), len(bench.asked("judge"))
+    bench.scripts(ANSWERS, VERDICTS)
+    report = bench.run()
+    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert (len(bench.asked("model")) - before[0], len(bench.asked("judge")) - before[1]) == (2, 2)
+
+
+def test_cut_off_answers_are_noted_and_judged_as_they_stand(bench: Bench) -> None:
+    bench.scripts([{"contains": "river", "reply": {"text": "The Ni", "truncated": True}}, *ANSWERS], VERDICTS)
+    report = bench.run()
+    assert any("1 answers were cut off" in note for note in report.notes)
+    assert bench.lines()[1]["truncated"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("level", "calls"), [("checklist", 4), ("rubric", 7), ("decision", 4)], ids=["checklist", "rubric", "decision"]
+)
+def test_the_level_is_kept_and_settles_the_calls(bench: Bench, level: str, calls: int) -> None:
+    rules = [
+        {"contains": "is in Europe", "reply": '{"criteria_1": "NO"}', "probability": 0.1},
+        {"contains": "", "reply": '{"criteria_1": "YES"}', "probability": 0.9},
+    ]
+    bench.scripts(ANSWERS, VERDICTS if level == "checklist" else rules)
+    report = bench.run(judge_level=level)
+    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert len(bench.asked("judge")) == calls
+    assert report.provenance["judging"]["level"] == level
+    assert level in (bench.out / "report.html").read_text(encoding="utf-8")
+
+
+def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
+    bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
+    report = bench.run(protocol="official")
+    assert value(report, "overall") == (100.0, 2, 1)
+    assert value(report, "official") == (100.0, 3, 0), "a missing verdict is no FAIL officially"
+    assert report.provenance["judging"]["level"] == "checklist"
+    cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
+    assert cells[2] == "0", "officially a category without rows is 0"
+
+
+def test_a_judge_of_the_models_family_is_marked(bench: Bench) -> None:
+    bench.judge = bench.model = script(bench.folder / "model.json", [*VERDICTS, *ANSWERS])
+    report = bench.run()
+    assert report.provenance["self_judged"] is True
+    assert any("Self-judged" in note for note in report.notes)
+    assert "Self-judged" in (bench.out / "report.html").read_text()
+
+
+def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench) -> None:
+    bench.run()
+    before = {path.name: path.read_bytes() for path in bench.out.iterdir()}
+    with pytest.raises(UserError, match=r"sampling.max_tokens: 4096 there, 7 now\)"):
+        bench.run(max_tokens=7)
+    with pytest.raises(UserError, match="limit: null there, 2 now"):
+        bench.run(limit=2)
+    mine = bench.folder / "mine.jinja"
+    mine.write_text("{{ response }}")
+    with pytest.raises(UserError, match=r"prompts\.checklist: "):
+        bench.run(prompt=(f"checklist={mine}",))
+    assert {path.name: path.read_bytes() for path in bench.out.iterdir()} == before
+    bench.run()
+
+
+def test_changed_data_under_the_same_name_is_another_run(bench: Bench) -> None:
+    bench.run()
+    write_jsonl(Path(bench.data), ROWS[:2])
+    with pytest.raises(UserError, match="data_sha256"):
+        bench.run()
+
+
+def test_unknown_names_in_python_are_type_errors(bench: Bench) -> None:
+    with pytest.raises(TypeError, match="modle"):
+        bench.run(modle="x")
+
+
+def test_half_an_emoji_in_an_answer_survives(bench: Bench) -> None:
+    bench.scripts([{"contains": "river", "reply": "half \ud83d \U0001f389"}, *ANSWERS], VERDICTS)
+    bench.run()
+    assert bench.lines()[1]["messages"][1]["content"] == "half \ud83d \U0001f389"
+    (bench.out / "report.html").read_text(encoding="utf-8")
+    bench.run()
+    assert len(bench.asked("model")) == 4
+
+
+def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    def call(*name: str, **more: Any) -> Done:
+        return command_here(capsys, *bench.arguments(*name, **more))
+
+    fine = call()
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert "66.67" in fine.stdout
+    assert "level checklist" in " ".join(fine.stdout.split())
+    assert str(bench.out / "report.html") in fine.stdout
+    bench.scripts(FAILING, VERDICTS)
+    two, three = bench.folder / "two", bench.folder / "three"
+    unscored = call(out=two)
+    assert unscored.returncode == 3
+    assert "Unscored: 1 instances" in unscored.stdout
+    assert call(out=two, allow_unscored=True).returncode == 0
+    staged = call("generate", out=three, judge=None)
+    assert (staged.returncode, "1 failed" in staged.stdout) == (3, True)
+    assert call("judge", out=three, data=None, model=None).returncode == 3
+    refused = call(limit=1)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """Many calls fail at once, at the model and at the judge; the user reads one line, and the next run goes on."""
+    rows = [row(i, [(f"ask {i}", ["is good"]), (f"more {i}", ["is better"])]) for i in range(12)]
+    bench.data = write_jsonl(bench.folder / "data.jsonl", rows)
+    with OpenAIServer(delay=0.02) as server:
+        server.add_faults([{"match": {"kind": "judge"}, "status": 401}] * 40)
+        more = {"judge": "openai:judge", "judge_base_url": server.url, "model": "openai:model"}
+        # A few at a time: some verdicts have failed while their conversations still wait for a second answer.
+        more |= {"model_base_url": server.url, "out": bench.out, "model_concurrency": 3}
+        done = command(*bench.arguments(**more))
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+        for part in ("openai:judge", server.url, "401", "OPENAI_API_KEY"):
+            assert part in done.stderr
+        server.reset()
+        assert command_here(capsys, *bench.arguments(**more)).returncode == 0
+        assert server.stats()["by_kind"]["judge"] == 24
+        assert server.stats()["by_kind"]["model"] < 24, "committed answers were kept"
+    assert len(bench.lines()) == 12
+
+
+def test_a_context_length_error_fails_that_instance_only(bench: Bench) -> None:
+    with OpenAIServer() as server:
+        body = {"error": {"message": "maximum context length is 10 tokens, you asked for 99"}}
+        server.add_faults([{"match": {"contains": "Name a river", "kind": "model"}, "status": 400, "body": body}])
+        urls = {"model_base_url": server.url, "judge_base_url": server.url}
+        report = bench.run(model="openai:m", judge="openai:j", model_arg=(), judge_arg=(), **urls)
+    assert list(report.unscored) == ["2"]
+    assert "maximum context length is 10 tokens" in report.unscored["2"]
+    assert value(report, "overall")[1:] == (2, 1)

@@ -1,0 +1,272 @@
+"""Scores of a run against tables worked out by hand, and the two official tables made of the same verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf.benchmarks.truebench import official
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row, to_row
+from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.errors import UserError
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
+
+Y, N, X = "yes", "no", None
+
+
+def judged(number: int, language: str, category: str, task: str, turns: list[list[Label | None]]) -> Judged:
+    """An instance whose turns got these labels."""
+    criteria = tuple(tuple(Criterion(f"c{i}") for i in range(len(labels))) for labels in turns)
+    asked = tuple(Turn(f"ask {i}", group) for i, group in enumerate(criteria))
+    verdicts = tuple(
+        tuple(Verdict(c, label, "" if label else f"open {number}") for c, label in zip(group, labels, strict=True))
+        for group, labels in zip(criteria, turns, strict=True)
+    )
+    messages = tuple(m for t in asked for m in (Message("user", t.prompt), Message("assistant", "said")))
+    instance = Instance(str(number), language, category, task, asked)
+    response = Response(str(number), "model", messages, ("",) * len(turns))
+    return Judged(instance, response, verdicts, {"model": Usage(10, 5, 2, 1), "judge": Usage(100, 50, 0, 1)})
+
+
+ITEMS = [
+    judged(1, "KO", "Editing", "Rewrite", [[Y, Y]]),  # passes
+    judged(2, "KO", "Editing", "Rewrite", [[Y, N]]),  # fails
+    judged(3, "EN", "Editing", "Tone", [[Y, X]]),  # unscored here, a pass by the official rule
+    judged(4, "EN", "Translation", "Rewrite", [[X]]),  # unscored here, a fail by the official rule
+    judged(5, "EN", "Multi-Turn", "Rewrite", [[Y], [Y, Y]]),  # passes
+    judged(6, "DE", "Multi-Turn", "Rewrite", [[N], [X]]),  # fails, whatever the open one is
+    judged(7, "DE", "Translation", "Rewrite", [[N]]),  # fails
+]
+
+
+def row_of(value: Score | dict[str, Any]) -> tuple[float | None, int, int]:
+    """(value rounded, n, unscored)."""
+    assert isinstance(value, Score)
+    return None if value.value is None else round(value.value, 3), value.n, value.unscored
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "reason"),
+    [
+        ("overall", (40.0, 5, 2), "2 of 5 scored"),
+        ("strict", (28.571, 7, 0), "2 of 7"),
+        ("official", (42.857, 7, 0), "3 of 7 by the official rule"),
+        ("single_turn", (33.333, 3, 2), "1 of 3 scored"),
+        ("multi_turn", (50.0, 2, 0), "1 of 2"),
+        ("soft_criterion", (62.5, 4, 3), "(1 + .5 + 1 + 0) / 4 of those fully decided"),
+        ("soft_turn", (50.0, 4, 3), "(1 + 0 + 1 + 0) / 4 of those whose turns are settled"),
+        ("drfr", (70.0, 10, 3), "7 of 10 decided criteria"),
+    ],
+)
+def test_headline_scores(name: str, expected: tuple[float | None, int, int], reason: str) -> None:
+    found = score(ITEMS).scores[name]
+    assert isinstance(found, Score)
+    assert row_of(found) == expected, reason
+    assert found.ci95 is not None, reason
+    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 100, reason
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("by_category", {"Editing": (50.0, 2, 1), "Translation": (0.0, 1, 1), "Multi-Turn": (50.0, 2, 0)}),
+        ("by_language", {"KO": (50.0, 2, 0), "EN": (100.0, 1, 2), "DE": (0.0, 2, 0)}),
+        (
+            "by_task",
+            {
+                "Editing/Rewrite": (50.0, 2, 0), "Editing/Tone": (None, 0, 1),
+                "Multi-Turn/Rewrite": (50.0, 2, 0), "Translation/Rewrite": (0.0, 1, 1),
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_groups(name: str, expected: dict[str, Any]) -> None:
+    group = score(ITEMS).scores[name]
+    assert isinstance(group, dict)
+    assert {key: row_of(value) for key, value in group.items()} == expected
+    assert list(group) == list(expected), "official order first, then by alphabet"
+
+
+def test_unscored_instances_are_listed_with_their_reasons() -> None:
+    report = score(ITEMS)
+    assert report.unscored == {"3": "open 3", "4": "open 4"}
+    assert any("official pass rule gives 42.86 % where ours gives 40.00, +2.86 points" in note for note in report.notes)
+    assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree"
+
+
+@pytest.mark.parametrize(
+    ("provenance", "words"), [({"self_judged": True}, "Self-judged"), ({"weak_judge": True}, "too weak")]
+)
+def test_notes_on_the_judge(provenance: dict[str, Any], words: str) -> None:
+    assert any(words in note for note in score(ITEMS[:2], provenance=provenance).notes)
+
+
+@pytest.mark.parametrize("items", [[], ITEMS[3:4]], ids=["no instance", "unscored only"])
+def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
+    report = score(items)
+    overall = report.scores["overall"]
+    assert isinstance(overall, Score)
+    assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
+
+
+def test_as_json_has_the_keys_of_scores_json() -> None:
+    found = as_json(score(ITEMS, {"now": {}}))
+    assert {
+        "overall", "strict", "by_category", "by_language", "by_task", "single_turn", "multi_turn", "soft_criterion",
+        "soft_turn", "drfr", "usage", "unscored", "notes",
+    } <= set(found)  # fmt: skip
+    assert set(found["overall"]) == set(found["by_task"]["Editing/Tone"]) == {"value", "n", "unscored", "ci95"}
+
+
+def cells(table: official.Table) -> dict[str, Any]:
+    header, (first, *_) = table[0], table[1:]
+    return dict(zip(map(str, header), first, strict=True))
+
+
+def test_the_category_table_ours_and_official() -> None:
+    ours, theirs = (cells(official.category_table([("m", ITEMS)], flag)) for flag in (False, True))
+    singles = [name for name in CATEGORIES if name != "Multi-Turn"]
+    assert list(theirs) == ["Model Name", "Overall", *singles, "Single-Turn", "Multi-Turn"]
+    assert (ours["Overall"], theirs["Overall"]) == (40.0, 42.86)
+    assert (ours["Editing"], theirs["Editing"]) == (50.0, 66.67)
+    assert (ours["Safety"], theirs["Safety"]) == ("", 0), "blank where there is no row; officially 0"
+    assert (ours["Single-Turn"], theirs["Single-Turn"]) == (33.33, 40.0)
+    assert (ours["Multi-Turn"], theirs["Multi-Turn"]) == (50.0, 50.0)
+
+
+def test_the_language_table_ours_and_official() -> None:
+    ours, theirs = (cells(official.language_table([("m", ITEMS)], flag)) for flag in (False, True))
+    assert list(ours) == ["Model Name", "Overall", *LANGUAGES]
+    assert (ours["EN"], theirs["EN"]) == (100.0, 66.67)
+    assert (ours["VI"], theirs["VI"]) == ("", 0)
+
+
+def test_unknown_names_neither_crash_nor_vanish() -> None:
+    items = [*ITEMS, judged(8, "TLH", "Poetry", "Haiku", [[Y]])]
+    ours = cells(official.category_table([("m", items)], False))
+    assert list(ours).index("Poetry") > list(ours).index("Translation")
+    assert ours["Poetry"] == 100.0
+    assert cells(official.language_table([("m", items)], False))["TLH"] == 100.0
+    assert "Poetry" not in cells(official.category_table([("m", items)], True)), "officially left out"
+    by_language = score(items).scores["by_language"]
+    assert isinstance(by_language, dict)
+    assert list(by_language) == ["KO", "EN", "DE", "TLH"]
+
+
+def test_usage_table_and_several_models() -> None:
+    table = official.usage_table([("m", ITEMS[:2]), ("n", ITEMS[:1])])
+    assert table[1] == ["m", 20, 4, 6, 30, 200, 0, 100, 300, 330], "the answer's tokens exclude its thinking"
+    assert table[2][0] == "n"
+    rows = list(csv.reader(io.StringIO(official.to_csv(table))))
+    assert [len(row) for row in rows] == [10, 10, 10]
+
+
+def test_a_line_of_judgments_round_trips() -> None:
+    item = judged(9, "JA", "Safety", "x", [[Y, X], [N]])
+    again, judge = from_row(to_row(item, "openai:j"), "here")
+    assert judge == "openai:j"
+    assert again.labels == item.labels
+    assert (again.instance, again.response, again.usage) == (item.instance, item.response, item.usage)
+    assert to_row(again, judge) == to_row(item, "openai:j")
+
+
+def test_a_failed_conversation_round_trips() -> None:
+    item = judged(9, "JA", "Safety", "x", [[Y], [X], [X]])
+    messages = item.response.messages[:3]  # the second turn was asked and never answered, the third never reached
+    failed = Judged(item.instance, Response("9", "m", messages, ("",), error="turn 2: down"), item.verdicts)
+    again, _ = from_row(to_row(failed, "j"), "here")
+    assert again.labels == item.labels
+    assert again.response == failed.response
+    assert again.passed is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"verdicts": None}, "no verdicts"),
+        ({"verdicts": [[{"criterion": "c", "label": "PASS", "reason": ""}]]}, "a label that is none"),
+        ({"messages": [{"role": "user"}]}, "a message without content"),
+        ({"usage": {"model": {"tokens": 3}}}, "another usage"),
+        ({"language": ...}, "a missing field"),
+    ],
+)
+def test_a_malformed_line_is_named(change: dict[str, Any], reason: str) -> None:
+    line = {key: value for key, value in (to_row(ITEMS[0], "j") | change).items() if value is not ...}
+    with pytest.raises(UserError, match="here: not a line of judgments"):
+        from_row(line, "here")
+    assert reason
+
+
+OFFICIAL: dict[str, Any] = {
+    "index": 1, "language": "KO", "category": "Editing", "sub_category": "x", "turns": 1, "input": ["ask"],
+    "criteria": [["a", "b"]], "response": ["said"], "judge_parsed": [{"result": True, "labels": [True, False]}],
+    "inference_input_tokens": [3], "inference_think_tokens": [None], "inference_response_tokens": [4],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parsed", "labels", "reason"),
+    [
+        ([{"labels": [True, False]}], [[Y, N]], "by position"),
+        ([{"labels": [True]}], [[Y, X]], "a short list is not a pass"),
+        ([{"labels": []}], [[X, X]], "an empty one neither"),
+        ([{"labels": [True, True, True]}], [[Y, Y]], "labels nobody asked for"),
+        ([{"labels": [True, "PASS"]}], [[Y, X]], "a label of another kind"),
+        ([{"labels": None}], [[X, X]], "null"),
+        ([{"result": False}], [[X, X]], "a parse error of the judge was never a verdict"),
+        ([None], [[X, X]], "no entry"),
+        ([], [[X, X]], "no turn"),
+    ],
+)
+def test_official_labels(parsed: list[Any], labels: list[list[Label | None]], reason: str) -> None:
+    item = from_official_row(OFFICIAL | {"judge_parsed": parsed}, "here", "m")
+    assert item.labels == labels, reason
+    assert item.usage["model"] == Usage(3, 4, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"response": "said"},
+        {"judge_parsed": {}},
+        {"inference_input_tokens": 3},
+        {"inference_input_tokens": ["x"]},
+        {"think": 3},
+    ],
+)
+def test_a_malformed_official_row_is_named(change: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="here: "):
+        from_official_row(OFFICIAL | change, "here", "m")
+
+
+def test_doubled_rows_count_once_by_the_last(tmp_path: Path) -> None:
+    again = judged(1, "KO", "Editing", "Rewrite", [[N, N]])
+    once, doubled = without_doubles([*ITEMS, again])
+    assert doubled == 1
+    assert [item.instance.id for item in once] == [item.instance.id for item in ITEMS]
+    assert once[0].passed is False
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "no judged instances"),
+        ("{\n", "line 1: not JSON"),
+        ("[]\n", "line 1: not an object"),
+        ("{}\n", "line 1: not a"),
+    ],
+)
+def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "judgments.jsonl"
+    path.write_text(content)
+    for given in (path, tmp_path):
+        with pytest.raises(UserError, match=words):
+            read_judged(given)
+    with pytest.raises(UserError, match="cannot be read"):
+        read_judged(tmp_path / "nowhere")

@@ -1,0 +1,192 @@
+"""The command as a user meets it: quick help, and one clear line for whatever can be put right."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import ROOT, Done, command, command_here, row, script, write_jsonl
+
+HEAVY = (
+    "torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars", "openai", "numpy",
+    "scipy", "sklearn", "pandas", "huggingface_hub",
+)  # fmt: skip
+
+
+def test_help_is_quick_and_light() -> None:
+    code = (
+        "import sys, time\n"
+        "from truebench_hf.cli.main import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        f"print('TOOK', time.process_time(), sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    runs = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        for name in ("run", "generate", "judge", "score"):
+            assert f"\n  {name} " in done.stdout
+        _, took, heavy = done.stdout.splitlines()[-1].split(" ", 2)
+        assert heavy == "[]"
+        runs.append(float(took))
+    assert min(runs) < 1.0, "seconds of computing: the clock would count what else the machine does"
+
+
+def test_import_alone_is_light_too() -> None:
+    code = f"import sys, truebench_hf; print(sorted(set({HEAVY!r}) & set(sys.modules)), truebench_hf.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("[] "), done.stderr
+
+
+def test_every_option_of_the_issue_is_there() -> None:
+    shown = command("run", "--help").stdout
+    for flag in (
+        "--data", "--model", "--judge", "--out", "--limit", "--language", "--category", "--model-concurrency",
+        "--judge-concurrency", "--max-tokens", "--protocol", "--judge-level", "--no-reasoning", "--allow-unscored",
+        "--model-base-url", "--judge-base-url", "--model-arg", "--judge-arg", "--structured", "--prompt",
+        "--threshold", "--abstain-band", "--votes",
+    ):  # fmt: skip
+        assert flag in shown, flag
+
+
+class Call:
+    """A good `truebench run` with scripted models, to be spoilt one flag at a time; run in this process for speed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+        answers = script(folder / "model.json", [])
+        judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+        data = write_jsonl(folder / "data.jsonl", [row(1, [("Say A.", ["is A"])], language="DE")])
+        self.flags = {"--data": data, "--model": answers, "--judge": judge, "--out": str(folder / "out")}
+
+    def __call__(self, *more: str) -> Done:
+        """`truebench run` with the good flags, then `more`: the last value of a flag counts."""
+        return self.command("run", *(text for pair in self.flags.items() for text in pair), *more)
+
+    def command(self, *arguments: str) -> Done:
+        """`truebench` with these arguments; `{tmp}` in them is the folder."""
+        return command_here(self._capsys, *(text.replace("{tmp}", str(self.folder)) for text in arguments))
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    (tmp_path / "broken.jsonl").write_text('{"index": 1}\n')
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "bad.jinja").write_text("{% for %}")
+    (tmp_path / "file").write_text("")
+    return Call(tmp_path, monkeypatch, capsys)
+
+
+BAD: list[tuple[list[str], list[str], str]] = [
+    (["--data", "{tmp}/nowhere.jsonl"], ["--data", "no such file", "v0.6.1"], "no data"),
+    (["--data", "{tmp}/broken.jsonl"], ["line 1", "'language'"], "a malformed line"),
+    (["--language", "GERMAN"], ["unknown language 'GERMAN'", "DE"], "an unknown language"),
+    (["--category", "Edits"], ["unknown category 'Edits'", "Editing"], "an unknown category"),
+    (["--limit", "0"], ["--limit 0"], "no instance"),
+    (["--model", "gpt-5"], ["unknown spec 'gpt-5'", "openai:MODEL"], "an unknown spec"),
+    (["--model", "opeanai:gpt-5"], ["unknown spec", "openai:MODEL"], "a slip of the pen"),
+    (["--judge", "scripted:{tmp}/nowhere.json"], ["nowhere.json", "not a usable script"], "no script"),
+    (["--judge", "scripted:{tmp}/broken.json"], ["broken.json", "not a usable script"], "a broken script"),
+    (["--model", "openai:gpt-5"], ["OPENAI_API_KEY"], "no key"),
+    (["--model", "openai:gpt-5", "--model-arg", "api_key_env=MY_KEY"], ["MY_KEY"], "no key of another name"),
+    (["--model-arg", "speed=9"], ["unknown option", "'speed'", "record"], "an unknown provider option"),
+    (["--judge-arg", "record"], ["--judge-arg record", "name=value"], "an option without a value"),
+    (["--model-base-url", "http://127.0.0.1:9"], ["base URL", "openai:"], "a URL for a model without a server"),
+    (["--judge-level", "checklists"], ["unknown judge level", "checklist"], "an unknown level"),
+    (["--structured", "yes"], ["unknown structured mode", "auto"], "an unknown mode"),
+    (["--protocol", "offical"], ["unknown protocol", "official"], "an unknown protocol"),
+    (["--protocol", "official", "--judge-level", "rubric"], ["checklist"], "the official protocol at another level"),
+    (["--threshold", "1.5"], ["--threshold"], "no probability"),
+    (["--abstain-band", "0.6,0.4"], ["--abstain-band 0.6,0.4", "LOW,HIGH"], "a band upside down"),
+    (["--votes", "3"], ["temperature"], "votes that would all be the same"),
+    (["--votes", "0"], ["--votes"], "no vote"),
+    (["--max-tokens", "0"], ["--max-tokens 0"], "no token"),
+    (["--model-concurrency", "0"], ["--model-concurrency 0"], "no request to the model at a time"),
+    (["--judge-concurrency", "0"], ["--judge-concurrency"], "no request to the judge at a time"),
+    (["--temperature", "-1"], ["--temperature"], "a negative temperature"),
+    (["--top-p", "0"], ["--top-p"], "no token to draw from"),
+    (["--prompt", "checklist"], ["--prompt checklist", "name=value"], "a prompt without a file"),
+    (["--prompt", "checklst={tmp}/bad.jinja"], ["unknown prompt", "checklist"], "an unknown prompt"),
+    (["--prompt", "checklist={tmp}/none.jinja"], ["no such file"], "no template"),
+    (["--prompt", "checklist={tmp}/bad.jinja"], ["bad.jinja"], "a broken template"),
+    (["--out", "{tmp}/file/below"], ["--out", "cannot write"], "an unwritable folder"),
+]
+
+
+@pytest.mark.parametrize(("flags", "words", "reason"), BAD, ids=[reason for _, _, reason in BAD])
+def test_bad_input_is_one_line_and_exit_code_2(call: Call, flags: list[str], words: list[str], reason: str) -> None:
+    done = call(*flags)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("truebench: ")
+    for word in words:
+        assert word in done.stderr, reason
+    assert not (call.folder / "out").exists(), "nothing is begun"
+
+
+def test_the_good_call_is_good(call: Call) -> None:
+    done = call()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (call.folder / "out" / "scores.json").is_file()
+
+
+def test_as_a_process_of_its_own(call: Call) -> None:
+    """What the cases above run in this process is what the installed command does."""
+    done = command("run", *(text for pair in call.flags.items() for text in pair), "--limit", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "truebench: --limit 0: must be at least 1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "Missing option"),
+        (["rum"], "No such command 'rum'"),
+        (["run", "--dta", "x"], "No such option"),
+        (["run", "--limit", "many"], "valid integer"),
+        (["score"], "Missing argument"),
+    ],
+)
+def test_wrong_flags_show_the_usage(call: Call, arguments: list[str], words: str) -> None:
+    done = call.command(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["score", "{tmp}/nowhere"], "cannot be read"),
+        (["score", "{tmp}/broken.jsonl"], "line 1"),
+        (["score", "{tmp}/broken.jsonl", "--protocol", "x"], "unknown protocol"),
+        (["judge", "--judge", "smolm2", "--out", "{tmp}"], "holds no answers"),
+    ],
+)
+def test_the_other_commands_too(call: Call, arguments: list[str], words: str) -> None:
+    done = call.command(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed here")
+def test_a_missing_extra_names_the_line_that_installs_it(call: Call) -> None:
+    done = call("--model", "vllm:org/m")
+    assert done.returncode == 2
+    assert "pip install 'truebench-hf[vllm]'" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(call: Call) -> None:
+    (call.folder / "locked").mkdir(mode=0o500)
+    done = call("--out", "{tmp}/locked/run")
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr

@@ -1,0 +1,99 @@
+"""A batch engine behind single requests: like lengths together, the longest first, errors to whom they belong."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from truebench_hf.engine.batching import Batcher
+
+
+class Engine:
+    """Answers in upper case and notes its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.threads: set[str] = set()
+
+    def run(self, texts: Sequence[str]) -> list[Any]:
+        self.batches.append(list(texts))
+        self.threads.add(threading.current_thread().name)
+        if "explode" in texts:
+            raise MemoryError("too large a batch")
+        return [ValueError(text) if text.startswith("bad") else text.upper() for text in texts]
+
+
+def ask(engine: Engine, texts: Sequence[str], size: int = 3) -> list[Any]:
+    async def all_of_them() -> list[Any]:
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine") as executor:
+            batcher: Batcher[str, str] = Batcher(engine.run, len, size, executor)
+            return list(await asyncio.gather(*map(batcher.ask, texts), return_exceptions=True))
+
+    return asyncio.run(all_of_them())
+
+
+def test_answers_go_to_their_requests_in_batches_by_length() -> None:
+    engine = Engine()
+    texts = ["aa", "b", "cccc", "ddd", "eeeee"]
+    assert ask(engine, texts) == ["AA", "B", "CCCC", "DDD", "EEEEE"]
+    assert engine.batches == [["eeeee", "cccc", "ddd"], ["aa", "b"]], "the longest first: too large shows at once"
+    assert len(engine.threads) == 1
+    assert next(iter(engine.threads)).startswith("engine"), "not on the event loop's thread"
+
+
+def test_an_exception_in_place_of_an_answer_goes_to_that_request_alone() -> None:
+    good, bad = ask(Engine(), ["good", "bad"])
+    assert good == "GOOD"
+    assert isinstance(bad, ValueError)
+
+
+def test_a_batch_that_fails_fails_its_own_requests_only() -> None:
+    engine = Engine()
+    found = ask(engine, ["explode", "longer than that", "x"], size=2)
+    assert [type(item) for item in found] == [MemoryError, MemoryError, str]
+
+
+def test_requests_that_come_later_join_the_next_batch() -> None:
+    engine = Engine()
+
+    async def conversation(batcher: Batcher[str, str], text: str) -> str:
+        return await batcher.ask(await batcher.ask(text) + "!")
+
+    async def run() -> list[str]:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            batcher: Batcher[str, str] = Batcher(engine.run, len, 8, executor)
+            return list(await asyncio.gather(*(conversation(batcher, text) for text in ("a", "b"))))
+
+    assert asyncio.run(run()) == ["A!", "B!"]
+    assert engine.batches == [["a", "b"], ["A!", "B!"]]
+
+
+def test_it_serves_a_second_event_loop() -> None:
+    engine = Engine()
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        batcher: Batcher[str, str] = Batcher(engine.run, len, 8, executor)
+        assert asyncio.run(_one(batcher, "a")) == "A"
+        assert asyncio.run(_one(batcher, "b")) == "B"
+
+
+async def _one(batcher: Batcher[str, str], text: str) -> str:
+    return await batcher.ask(text)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_cancelled_request_disturbs_nobody(size: int) -> None:
+    async def run() -> str:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            batcher: Batcher[str, str] = Batcher(Engine().run, len, size, executor)
+            given_up = asyncio.create_task(batcher.ask("given up"))
+            kept = asyncio.create_task(batcher.ask("kept"))
+            await asyncio.sleep(0)
+            given_up.cancel()
+            return await kept
+
+    assert asyncio.run(run()) == "KEPT"

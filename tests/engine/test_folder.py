@@ -1,0 +1,116 @@
+"""The run folder: it belongs to one run, and its files are whole or absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.errors import UserError
+
+SETTINGS: dict[str, Any] = {"data": "mini", "model": "openai:m", "limit": None, "language": ("DE",)}
+SETTINGS["sampling"] = {"top_p": 1.0, "max_tokens": 9}
+
+
+def opened(path: Path, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
+    """Open and close a folder; returns its info."""
+    folder = RunFolder(str(path), settings)
+    folder.ledger.close()
+    return folder.info
+
+
+def test_the_same_run_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "run"
+    opened(out)
+    info = opened(out)
+    assert len(info["sessions"]) == 2
+    assert info["settings"]["language"] == ["DE"]
+    assert info["versions"]["python"]
+    assert read_info(out) == info
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "reason"),
+    [
+        ({"model": "openai:n"}, ['model: "openai:m" there, "openai:n" now'], "another model"),
+        ({"limit": 3, "language": ()}, ["limit: null there, 3 now", 'language: ["DE"] there, [] now'], "two options"),
+        ({"data": "x" * 200}, ["..."], "long values are cut"),
+        ({"sampling": {"top_p": 1.0, "max_tokens": 7}}, ["(sampling.max_tokens: 9 there, 7 now)"], "inside an object"),
+        ({"sampling": {"max_tokens": 9, "seed": 1}}, ["sampling.seed: null there, 1 now"], "a new entry of an object"),
+    ],
+)
+def test_other_options_are_refused_by_name(
+    tmp_path: Path, change: dict[str, Any], words: list[str], reason: str
+) -> None:
+    opened(tmp_path)
+    before = (tmp_path / "run.json").read_bytes()
+    with pytest.raises(UserError, match="other options") as caught:
+        RunFolder(str(tmp_path), SETTINGS | change)
+    for word in words:
+        assert word in str(caught.value), reason
+    assert "data: " not in str(caught.value) or "data" in change, "only what differs"
+    assert (tmp_path / "run.json").read_bytes() == before, "nothing is lost"
+    assert len(opened(tmp_path)["sessions"]) == 2, "the refused run does not keep the folder locked"
+
+
+def test_two_stages_share_a_folder(tmp_path: Path) -> None:
+    opened(tmp_path, {"model": "m"})
+    opened(tmp_path, {"judge": "j"})
+    with pytest.raises(UserError, match='model: "m" there, "n" now'):
+        RunFolder(str(tmp_path), {"model": "n", "judge": "j"})
+
+
+def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    first = RunFolder(str(tmp_path), SETTINGS)
+    with pytest.raises(UserError, match="in use by another run"):
+        RunFolder(str(tmp_path), SETTINGS)
+    first.ledger.close()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "\xff\xfe"])
+def test_an_unreadable_run_json_is_the_users_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(UserError, match=r"run\.json: cannot be read"):
+        RunFolder(str(tmp_path), SETTINGS)
+
+
+def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match="cannot write there"):
+            RunFolder(str(out), SETTINGS)
+
+
+def test_files_are_whole_or_absent(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path), SETTINGS)
+    folder.write("a.txt", "old")
+
+    def parts() -> Iterator[str]:
+        yield "new"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folder.write_lines("a.txt", parts())
+    assert (tmp_path / "a.txt").read_text() == "old"
+    folder.ledger.close()
+
+
+def test_half_an_emoji_keeps_the_files_readable(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path), SETTINGS)
+    path = folder.write("a.jsonl", json.dumps({"text": "half \ud83d, whole 🎉"}, ensure_ascii=False))
+    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "half \ud83d, whole 🎉"}
+    folder.ledger.close()
+
+
+def test_finish_notes_the_end_and_the_facts(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path), SETTINGS)
+    folder.finish({"usage": {"now": 1}})
+    folder.ledger.close()
+    info = read_info(tmp_path)
+    assert info["usage"] == {"now": 1}
+    assert info["sessions"][0]["finished"] >= info["sessions"][0]["started"]
+    assert read_info(tmp_path / "nowhere") == {}

@@ -1,0 +1,108 @@
+"""The test double: rules in order, replies one by one, errors, verdicts, probabilities, a record of prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import ROOT, script
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest
+from truebench_hf.models.scripted import ScriptedModel, ScriptedOptions, from_file, verdicts
+from truebench_hf.types import Message, Usage
+
+RULES: list[dict[str, Any]] = [
+    {"contains": "Translate", "reply": "Bonjour"},
+    {"contains": ["capital", "Peru"], "reply": ["Cusco", "Lima"]},
+    {"contains": "long", "reply": {"text": "", "reasoning": "hm hm", "truncated": True}},
+    {"contains": "broken", "error": "the server burned down"},
+    {"contains": "<criteria", "verdicts": {"in German": "FAIL"}},
+    {"contains": "polite", "probability": 0.8},
+]
+
+
+def ask(model: ScriptedModel, *texts: str) -> Completion:
+    return asyncio.run(model.complete(ChatRequest(tuple(Message("user", text) for text in texts))))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ScriptedModel:
+    path = script(tmp_path / "rules.json", RULES).partition(":")[2]
+    return from_file(path, ScriptedOptions(record=str(tmp_path / "record.jsonl")))
+
+
+def test_rules_are_tried_in_order(model: ScriptedModel) -> None:
+    assert ask(model, "Translate: hello").text == "Bonjour"
+    assert ask(model, "Translate broken").text == "Bonjour", "the first rule that fits"
+    assert ask(model, "anything").text == "OK", "the default"
+    assert ask(model, "Translate", "something else").text == "OK", "only the last message counts"
+
+
+def test_a_list_of_needles_must_all_occur_and_replies_go_one_by_one(model: ScriptedModel) -> None:
+    assert ask(model, "the capital").text == "OK"
+    assert [ask(model, "capital of Peru?").text for _ in range(4)] == ["Cusco", "Lima", "Lima", "Lima"]
+
+
+def test_thinking_truncation_usage_and_errors(model: ScriptedModel) -> None:
+    assert ask(model, "a long one") == Completion("", "hm hm", Usage(3, 2, 2, 1), True)
+    with pytest.raises(RequestFailed, match="burned down"):
+        ask(model, "broken")
+
+
+def test_verdicts_and_probabilities(model: ScriptedModel) -> None:
+    text = ask(model, "<criteria_1a>\n1. is in German\n2. is short\n</criteria_1a>").text
+    assert json.loads(text.split("```json")[1].strip("`\n")) == {"criteria_1": "FAIL", "criteria_2": "PASS"}
+    decision = asyncio.run(model.decide(DecisionRequest("some state", ("is polite", "is long"))))
+    assert decision.probabilities == (0.8, 0.5), "a rule without a probability answers no question"
+
+
+def test_every_prompt_is_recorded(model: ScriptedModel, tmp_path: Path) -> None:
+    ask(model, "one", "zwei ü")
+    asyncio.run(model.decide(DecisionRequest("state", ("q",))))
+    assert len(model.prompts) == 2
+    lines = (tmp_path / "record.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [["one", "zwei ü"], ["state", "q"]]
+
+
+def test_verdicts_helper_follows_the_criteria_section() -> None:
+    prompt = "1. no criterion\n<criteria_ab>\n1. first\n2. second\n</criteria_ab>\n3. none either"
+    assert verdicts(prompt, {"sec": "FAIL"}).count("scripted") == 2
+    assert '"criteria_2": "FAIL"' in verdicts(prompt, {"sec": "FAIL"})
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not an object"),
+        ('{"rules": [{"reply": "x"}]}', "a rule without contains"),
+        ('{"rules": [3]}', "a rule that is no object"),
+        ('{"rules": [{"contains": 3}]}', "contains is no text"),
+        (None, "no such file"),
+    ],
+)
+def test_an_unusable_script_is_the_users_error(tmp_path: Path, content: str | None, reason: str) -> None:
+    path = tmp_path / "rules.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UserError, match="not a usable script") as caught:
+        from_file(str(path), ScriptedOptions())
+    assert str(path) in str(caught.value), reason
+
+
+def test_it_needs_only_the_standard_library() -> None:
+    code = (
+        "import sys; import truebench_hf.models.scripted\n"
+        "names = {name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
+        "print(sorted(name for name in names if not name.startswith('_') and name != 'truebench_hf'))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,97 @@
+"""Answers as they grow: the last part equals what `complete` gives, and closing stops the model."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.models.spec import open_model
+from truebench_hf.models.streaming import StreamedModel, stream
+from truebench_hf.types import Message
+
+
+def _request(text: str, tokens: int = 12) -> ChatRequest:
+    return ChatRequest((Message("user", text),), Sampling(max_tokens=tokens))
+
+
+async def _parts(model: ChatModel, request: ChatRequest) -> list[Completion]:
+    return [part async for part in stream(model, request)]
+
+
+def test_any_model_gives_its_answer_at_once() -> None:
+    model = ScriptedModel("x", lambda request: "hello")
+    assert [part.text for part in asyncio.run(_parts(model, _request("hi")))] == ["hello"]
+
+
+def _served(script: dict[str, Any] | None = None) -> tuple[list[Completion], Completion]:
+    with OpenAIServer() as server:
+        if script:
+            server.add_scripts([{"contains": "hi", **script}])
+
+        async def both() -> tuple[list[Completion], Completion]:
+            model = open_model("openai:m", {}, server.url)
+            try:
+                return await _parts(model, _request("hi there")), await model.complete(_request("hi there"))
+            finally:
+                await model.close()
+
+        return asyncio.run(both())
+
+
+def test_a_server_streams_what_it_would_have_answered() -> None:
+    parts, whole = _served()
+    assert len(parts) > 1
+    assert parts[-1] == whole
+    assert all(whole.text.startswith(part.text) for part in parts)
+
+
+def test_streamed_thinking_is_kept_apart() -> None:
+    parts, whole = _served({"message": {"content": "<think>let me see</think>Four."}})
+    assert (parts[-1].text, parts[-1].reasoning) == ("Four.", "let me see") == (whole.text, whole.reasoning)
+    assert not any("think" in part.text or "see" in part.text for part in parts)
+
+
+def test_a_refused_key_is_a_user_error() -> None:
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"nth": 1}, "status": 401, "body": {"error": {"message": "bad key"}}}])
+
+        async def ask() -> None:
+            model = open_model("openai:m", {}, server.url)
+            try:
+                await _parts(model, _request("hi"))
+            finally:
+                await model.close()
+
+        with pytest.raises(UserError, match="401"):
+            asyncio.run(ask())
+
+
+@pytest.mark.slow
+def test_the_embedded_model_streams_stops_and_tells_its_window() -> None:
+    async def scenario() -> None:
+        model = open_model("smollm2")
+        parts = await _parts(model, _request("Name three colours."))
+        assert len(parts) > 3
+        assert parts[-1] == await model.complete(_request("Name three colours."))
+        assert parts[-1].usage.output_tokens <= 12
+        assert await StreamedModel(model).complete(_request("Name three colours.")) == parts[-1]
+
+        endless = stream(model, _request("Tell a very long story.", 4000))
+        await anext(endless)
+        await endless.aclose()
+        started = time.monotonic()
+        await model.complete(_request("Hi", 1))
+        assert time.monotonic() - started < 30, "the story is not written on behind the next request"
+
+        with pytest.raises(RequestFailed, match="window"):
+            await _parts(model, _request("word " * 9000))
+
+    asyncio.run(scenario())

@@ -1,0 +1,45 @@
+"""Thinking is split off, and only thinking."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truebench_hf.models.thinking import split_thinking
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("Hello", ("Hello", "", False), "no thinking"),
+        ("", ("", "", False), "nothing at all"),
+        ("  spaced \n", ("  spaced \n", "", False), "an answer without thinking is left as it is"),
+        ("<think>a</think>b", ("b", "a", False), "a block before the answer"),
+        ("\n <think>\na\n</think>\n\nb\n", ("b", "a", False), "blanks around it"),
+        ("<think></think>b", ("b", "", False), "an empty block, as templates leave when thinking is off"),
+        ("<THINK>a</Think>b", ("b", "a", False), "upper case"),
+        ("<thinking>a</thinking>b", ("b", "a", False), "the longer tag"),
+        ("<think>a</think><think>b</think>c", ("c", "a\nb", False), "two blocks"),
+        ("a</think>b", ("b", "a", False), "the template opened the tag in the prompt"),
+        ("<think>a", ("", "a", True), "cut off while thinking: no answer"),
+        ("  <think>\na\nb", ("", "a\nb", True), "cut off, with blanks"),
+        ("<think>a</think><think>b", ("", "a\nb", True), "cut off in the second block"),
+        ("Use <think> here", ("Use <think> here", "", False), "a tag quoted inside an answer"),
+        ("Use <think>x</think> here", ("Use <think>x</think> here", "", False), "a block quoted inside an answer"),
+        ("<think>a</think>Say </think>.", ("Say </think>.", "a", False), "a closing tag in the answer after thinking"),
+        ("<think>a</think>", ("", "a", False), "thinking only, but closed: an empty answer"),
+        ("<thinker>a</thinker>", ("<thinker>a</thinker>", "", False), "another tag"),
+    ],
+)
+def test_split(text: str, expected: tuple[str, str, bool], reason: str) -> None:
+    assert split_thinking(text) == expected, reason
+
+
+@given(thought=st.text(max_size=50), answer=st.text(max_size=50))
+def test_thinking_never_reaches_the_answer(thought: str, answer: str) -> None:
+    if "<" in thought or "<" in answer:
+        thought, answer = thought.replace("<", "("), answer.replace("<", "(")
+    assert split_thinking(f"<think>{thought}</think>{answer}") == (answer.strip(), thought.strip(), False)
+    assert split_thinking(f"<think>{thought}") == ("", thought.strip(), True)
+    assert split_thinking(answer) == (answer, "", False)

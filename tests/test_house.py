@@ -1,0 +1,148 @@
+"""The rules of the house, held by a reading of the source."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "truebench_hf"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+# Imports only point down; rooms on one floor may use each other except where a test below says otherwise.
+FLOORS = {
+    "cli": 5, "benchmarks": 4, "report": 4, "hub": 4, "judging": 3, "models": 2, "engine": 2, "prompts": 2,
+    "metrics": 1, "types": 0, "errors": 0, "options": 0,
+}  # fmt: skip
+HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
+OWNERS = ("metrics/modules/",)  # thin `evaluate` modules are nothing but their import
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room(module: str) -> str:
+    """The room of a dotted name inside the package; "" for the package itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def imports(path: Path, *, top_only: bool = False) -> list[tuple[int, str]]:
+    """(line, dotted name) of every import of a file; those under TYPE_CHECKING are none at run time."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_only else list(ast.walk(tree))
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 or OWNERS[0] in name_of(path), f"{name_of(path)}: imports are absolute"
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
+
+
+def test_the_reading_reads_something() -> None:
+    assert len(SOURCES) > 40
+    assert (4, "typing.Any") not in imports(PACKAGE / "errors.py")
+    assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "judging" / "asking.py"))
+
+
+def test_imports_only_point_down() -> None:
+    wrong = []
+    for path in SOURCES:
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        here = FLOORS.get(parts[0])
+        if here is None or OWNERS[0] in name_of(path):  # __init__ is the door to everything
+            continue
+        for line, name in imports(path):
+            if name.startswith("truebench_hf.") and (there := FLOORS.get(room(name))) is not None and there > here:
+                wrong.append(f"{name_of(path)}:{line} imports {name}")
+    assert wrong == []
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {path.relative_to(PACKAGE).with_suffix("").parts[0] for path in SOURCES}
+    assert rooms - {"__init__"} == set(FLOORS)
+
+
+def test_no_benchmark_imports_another() -> None:
+    wrong = []
+    for path in (PACKAGE / "benchmarks").rglob("*.py"):
+        own = path.relative_to(PACKAGE / "benchmarks").parts[0]
+        for line, name in imports(path):
+            parts = name.split(".")
+            if parts[:2] == ["truebench_hf", "benchmarks"] and len(parts) > 2 and parts[2] != own:
+                wrong.append(f"{name_of(path)}:{line} imports {name}")
+    assert wrong == []
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    wrong = [
+        f"{name_of(path)}:{line} imports {name}"
+        for path in SOURCES
+        if not any(owner in name_of(path) for owner in OWNERS)
+        for line, name in imports(path, top_only=True)
+        if name.split(".")[0] in HEAVY
+    ]
+    assert wrong == []
+
+
+def test_types_and_errors_need_only_the_standard_library() -> None:
+    for file in ("types.py", "errors.py", "metrics/pass_rate.py", "models/scripted.py", "engine/ledger.py"):
+        for line, name in imports(PACKAGE / file, top_only=True):
+            top = name.split(".")[0]
+            assert top in sys.stdlib_module_names or top == "truebench_hf", f"{file}:{line} imports {name}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400, "over 400 lines"
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree) or not tree.body, "no docstring"
+    long = [
+        f"{node.name} ({(node.end_lineno or 0) - node.lineno + 1})"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert long == []
+
+
+def test_the_vocabulary_stays_small() -> None:
+    assert (PACKAGE / "types.py").read_text(encoding="utf-8").count("\n") <= 130
+
+
+def test_errors_are_not_swallowed_and_nothing_is_left_open() -> None:
+    wrong = []
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        wrong += [
+            f"{name_of(path)}: {word}"
+            for word in ("TODO", "FIXME", "import pickle", "trust_remote_code=True")
+            if word in text
+        ]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ExceptHandler) and all(isinstance(b, ast.Pass | ast.Continue) for b in node.body):
+                broad = node.type is None or (isinstance(node.type, ast.Name) and node.type.id.endswith("Exception"))
+                wrong += [f"{name_of(path)}:{node.lineno} swallows everything"] * broad
+    assert wrong == []
+
+
+def test_the_list_of_packages_is_the_tree() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    packages = {
+        ".".join(path.parent.relative_to(ROOT).parts) for path in SOURCES if path.name == "__init__.py"
+    }  # fmt: skip
+    loaders = {
+        ".".join(("truebench_hf", *path.parent.relative_to(ROOT).parts))
+        for path in (ROOT / "loaders").rglob("__init__.py")
+    }
+    assert set(settings["packages"]) == packages | loaders
+    assert len(settings["packages"]) == len(set(settings["packages"]))
+    mapped = settings["package-dir"]
+    assert mapped["truebench_hf.loaders"] == "loaders"

@@ -1,0 +1,130 @@
+"""What an arbitration leaves behind: the two splits in rubric_eval columns, every exit, and the funnel."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.answering import Answered
+from truebench_hf.benchmarks.rubric_eval.arbitration_options import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.funnel import EXITS, Trace, table
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.models.spec import family
+from truebench_hf.types import Usage, Verdict
+
+SPLITS = ("easy", "hard")
+
+
+def row(trace: Trace) -> dict[str, Any]:
+    """One labelled rubric in the columns of rubric_eval.
+
+    `rubric_type` is None where the source's is not one of ours; `source_label` keeps it as a hint for the taxonomy.
+    """
+    subject, rubric = trace.subject, trace.subject.rubrics[trace.index]
+    kind = RUBRIC_TYPES.get(rubric.kind or "")
+    judged = (*trace.fine, *trace.meta)
+    return {
+        "id": trace.id,
+        "instruction_id": subject.instruction_id,
+        "response_id": subject.response_id,
+        "response_model": subject.response_model,
+        "instruction_category": subject.category,
+        "source_benchmark": subject.source,
+        "language": subject.language,
+        "messages": [asdict(message) for message in subject.messages],
+        "response": subject.response,
+        "checklist": [criterion.text for criterion in subject.rubrics],
+        "rubric_index": trace.index,
+        "rubric": rubric.text,
+        "rubric_type": kind.name if kind else None,
+        "dimension": kind.dimension if kind else None,
+        "label": trace.label,
+        "label_source": "model",
+        "annotations": [{"annotator": verdict.judge, "label": verdict.label} for verdict in judged],
+        "rationales": [{"judge": verdict.judge, "rationale": verdict.reason} for verdict in judged],
+        "source_label": "" if kind else rubric.kind or "",
+    }
+
+
+def exit_row(trace: Trace) -> dict[str, Any]:
+    """How one rubric left the funnel, with the label of every judge at every stage."""
+    subject, rubric = trace.subject, trace.subject.rubrics[trace.index]
+    return {
+        "id": trace.id,
+        "exit": trace.exit,
+        "label": trace.label,
+        "reason": trace.reason,
+        "response_model": subject.response_model,
+        "rubric": rubric.text,
+        "source_type": rubric.kind,
+        **{stage: _labels(getattr(trace, stage)) for stage in ("coarse", "fine", "meta")},
+    }
+
+
+def _labels(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    return [{"judge": verdict.judge, "label": verdict.label, "reason": verdict.reason} for verdict in verdicts]
+
+
+def summary(
+    options: ArbitrateOptions,
+    answered: Sequence[Answered],
+    traces: Sequence[Trace],
+    usage: Mapping[str, Usage],
+    validation: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The content of `funnel.json`: counts, cost, what to know about the labels, and the validation where asked for."""
+    ways = Counter(trace.exit for trace in traces)
+    untyped = sum(trace.exit in SPLITS and row(trace)["rubric_type"] is None for trace in traces)
+    return {
+        "responses": len(answered),
+        "responses_cut_at_limit": sum(one.truncated for one in answered),
+        "responses_by_model": dict(Counter(one.subject.response_model for one in answered if one.problem is None)),
+        "rubrics": len(traces),
+        "exits": {way: {"n": ways[way], "meaning": meaning} for way, meaning in EXITS.items()},
+        "why_discarded": _reasons(traces),
+        "funnel": table(traces, usage),
+        "usage": {role: asdict(used) for role, used in usage.items()},
+        "without_rubric_type": untyped,
+        "notes": _notes(options, answered, untyped),
+        "validation": validation,
+    }
+
+
+def _reasons(traces: Sequence[Trace]) -> dict[str, dict[str, int]]:
+    """How often each reason stands behind the exits that are no agreement."""
+    found: dict[str, Counter[str]] = {}
+    for trace in traces:
+        if trace.reason:
+            found.setdefault(trace.exit, Counter())[trace.reason] += 1
+    return {way: dict(counts.most_common()) for way, counts in found.items()}
+
+
+def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int) -> list[str]:
+    notes = []
+    models = {one.subject.response_model for one in answered}
+    judges = {family(spec): spec for spec in (*options.judge_specs, *options.meta_specs)}
+    if own := sorted(model for model in models if family(model) in judges):
+        notes.append(f"judged by a model of its own family: {', '.join(own)}")
+    if untyped:
+        notes.append(f"{untyped} rows have no rubric type: `truebench taxonomy` gives them one")
+    if "smollm2" in (*options.judge_specs, *options.meta_specs):
+        notes.append("smollm2 is a weak judge: it shows that the funnel runs, its labels are not to be trusted")
+    return notes
+
+
+def write(folder: RunFolder, traces: Sequence[Trace], result: Mapping[str, Any]) -> None:
+    """Write `labels/easy.jsonl`, `labels/hard.jsonl`, `exits.jsonl` and `funnel.json`, each whole or absent."""
+    # In a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
+    (folder.path / "labels").mkdir(exist_ok=True)
+    for split in SPLITS:
+        folder.write_lines(f"labels/{split}.jsonl", _lines(row(trace) for trace in traces if trace.exit == split))
+    folder.write_lines("exits.jsonl", _lines(exit_row(trace) for trace in traces))
+    folder.write_json("funnel.json", result)
+
+
+def _lines(found: Iterator[dict[str, Any]]) -> Iterator[str]:
+    return (json.dumps(one, ensure_ascii=False) + "\n" for one in found)

@@ -1,0 +1,116 @@
+"""Arbitrated labels against people: a stratified sample out as blind sheets, and back (paper 003, section 3.4)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.strata import stratified
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
+from truebench_hf.report import sheet_answers, sheets
+
+Row = Mapping[str, Any]
+
+
+def export(folder: str, n: int, annotators: Sequence[str], out: str, seed: int) -> tuple[list[Path], dict[str, int]]:
+    """Write the sheets of `n` labelled rows of an arbitration, stratified by split and instruction category.
+
+    Returns the files, and how many rows stand for each `split category`. Raises UserError where the folder holds no
+    labels.
+    """
+    if n < 1:
+        raise UserError(f"--n {n}: must be at least 1")
+    chosen = stratified(_labelled(folder), n, _stratum, seed)
+    files = sheets.export((_question(row) for row in chosen), out, annotators, seed)
+    return files, dict(Counter(map(_stratum, chosen)))
+
+
+def compare(folder: str, answers: Iterable[str], decisions: Iterable[str] = ()) -> dict[str, Any]:
+    """How far people agree with the labels of an arbitration, and with each other.
+
+    `answers` are the sheets of the annotators, `decisions` those of an adjudicator, which settle ties. Items that stay
+    open are counted and left out. Writes `human.json`, and `human.jsonl` with the labels for `--reference`, into the
+    folder. Raises UserError on sheets that do not belong to it.
+    """
+    given = sheet_answers.read_back(list(answers))
+    settled = sheet_answers.adjudicate(given, _decisions(list(decisions)))
+    rows = {str(row["id"]): row for row in _labelled(folder)}
+    if strange := [name for name in given.labels if name not in rows]:
+        raise UserError(
+            f"{strange[0]}: is in a sheet, but not among the labels of {folder}; give the sheets made for it"
+        )
+    among = sheet_answers.agreement(given)
+    judged = [rows[name] for name in given.labels]
+    groups = {name: [row for row in judged if _stratum(row) == name] for name in sorted(map(_stratum, rows.values()))}
+    found = {
+        **_against(judged, settled.labels),
+        "open": list(settled.open),
+        "by_stratum": {name: _against(group, settled.labels) for name, group in groups.items()},
+        "annotators": {
+            "names": list(among.annotators),
+            "raw": among.raw,
+            "fleiss_kappa": among.fleiss.value,
+            "krippendorff_alpha": among.alpha.value,
+            "missing": dict(among.missing),
+        },
+    }
+    labels = sheet_answers.label_rows(given, settled)
+    kept = [label | {"response": rows[label["id"]]["response"]} for label in labels]
+    _write(Path(folder) / "human.jsonl", "".join(json.dumps(label, ensure_ascii=False) + "\n" for label in kept))
+    _write(Path(folder) / "human.json", json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    return found
+
+
+def _labelled(folder: str) -> list[Row]:
+    labels = Path(folder) / "labels"
+    if not labels.is_dir():
+        raise UserError(f"{folder}: holds no labels; give the folder of a finished `truebench arbitrate`")
+    return list(data.load(str(labels)))
+
+
+def _stratum(row: Row) -> str:
+    return f"{row['split']} {row['instruction_category']}"
+
+
+def _question(row: Row) -> dict[str, Any]:
+    """A row as an annotator sees it: neither the label nor what judges said."""
+    *before, last = row["messages"]
+    earlier = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in before)
+    shown = {"Conversation so far": earlier} if earlier else {}
+    return {
+        "id": str(row["id"]),
+        "sections": shown | {"Instruction": last["content"], "Response": row["response"]},
+        "question": f"Does the response meet this requirement in full (partly met is no)? {row['rubric'].strip()}",
+    }
+
+
+def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> dict[str, Any]:
+    """Accuracy (0..1) and Cohen's kappa of the arbitrated labels, people's being right."""
+    human, ours = [people.get(str(row["id"])) for row in rows], [row["label"] for row in rows]
+    found = agreement(human, ours)
+    kappa = cohen_kappa(human, ours).value
+    return {
+        "n": found.n,
+        "accuracy": found.accuracy,
+        "kappa": kappa,
+        "kappa_band": None if kappa is None else verbal_band(kappa),
+    }
+
+
+def _decisions(paths: Sequence[str]) -> dict[str, str]:
+    if not paths:
+        return {}
+    given = sheet_answers.read_back(list(paths))
+    return {item: label for name in given.annotators for item, label in given.of(name).items()}
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
+    part.replace(path)

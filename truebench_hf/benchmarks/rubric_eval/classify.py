@@ -1,0 +1,126 @@
+"""`truebench taxonomy`: a model sorts rubrics into the 13 types (paper 003, section 3.5 and appendix L).
+
+Where the data knows the types, the model's accuracy on them is measured; where a source has labels of its own, they
+are given as hints. The charts show how rubrics spread over types and dimensions (figures 4 and 7), how alike they are
+(figure 6) and where they come from (Tables 5 and 8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.classify_options import TaxonomyOptions
+from truebench_hf.benchmarks.rubric_eval.classify_output import write_taxonomy
+from truebench_hf.benchmarks.rubric_eval.kind_scores import Sorted, Taxonomy, kind_scores
+from truebench_hf.benchmarks.rubric_eval.rubric_kinds import Entry, entries
+from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.pool import bounded, rare_collection
+from truebench_hf.engine.progress import progress
+from truebench_hf.judging.asking import answered, schema
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, Sampling, SchemaRefused
+from truebench_hf.models.spec import open_model
+from truebench_hf.options import pairs
+from truebench_hf.prompts import Prompts, fence
+from truebench_hf.types import Message
+
+_NAMES = {name: name for name in RUBRIC_TYPES}
+
+
+def taxonomy(options: TaxonomyOptions) -> Taxonomy:
+    """Sort rubrics by type; `truebench taxonomy` as a Python call. Writes the study into `options.out`.
+
+    Every call is in the ledger first: the same options in the same folder ask nothing twice. Raises UserError on what
+    the caller can fix.
+    """
+    found = entries(options.data, options.limit)
+    folder = RunFolder(options.out, _settings(options, found))
+    try:
+        if options.model is None:
+            done = [Sorted(entry, None, "no model was asked") for entry in found]
+        else:
+            with progress({"rubrics": len(found)}) as step, rare_collection():
+                done = asyncio.run(_sort_all(options, found, folder, step))
+        spent = {role: asdict(usage) for role, usage in folder.ledger.usage()["total"].items()}
+        known = [entry.kind for entry in found if entry.kind]
+        facts = {
+            "model": options.model, "rubrics": len(found), "instructions": len({e.instruction_id for e in found}),
+            "with_known_type": len(known), "usage": spent, **folder.info["settings"],
+            "versions": folder.info["versions"],
+        }  # fmt: skip
+        study = kind_scores(done, facts, seed=options.seed)
+        folder.finish({"usage": spent})
+        write_taxonomy(folder, study, places(found, options.seed) if options.tsne else None)
+        return study
+    finally:
+        folder.ledger.close()
+
+
+def places(found: Sequence[Entry], seed: int) -> list[tuple[float, float]]:
+    """A place in the unit square per rubric, near for rubrics alike: t-SNE of MiniLM embeddings (appendix E)."""
+    from sklearn.manifold import TSNE
+
+    from truebench_hf.models.embedding import embed
+
+    if len(found) < 4:
+        return [(i / max(1, len(found) - 1), 0.5) for i in range(len(found))]
+    perplexity = min(30.0, (len(found) - 1) / 3)
+    vectors = embed([entry.rubric for entry in found])
+    flat = TSNE(perplexity=perplexity, init="pca", metric="cosine", random_state=seed).fit_transform(vectors)
+    low, span = flat.min(axis=0), flat.max(axis=0) - flat.min(axis=0)
+    span[span == 0] = 1.0
+    return [(float(x), float(y)) for x, y in (flat - low) / span]
+
+
+async def _sort_all(
+    options: TaxonomyOptions, found: Sequence[Entry], folder: RunFolder, step: Callable[[str], None]
+) -> list[Sorted]:
+    model = open_model(str(options.model), pairs(options.model_arg, "--model-arg"), options.base_url)
+    caller = Caller(model, folder.ledger, "taxonomy", options.concurrency)
+    prompts, form = options.prompts, [model.takes_schema]
+
+    async def work(place: int) -> tuple[int, Sorted]:
+        done = await _sort(found[place], caller, prompts, options, form)
+        step("rubrics")
+        return place, done
+
+    try:
+        kept = dict([pair async for pair in bounded(range(len(found)), work, 2 * caller.concurrency)])
+    finally:
+        await model.close()
+    return [kept[place] for place in range(len(found))]
+
+
+async def _sort(entry: Entry, caller: Caller, prompts: Prompts, options: TaxonomyOptions, form: list[bool]) -> Sorted:
+    """One rubric's type; None with the reason where no answer names one. `form` remembers whether schemas are taken."""
+    hint = entry.hint if options.hints else ""
+    values: dict[str, Any] = {
+        "kinds": list(RUBRIC_TYPES.values()), "instruction": entry.instruction, "rubric": entry.rubric, "hint": hint,
+        "tag": fence(entry.instruction, entry.rubric),
+    }  # fmt: skip
+    while True:
+        text = prompts.render("taxonomy", **values, structured=form[0])
+        wanted = schema(1, list(_NAMES), reasoning=True) if form[0] else None
+        request = ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, wanted)
+        try:
+            answer = await answered(caller, request, 1, _NAMES, prompts)
+        except SchemaRefused:
+            form[0] = False
+            continue
+        kind = answer.labels.get(0)
+        return Sorted(entry, kind, answer.reasons.get(0, "") if kind else answer.problem)
+
+
+def _settings(options: TaxonomyOptions, found: Sequence[Entry]) -> dict[str, Any]:
+    content = [[e.instruction_id, e.source, e.category, e.instruction, e.rubric, e.kind, e.hint] for e in found]
+    names = ("data", "model", "limit", "hints", "seed", "max_tokens", "model_arg")
+    return {name: getattr(options, name) for name in names} | {
+        "study": "taxonomy",
+        "data_sha256": digest(canonical(content)),
+        "prompts": {name: options.prompts.hash(name) for name in ("taxonomy", "repair")},
+    }

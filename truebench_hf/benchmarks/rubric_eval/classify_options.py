@@ -1,0 +1,36 @@
+"""Every option of `truebench taxonomy`, declared once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truebench_hf.errors import UserError
+from truebench_hf.options import option, pairs
+from truebench_hf.prompts import Prompts
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaxonomyOptions:
+    """Which rubrics are sorted, by whom, and what is drawn."""
+
+    data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
+    out: str = option(help="Folder of the study: made if absent, continued if it holds the same one.")
+    model: str | None = option(None, help="Who sorts: a model spec; none: only what the data itself knows is shown.")
+    limit: int | None = option(None, help="Only the first N rubrics.")
+    hints: bool = option(True, help="Whether labels of the source are given to the model as hints.")
+    tsne: bool = option(True, help="Whether rubrics are embedded and drawn by t-SNE.")
+    seed: int = option(0, help="Seed of t-SNE and of the intervals.")
+    max_tokens: int = option(512, help="Token limit of one answer.")
+    concurrency: int = option(16, help="Requests to the model at a time.")
+    base_url: str | None = option(None, help="URL of the model's OpenAI-compatible server.")
+    model_arg: tuple[str, ...] = option((), help="Provider option k=v for the model; may be repeated.")
+    prompt: tuple[str, ...] = option((), help="taxonomy=FILE.jinja or repair=FILE.jinja in place of ours.")
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1 or self.concurrency < 1:
+            raise UserError("--max-tokens and --concurrency are at least 1")
+
+    @property
+    def prompts(self) -> Prompts:
+        """The prompts, with the user's in place of ours."""
+        return Prompts(pairs(self.prompt, "--prompt"))

@@ -1,0 +1,170 @@
+"""What a sorting of rubrics leaves in its folder: `taxonomy.jsonl`, `scores.json` and `report.html`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.kind_scores import Sorted, Taxonomy, dimension
+from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
+from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.report.figures import Bars, Cloud, Figure, Grid
+from truebench_hf.report.study import page
+from truebench_hf.report.tables import interval, value
+
+
+def write_taxonomy(folder: RunFolder, study: Taxonomy, places: Sequence[tuple[float, float]] | None) -> None:
+    """Write the three files; each is whole or absent. `places` has a point per rubric for the t-SNE plot."""
+    folder.write_lines(
+        "taxonomy.jsonl", (json.dumps(_plain(item), ensure_ascii=False) + "\n" for item in study.rubrics)
+    )
+    folder.write_json("scores.json", as_json(study))
+    made = study.provenance
+    facts = {
+        "Data": f"{made['data']} (SHA-256 {made['data_sha256'][:12]})",
+        "Model": made["model"] or "none: the types are those the data knows",
+        "Rubrics": f"{made['rubrics']} of {made['instructions']} instructions, {made['with_known_type']} of known type",
+        "Hints of the source": "given" if made["hints"] else "withheld",
+        "Usage": json.dumps(made["usage"]),
+        "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
+    }
+    shown = [*figures(study), *([_cloud(study, places)] if places else [])]
+    folder.write_lines("report.html", page("RubricEval: kinds of rubrics", (), facts, shown))
+
+
+def as_json(study: Taxonomy) -> dict[str, Any]:
+    """The content of `scores.json`."""
+    return {
+        "type_accuracy": asdict(study.type_accuracy),
+        "dimension_accuracy": asdict(study.dimension_accuracy),
+        "kappa": study.kappa,
+        "kinds": {name: asdict(counts) for name, counts in study.kinds.items()},
+        "sources": [asdict(counts) for counts in study.sources],
+        "provenance": dict(study.provenance),
+    }
+
+
+def figures(study: Taxonomy) -> list[Figure]:
+    """Tables and charts in order: accuracy, distribution over types and dimensions, sources."""
+    shown: list[Figure] = [_accuracy(study), _kinds(study)] if study.provenance["model"] else []
+    if any(item.shown for item in study.rubrics):
+        shown += [_distribution(study), _dimensions(study)]
+    shown.append(_sources(study))
+    return [*shown, _judgments(study)] if any(counts.rows for counts in study.sources) else shown
+
+
+def _accuracy(study: Taxonomy) -> Grid:
+    rows = [
+        (name, value(score), interval(score), str(score.n), str(score.unscored))
+        for name, score in (("13 types", study.type_accuracy), ("4 dimensions", study.dimension_accuracy))
+    ]
+    kappa = "-" if study.kappa is None else f"{study.kappa:.3f}"
+    note = f"Over rubrics of known type; Cohen's kappa of the types {kappa}. Intervals resample whole instructions."
+    header = ("Accuracy in %", "value", "95 % interval", "n", "not sorted")
+    return Grid(f"How well {study.provenance['model']} sorts rubrics", header, tuple(rows), note=note)
+
+
+def _kinds(study: Taxonomy) -> Grid:
+    rows = []
+    for name, counts in study.kinds.items():
+        recall = f"{100 * counts.right / counts.known:.1f}" if counts.known else "-"
+        mistaken = ", ".join(f"{kind} {n}" for kind, n in list(counts.taken_for.items())[:3])
+        rows.append((name, str(counts.known), str(counts.given), str(counts.right), recall, mistaken))
+    header = ("Type", "by the data", "by the model", "both", "found in %", "taken for")
+    return Grid("Type by type", header, tuple(rows), printed=False)
+
+
+def _distribution(study: Taxonomy) -> Bars:
+    counts, total = _counts(study), max(1, len([item for item in study.rubrics if item.shown]))
+    ranked = sorted(RUBRIC_TYPES, key=lambda name: -counts[name])
+    bars = tuple((name, float(counts[name]), f"{counts[name]} ({100 * counts[name] / total:.1f} %)") for name in ranked)
+    return Bars(
+        "Rubrics by type (like the paper's figure 4)", bars, "Distinct rubrics, by the model's type if it gave one."
+    )
+
+
+def _dimensions(study: Taxonomy) -> Grid:
+    counts, total = _counts(study), max(1, len([item for item in study.rubrics if item.shown]))
+    rows = []
+    for name in DIMENSIONS:
+        of_it = {kind: n for kind, n in counts.items() if dimension(kind) == name}
+        parts = ", ".join(f"{kind} {100 * n / total:.1f} %" for kind, n in sorted(of_it.items(), key=lambda x: -x[1]))
+        rows.append((name, str(sum(of_it.values())), f"{100 * sum(of_it.values()) / total:.1f}", parts))
+    header = ("Dimension", "rubrics", "%", "its types, in % of all rubrics")
+    return Grid("Rubrics by dimension (like the paper's figure 7)", header, tuple(rows))
+
+
+def _sources(study: Taxonomy) -> Grid:
+    rows = [
+        (
+            f"{c.category}: {c.source or 'unnamed'}",
+            str(c.instructions),
+            str(c.rubrics),
+            f"{c.rubrics / c.instructions:.2f}",
+        )
+        for c in study.sources
+    ]
+    paper = tuple(
+        (_where(row["Type"], row["Benchmark"]), str(row["#Inst."]), str(row["#Rub."]), f"{row['R/I']:.2f}")
+        for row in paper_rows(5)
+    )
+    header = ("Source", "instructions", "rubrics", "rubrics per instruction")
+    return Grid("Where the rubrics come from (like the paper's table 5)", header, tuple(rows), paper)
+
+
+def _judgments(study: Taxonomy) -> Grid:
+    splits = sorted({split for counts in study.sources for split in counts.rows} | {"easy", "hard"})
+    rows = [
+        (
+            f"{c.category}: {c.source or 'unnamed'}", str(c.instructions),
+            *(str(c.rows.get(split, 0)) for split in splits), str(sum(c.rows.values())),
+        )
+        for c in study.sources
+    ]  # fmt: skip
+    paper = tuple(
+        (
+            _where(row["Category"], row["Source Benchmark"]), str(row["#Instr."]),
+            *(str(row.get(split.capitalize(), "")) for split in splits), str(row["Total"]),
+        )
+        for row in paper_rows(8)
+    )  # fmt: skip
+    header = ("Source", "instructions", *(split or "no split" for split in splits), "total")
+    return Grid("Labelled rubric judgments by source (like the paper's table 8)", header, tuple(rows), paper)
+
+
+def _cloud(study: Taxonomy, places: Sequence[tuple[float, float]]) -> Cloud:
+    points = tuple(
+        (x, y, item.shown or "not sorted", f"{item.entry.rubric} [{item.entry.language}]")
+        for (x, y), item in zip(places, study.rubrics, strict=True)
+    )
+    groups = tuple(name for name in (*RUBRIC_TYPES, "not sorted") if any(point[2] == name for point in points))
+    note = "t-SNE of MiniLM embeddings: rubrics near each other read alike. Axes carry no unit."
+    return Cloud("Rubrics in the plane (like the paper's figure 6)", points, groups, note)
+
+
+def _counts(study: Taxonomy) -> Counter[str]:
+    return Counter(item.shown for item in study.rubrics if item.shown)
+
+
+def _where(category: str, source: str | None) -> str:
+    return f"{category}: {source}" if source else category
+
+
+def _plain(item: Sorted) -> dict[str, Any]:
+    entry = item.entry
+    return {
+        "instruction_id": entry.instruction_id,
+        "source": entry.source,
+        "instruction_category": entry.category,
+        "language": entry.language,
+        "rubric": entry.rubric,
+        "source_label": entry.hint,
+        "known_type": entry.kind,
+        "rubric_type": item.kind,
+        "dimension": dimension(item.kind) if item.kind else None,
+        "reason": item.reason,
+    }

@@ -1,0 +1,98 @@
+"""What a meta-evaluation leaves in its folder: `judgments.jsonl`, `scores.json` and `report.html`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Judgment, Overall, Study
+from truebench_hf.benchmarks.rubric_eval.tables import figures
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.report.study import page
+
+
+def write_study(folder: RunFolder, study: Study, judgments: Mapping[tuple[str, str], Sequence[Judgment]]) -> None:
+    """Write the three files; each is whole or absent. `judgments` are keyed by (judge, paradigm)."""
+    folder.write_lines("judgments.jsonl", _lines(judgments))
+    folder.write_json("scores.json", as_json(study))
+    made = study.provenance
+    facts = {
+        "Data": f"{made['data']} (SHA-256 {made['data_sha256'][:12]})",
+        "Responses": f"{made['responses']} of {made['instructions']} instructions",
+        "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
+        "Judges": ", ".join(made["judges"]),
+        "Votes": str(made["votes"]),
+        "Sampling": json.dumps(made["sampling"]),
+        "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
+    }
+    lead = "How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures."
+    folder.write_lines("report.html", page("RubricEval: judges measured", study.notes, facts, figures(study), lead))
+
+
+def as_json(study: Study) -> dict[str, Any]:
+    """The content of `scores.json`: percent, with n, undecided (`unscored`) and 95 % intervals."""
+    return {
+        "judges": [_entry(entry) for entry in study.scores],
+        "spread": {paradigm: asdict(apart) for paradigm, apart in study.spreads.items()},
+        "notes": list(study.notes),
+        "provenance": dict(study.provenance),
+    }
+
+
+def _entry(scores: JudgeScores) -> dict[str, Any]:
+    splits = {name: _agreement(overall) for name, overall in scores.splits.items()}
+    groups = {"by_rubric_type": scores.by_type, "by_dimension": scores.by_dimension, "by_language": scores.by_language}
+    return {
+        "judge": scores.judge,
+        "paradigm": scores.paradigm,
+        "is_panel": scores.is_panel,
+        **splits.pop("all"),
+        **{name: {key: _cell(cell) for key, cell in cells.items()} for name, cells in groups.items()},
+        "by_split": splits,
+        "pass_rate": asdict(scores.pass_rate),
+        "flip_rate": asdict(scores.flip_rate) if scores.flip_rate else None,
+        "undecided_reasons": dict(scores.reasons),
+        "usage": asdict(scores.usage),
+    }
+
+
+def _agreement(overall: Overall) -> dict[str, Any]:
+    return {
+        "overall": _cell(overall.pooled),
+        "category_mean": _cell(overall.mean),
+        "by_category": {name: _cell(cell) for name, cell in overall.by_category.items()},
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {measure: asdict(score) for measure, score in cell.items()}
+
+
+def _lines(judgments: Mapping[tuple[str, str], Sequence[Judgment]]) -> Iterator[str]:
+    for (judge, paradigm), rows in judgments.items():
+        for row in rows:
+            yield json.dumps(_plain(judge, paradigm, row), ensure_ascii=False) + "\n"
+
+
+def _plain(judge: str, paradigm: str, row: Judgment) -> dict[str, Any]:
+    item, rubric, verdict = row.item, row.rubric, row.verdict
+    return {
+        "id": rubric.id,
+        "response_id": item.id,
+        "instruction_id": item.instruction_id,
+        "instruction_category": item.category,
+        "language": item.language,
+        "split": rubric.split,
+        "rubric": rubric.text,
+        "rubric_type": rubric.kind,
+        "dimension": rubric.dimension,
+        "gold": rubric.label,
+        "judge": judge,
+        "paradigm": paradigm,
+        "label": verdict.label,
+        "reason": verdict.reason,
+        "probability": verdict.probability,
+        "votes": list(verdict.votes),
+    }

@@ -1,0 +1,191 @@
+"""RubricEval: how far can a judge be trusted, rubric by rubric, under each way of asking it?
+
+Abstract: a judge decides rubrics whose answers are known; balanced accuracy says how well. Granularity (one call per
+rubric, or per response) times reasoning on or off are compared, and typed decisions beside them. Paper: "RubricEval",
+sections 4 and 5. Data: `rubric_mini` (labels certain by construction), or any file in its columns, see `data.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.benchmarks.rubric_eval.options import PARADIGMS, MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.output import write_study
+from truebench_hf.benchmarks.rubric_eval.scores import Judgment, Study, score, spread
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.pool import bounded, rare_collection
+from truebench_hf.engine.progress import progress
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.panel import Panel
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.types import Usage, Verdict
+
+Verdicts = dict[str, tuple[Verdict, ...]]  # response id -> one verdict per row of the response
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one run works with."""
+
+    options: MetaevalOptions
+    items: Sequence[Item]
+    folder: RunFolder
+    step: Callable[[str], None]
+
+    def judge(self, model: ChatModel, name: str, paradigm: str) -> Judge:
+        """The judge of a role of its own, so that the ledger tells what each paradigm cost."""
+        caller = Caller(model, self.folder.ledger, f"{name} {paradigm}", self.options.judge_concurrency)
+        return Judge(caller, self.options.settings(paradigm), self.options.prompts)
+
+
+def metaeval(options: MetaevalOptions) -> Study:
+    """Measure judges on labelled rubrics; `truebench metaeval` as a Python call. Writes the study into `options.out`.
+
+    Every call is in the ledger first: the same options in the same folder ask nothing twice. Raises UserError on what
+    the caller can fix.
+    """
+    chosen = data.spread(data.items(data.load(options.data)), options.limit)
+    if not any(rubric.label for item in chosen for rubric in item.rubrics):
+        raise UserError(f"--data {options.data}: no row has a label to measure judges by")
+    models, tie_breaker = options.open_judges(), options.open_tie_breaker()
+    paradigms = options.chosen_paradigms
+    folder = RunFolder(options.out, _settings(options, chosen))
+    try:
+        bars = {f"{name} {paradigm}": len(chosen) for name in models for paradigm in paradigms}
+        with progress(bars) as step, rare_collection():
+            run = _Run(options, chosen, folder, step)
+            found, notes = asyncio.run(_judge_all(run, models, tie_breaker, paradigms))
+        study = _study(run, found, notes, list(models))
+        folder.finish({"judges": list(models), "paradigms": list(paradigms), "usage": _usage(folder)})
+        write_study(folder, study, {key: _judgments(chosen, verdicts) for key, verdicts in found.items()})
+        return study
+    finally:
+        folder.ledger.close()
+
+
+async def _judge_all(
+    run: _Run, models: Mapping[str, ChatModel], tie_breaker: ChatModel | None, paradigms: Sequence[str]
+) -> tuple[dict[tuple[str, str], Verdicts], list[str]]:
+    """Verdicts by (judge, paradigm), judges side by side and their paradigms one after the other; and notes."""
+    found: dict[tuple[str, str], Verdicts] = {}
+    notes: list[str] = []
+
+    async def one(name: str, model: ChatModel) -> None:
+        for paradigm in paradigms:
+            try:
+                found[name, paradigm] = await _judged(run, run.judge(model, name, paradigm), name, paradigm)
+            except UserError as error:
+                # Not every server takes typed decisions; that should not cost the other paradigms.
+                if PARADIGMS[paradigm][0] != "decision" or len(paradigms) == 1:
+                    raise
+                notes.append(f"{name} was not measured under {paradigm}: {error}")
+
+    try:
+        await asyncio.gather(*(one(name, model) for name, model in models.items()))
+        if run.options.panel:
+            for paradigm in paradigms:
+                if all((name, paradigm) in found for name in models):
+                    panel = _panel(run, models, tie_breaker, paradigm)
+                    ballots = [found[name, paradigm] for name in models]
+                    settled = {item.id: await _settled(panel, item, ballots) for item in run.items}
+                    found[_panel_name(run.options), paradigm] = settled
+    finally:
+        for model in [*models.values(), *([tie_breaker] if tie_breaker else [])]:
+            await model.close()
+    order = [(name, paradigm) for paradigm in paradigms for name in [*models, _panel_name(run.options)]]
+    return {key: found[key] for key in order if key in found}, notes
+
+
+async def _judged(run: _Run, judge: Judge, name: str, paradigm: str) -> Verdicts:
+    """One judge's verdicts under one paradigm: the whole checklist in one call, or only the rubrics that have rows."""
+    whole = PARADIGMS[paradigm][0] == "checklist"
+
+    async def work(item: Item) -> tuple[str, tuple[Verdict, ...]]:
+        verdicts = await judge.verdicts(item.case if whole else item.labelled)
+        run.step(f"{name} {paradigm}")
+        return item.id, tuple(verdicts[rubric.index] for rubric in item.rubrics) if whole else verdicts
+
+    return dict([pair async for pair in bounded(run.items, work, 2 * judge.caller.concurrency)])
+
+
+def _panel(run: _Run, models: Mapping[str, ChatModel], tie_breaker: ChatModel | None, paradigm: str) -> Panel:
+    members = [run.judge(model, name, paradigm) for name, model in models.items()]
+    casting = run.judge(tie_breaker, f"tie-breaker {tie_breaker.spec}", paradigm) if tie_breaker else None
+    return Panel(members, str(run.options.panel), run.options.panel_weights, casting)
+
+
+async def _settled(panel: Panel, item: Item, ballots: Sequence[Verdicts]) -> tuple[Verdict, ...]:
+    return await panel.settle(item.labelled, [verdicts[item.id] for verdicts in ballots])
+
+
+def _panel_name(options: MetaevalOptions) -> str:
+    return f"panel ({options.panel})"
+
+
+def _judgments(items: Sequence[Item], verdicts: Verdicts) -> list[Judgment]:
+    return [
+        Judgment(item, rubric, verdict)
+        for item in items
+        for rubric, verdict in zip(item.rubrics, verdicts[item.id], strict=True)
+    ]
+
+
+def _study(run: _Run, found: Mapping[tuple[str, str], Verdicts], notes: list[str], judges: Sequence[str]) -> Study:
+    options, usage = run.options, run.folder.ledger.usage()["total"]
+    scores, rows = [], {key: _judgments(run.items, verdicts) for key, verdicts in found.items()}
+    for (name, paradigm), judgments in rows.items():
+        spent = usage.get(f"{name} {paradigm}", Usage())
+        panel = name not in judges
+        scores.append(score(name, paradigm, judgments, seed=options.seed, usage=spent, is_panel=panel))
+    spreads = {}
+    for paradigm in options.chosen_paradigms:
+        members = {name: rows[name, paradigm] for name in judges if (name, paradigm) in rows}
+        if (apart := spread(members)) is not None:
+            spreads[paradigm] = apart
+    if "smollm2" in options.judge:
+        notes = [*notes, "SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only."]
+    if options.calibration:
+        notes = [*notes, "Decisions are calibrated; on the very rows they were fitted on, their scores are flattering."]
+    unlabelled = sum(rubric.label is None for item in run.items for rubric in item.rubrics)
+    if unlabelled:
+        notes = [*notes, f"{unlabelled} rows have no label: judged, but left out of every agreement score."]
+    labels = [rubric.label for item in run.items for rubric in item.rubrics]
+    provenance = {
+        **run.folder.info["settings"],
+        "versions": run.folder.info["versions"],
+        "judges": list(judges),
+        "responses": len(run.items),
+        "instructions": len({item.instruction_id for item in run.items}),
+        "rows": len(labels),
+        "labelled_yes": labels.count("yes"),
+        "labelled_no": labels.count("no"),
+    }
+    return Study(tuple(scores), spreads, provenance, tuple(notes))
+
+
+def _settings(options: MetaevalOptions, chosen: Sequence[Item]) -> dict[str, Any]:
+    """What locks the folder. Judges and paradigms may be added to a study: the ledger keeps their calls apart."""
+    names = ("data", "limit", "structured", "votes", "judge_arg", "seed")
+    decision = options.settings("decision")
+    prompts = ("checklist", "rubric", "decision", "decision_question", "repair")
+    return {name: getattr(options, name) for name in names} | {
+        "study": "metaeval",
+        "data_sha256": data.data_hash(chosen),
+        "sampling": asdict(decision.sampling),
+        "threshold": decision.threshold,
+        "calibrator": asdict(decision.calibrator) if decision.calibrator else None,
+        "prompts": {name: options.prompts.hash(name) for name in prompts},
+    }
+
+
+def _usage(folder: RunFolder) -> dict[str, Any]:
+    return {
+        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
+    }

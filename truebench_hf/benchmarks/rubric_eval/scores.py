@@ -1,0 +1,155 @@
+"""From verdicts to what they say about a judge (paper 003, sections 4 and 5): agreement, overall and by group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval.data import Item, Rubric
+from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.metrics.clustered import clustered_agreement
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.votes import flip_score
+from truebench_hf.types import Score, Usage, Verdict
+
+Cell = Mapping[str, Score]  # measure -> score
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One rubric of one response, and what a judge made of it."""
+
+    item: Item
+    rubric: Rubric
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Overall:
+    """Agreement on all data or one split: `pooled` over its rows, `mean` of its categories as the paper has it."""
+
+    pooled: Cell
+    mean: Cell
+    by_category: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class JudgeScores:
+    """One judge under one paradigm. `splits` has `all` first, then the data's own splits, if it has any.
+
+    `pass_rate` is the share of rubrics the judge passes, `reasons` counts why rubrics were left undecided, `flip_rate`
+    is the share of rubrics whose votes differ (between draws, or between the members of a panel).
+    """
+
+    judge: str
+    paradigm: str
+    splits: Mapping[str, Overall]
+    by_type: Mapping[str, Cell]
+    by_dimension: Mapping[str, Cell]
+    by_language: Mapping[str, Cell]
+    pass_rate: Score
+    flip_rate: Score | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = Usage()
+    is_panel: bool = False
+
+
+def score(
+    judge: str,
+    paradigm: str,
+    judgments: Sequence[Judgment],
+    *,
+    seed: int = 0,
+    usage: Usage | None = None,
+    is_panel: bool = False,
+) -> JudgeScores:
+    """All scores of a judge under a paradigm; intervals resample whole instructions."""
+    splits = {"all": list(judgments)}
+    for name in sorted({judgment.rubric.split for judgment in judgments} - {""}):
+        splits[name] = [judgment for judgment in judgments if judgment.rubric.split == name]
+    undecided = [j.verdict.reason for j in judgments if j.verdict.label not in ("yes", "no")]
+    return JudgeScores(
+        judge=judge,
+        paradigm=paradigm,
+        splits={name: _overall(kept, seed) for name, kept in splits.items()},
+        by_type=_groups(judgments, lambda j: j.rubric.kind, RUBRIC_TYPES, seed),
+        by_dimension=_groups(judgments, lambda j: j.rubric.dimension, DIMENSIONS, seed),
+        by_language=_groups(judgments, lambda j: j.item.language, (), seed),
+        pass_rate=pass_rate([_passed(judgment.verdict) for judgment in judgments]),
+        flip_rate=flip_score([judgment.verdict.votes for judgment in judgments]),
+        reasons=dict(Counter(undecided).most_common(10)),
+        usage=usage or Usage(),
+        is_panel=is_panel,
+    )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3): percent, points."""
+
+    pass_rates: Mapping[str, float]
+    gap: float
+    n: int
+    left_out: int
+    reference: float | None  # the share of these rubrics that are met by their labels
+
+
+@dataclass(frozen=True)
+class Study:
+    """A finished meta-evaluation: scores per judge and paradigm, the judges' spread per paradigm, what produced it."""
+
+    scores: tuple[JudgeScores, ...]
+    spreads: Mapping[str, Spread]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
+    """The spread of two judges or more on the same rows (parallel lists); None where they share no decided row."""
+    columns = list(zip(*by_judge.values(), strict=True))
+    shared = [row for row in columns if all(j.verdict.label in ("yes", "no") for j in row)]
+    if len(by_judge) < 2 or not shared:
+        return None
+    rates = {
+        judge: 100 * sum(row[place].verdict.label == "yes" for row in shared) / len(shared)
+        for place, judge in enumerate(by_judge)
+    }
+    gold = [row[0].rubric.label for row in shared if row[0].rubric.label is not None]
+    reference = 100 * sum(label == "yes" for label in gold) / len(gold) if gold else None
+    return Spread(rates, max(rates.values()) - min(rates.values()), len(shared), len(columns) - len(shared), reference)
+
+
+def _overall(judgments: Sequence[Judgment], seed: int) -> Overall:
+    categories = _groups(judgments, lambda j: j.item.category, INSTRUCTION_CATEGORIES, seed)
+    mean = _cell(judgments, seed, [judgment.item.category for judgment in judgments])
+    return Overall(_cell(judgments, seed), mean, categories)
+
+
+def _groups(
+    judgments: Sequence[Judgment],
+    key: Callable[[Judgment], str | None],
+    order: Sequence[str] | Mapping[str, Any],
+    seed: int,
+) -> dict[str, Cell]:
+    groups: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        if name := key(judgment):
+            groups.setdefault(name, []).append(judgment)
+    names = [name for name in order if name in groups] + sorted(set(groups) - set(order))
+    return {name: _cell(groups[name], seed) for name in names}
+
+
+def _cell(judgments: Sequence[Judgment], seed: int, strata: Sequence[str] | None = None) -> Cell:
+    return clustered_agreement(
+        [judgment.item.instruction_id for judgment in judgments],
+        [judgment.rubric.label for judgment in judgments],
+        [judgment.verdict.label for judgment in judgments],
+        strata,
+        seed=seed,
+    )
+
+
+def _passed(verdict: Verdict) -> bool | None:
+    return {"yes": True, "no": False}.get(verdict.label or "")
