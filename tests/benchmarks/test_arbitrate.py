@@ -16,13 +16,13 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.answering import prepare
-from truebench_hf.benchmarks.rubric_eval.arbitrate import arbitrate
-from truebench_hf.benchmarks.rubric_eval.arbitration_options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.funnel import disputed, leave, unanimous
+from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
+from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, from_source, load
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
-from truebench_hf.benchmarks.rubric_eval.subjects import Subject, from_source, load
-from truebench_hf.benchmarks.rubric_eval.trusted import read_trusted
 from truebench_hf.cli.main import app
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources.common import RubricSource
@@ -286,7 +286,7 @@ def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> No
     panel = _panel(tmp_path)
     import asyncio
 
-    from truebench_hf.benchmarks.rubric_eval.answering import answer
+    from truebench_hf.benchmarks.rubric_eval.arbitration.answering import answer
     from truebench_hf.engine.ledger import Ledger
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.protocol import Sampling
@@ -547,7 +547,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
 
 
 def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval import arbitration_sheets
+    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 
     arbitrate(_options(tmp_path))
     out, sheets = str(tmp_path / "out"), tmp_path / "sheets"
@@ -563,7 +563,7 @@ def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
 
 
 def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval import arbitration_sheets
+    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 
     with pytest.raises(UserError, match="holds no labels"):
         arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)

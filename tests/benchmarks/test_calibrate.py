@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, row, script, write_jsonl
+from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
 from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
 from truebench_hf.benchmarks.rubric_eval.calibration.study import Study
-from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
 from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
 from truebench_hf.benchmarks.truebench.run import run
 from truebench_hf.errors import UserError

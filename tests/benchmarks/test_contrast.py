@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.contrast import contrast
-from truebench_hf.benchmarks.rubric_eval.contrast_options import ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.rewriting import edit_size, read_rewrite
+from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, read_rewrite
+from truebench_hf.benchmarks.rubric_eval.contrast.run import contrast
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
 from truebench_hf.cli.main import app
@@ -204,7 +204,7 @@ def test_stratified(n: int, expected: dict[str, int], reason: str) -> None:
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.contrast import _chosen
+    from truebench_hf.benchmarks.rubric_eval.contrast.run import _chosen
 
     items = data.items(data.load("rubric_mini"))
     chosen, unlabelled = _chosen(items, _options(tmp_path, limit=60))

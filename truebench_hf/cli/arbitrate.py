@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from truebench_hf.benchmarks.rubric_eval.arbitration_options import ArbitrateOptions, specs
+from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions, specs
 from truebench_hf.cli.options import command
 
 
@@ -22,8 +22,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _arbitrate(options: ArbitrateOptions) -> None:
-    from truebench_hf.benchmarks.rubric_eval.arbitrate import arbitrate
-    from truebench_hf.benchmarks.rubric_eval.arbitration_tables import funnel_table, validation_tables
+    from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+    from truebench_hf.benchmarks.rubric_eval.arbitration.tables import funnel_table, validation_tables
     from truebench_hf.report.tables import print_grid
 
     result: dict[str, Any] = arbitrate(options)
@@ -46,8 +46,8 @@ def _sheets(
     read: Annotated[list[str] | None, typer.Option(help="Filled-in sheet or folder to read back; repeatable.")] = None,
     decisions: Annotated[list[str] | None, typer.Option(help="Adjudicator's sheet, settles ties; repeatable.")] = None,
 ) -> None:
-    from truebench_hf.benchmarks.rubric_eval import arbitration_sheets
-    from truebench_hf.benchmarks.rubric_eval.arbitration_tables import human_table
+    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
+    from truebench_hf.benchmarks.rubric_eval.arbitration.tables import human_table
     from truebench_hf.report.tables import print_grid
 
     if read:

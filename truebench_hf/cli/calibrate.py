@@ -17,8 +17,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _calibrate(options: CalibrateOptions) -> None:
-    from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
     from truebench_hf.benchmarks.rubric_eval.calibration.output import figures
+    from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
     from truebench_hf.report.study import print_grids
 
     study = calibrate(options)

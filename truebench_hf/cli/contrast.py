@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from truebench_hf.benchmarks.rubric_eval.contrast_options import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
 from truebench_hf.cli.options import command
 
 
@@ -16,8 +16,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _contrast(options: ContrastOptions) -> None:
-    from truebench_hf.benchmarks.rubric_eval.contrast import contrast
-    from truebench_hf.benchmarks.rubric_eval.contrast_output import grid
+    from truebench_hf.benchmarks.rubric_eval.contrast.output import grid
+    from truebench_hf.benchmarks.rubric_eval.contrast.run import contrast
     from truebench_hf.report.tables import print_grid
 
     result = contrast(options)

@@ -49,7 +49,9 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             self._db.close()
             if "locked" in str(error):
-                raise UserError(f"--out {path.parent} is in use by another run; wait for it, or choose another folder") from error
+                raise UserError(
+                    f"--out {path.parent} is in use by another run; wait for it, or choose another folder"
+                ) from error
             raise UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out") from error
         self.session = f"{time.time():.6f}"
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.answering import Answered
-from truebench_hf.benchmarks.rubric_eval.arbitration_options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.funnel import EXITS, Trace, table
+from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import EXITS, Trace, table
+from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from truebench_hf.benchmarks.rubric_eval.subjects import Subject
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.caller import Caller

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from truebench_hf.benchmarks.rubric_eval.subjects import Subject
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject
 from truebench_hf.types import Label, Usage, Verdict
 
 Exit = Literal["unanswered", "coarse_unanimous", "easy", "hard", "meta_disagree", "undecided"]

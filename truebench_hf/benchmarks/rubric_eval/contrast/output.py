@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.pairs import FATES, Attempt
+from truebench_hf.benchmarks.rubric_eval.contrast.pairs import FATES, Attempt
 from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.types import Usage, Verdict

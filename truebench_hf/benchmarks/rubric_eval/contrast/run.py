@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.contrast_options import ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.contrast_output import summary, write
+from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.contrast.output import summary, write
+from truebench_hf.benchmarks.rubric_eval.contrast.pairs import Attempt, doubt_edit, doubt_flip, doubt_original
+from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, rewrite
 from truebench_hf.benchmarks.rubric_eval.model_pool import ModelPool
-from truebench_hf.benchmarks.rubric_eval.pairs import Attempt, doubt_edit, doubt_flip, doubt_original
-from truebench_hf.benchmarks.rubric_eval.rewriting import edit_size, rewrite
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.pool import bounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.validation import PAPER, PAPER_HUMANS
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import PAPER, PAPER_HUMANS
 from truebench_hf.metrics.kappa import verbal_band
 
 Grid = list[list[object]]

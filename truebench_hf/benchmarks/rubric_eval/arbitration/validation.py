@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, unanimous
-from truebench_hf.benchmarks.rubric_eval.trusted import Trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, unanimous
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa
 from truebench_hf.metrics.votes import majority

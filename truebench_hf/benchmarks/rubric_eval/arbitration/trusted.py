@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.subjects import Subject
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject
 from truebench_hf.errors import UserError
 from truebench_hf.types import Label
 

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.answering import Answered, answer, prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration_options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.arbitration_output import summary, write
-from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, leave, unanimous, unanswered
-from truebench_hf.benchmarks.rubric_eval.meta_judging import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, answer, prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, leave, unanimous, unanswered
+from truebench_hf.benchmarks.rubric_eval.arbitration.meta_judging import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration.output import summary, write
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
 from truebench_hf.benchmarks.rubric_eval.model_pool import ModelPool
-from truebench_hf.benchmarks.rubric_eval.subjects import Subject, load
-from truebench_hf.benchmarks.rubric_eval.trusted import Trusted, read_trusted
-from truebench_hf.benchmarks.rubric_eval.validation import validate
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded

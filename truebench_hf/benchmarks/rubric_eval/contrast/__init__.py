@@ -1,0 +1,1 @@
+"""Contrast pairs: minimal edits that turn one rubric over (RubricEval appendix D)."""
