@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 from truebench_hf.engine.batching import Batcher
@@ -199,8 +201,9 @@ def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) 
     # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
     precision = torch.float32 if dtype == "auto" and target == "cpu" else dtype
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
+        with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
+            tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
     except (OSError, ValueError, ImportError) as error:
         first = " ".join(str(error).split())[:300]
         raise UserError(f"hf:{folder}: cannot be loaded: {first}; check the name, or give a local folder") from error

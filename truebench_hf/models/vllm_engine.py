@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 import math
 import os
 from dataclasses import asdict, dataclass, field, replace
@@ -86,9 +85,8 @@ class VllmModel:
 
     async def close(self) -> None:
         """Stop the engine, unless another model still uses it."""
-        _release(self)
-        await asyncio.sleep(0)  # lets the engine's cancelled task end
-        gc.collect()  # what is left of an engine complains when it is only met as the interpreter ends
+        for engine in _released(self):
+            _stop(engine)
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision)
@@ -163,7 +161,7 @@ def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
     key = canonical([name, asdict(replace(options, chat_template_kwargs={}))])
     loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
     if running is not None and running.loop is not loop:  # left over from a run that has ended
-        _ENGINES.pop(key).engine.shutdown()
+        _stop(_ENGINES.pop(key).engine)
         running = None
     if running is None:
         # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
@@ -172,11 +170,17 @@ def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
     return running.engine
 
 
-def _release(model: VllmModel) -> None:
-    for key, running in list(_ENGINES.items()):
+def _released(model: VllmModel) -> list[Any]:
+    """Engines that nobody uses once `model` does not."""
+    for running in _ENGINES.values():
         running.users.discard(id(model))
-        if not running.users:
-            _ENGINES.pop(key).engine.shutdown()
+    return [_ENGINES.pop(key).engine for key in [key for key, running in _ENGINES.items() if not running.users]]
+
+
+def _stop(engine: Any) -> None:
+    engine.shutdown()
+    # Its destructor would shut it down again, too late, as the interpreter ends, and complain.
+    engine.shutdown = lambda *_, **__: None
 
 
 def _start(name: str, options: VllmOptions) -> Any:

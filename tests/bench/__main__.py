@@ -1,0 +1,7 @@
+"""All benchmarks, one after the other: `make bench`."""
+
+from __future__ import annotations
+
+from tests.bench import prefix_reuse
+
+prefix_reuse.main()
