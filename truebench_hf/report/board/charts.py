@@ -84,6 +84,7 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
         yaxis={"title": "Pass rate in %", "rangemode": "tozero", "gridcolor": _GRID, "automargin": True},
         margin={"l": 60, "r": 15, "t": 50, "b": 90},
         legend={"orientation": "h", "y": -0.2},
+        showlegend=True,
     )
 
 

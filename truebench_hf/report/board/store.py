@@ -38,6 +38,7 @@ class Board:
         self._outcomes: dict[Path, tuple[tuple[int, ...], ties.Outcomes]] = {}
         self._lock = threading.Lock()
         self._downloaded: Path | None = None
+        self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = self._scan()
         self._plain = self.snapshot.entries
 
@@ -62,6 +63,7 @@ class Board:
                     self.refresh()
                 except Exception as error:  # the board must outlive a broken source; the operator reads why
                     print(f"board: not renewed: {type(error).__name__}: {error}", file=sys.stderr)
+                self.ready.set()
                 time.sleep(every)
 
         thread = threading.Thread(target=work, name="board", daemon=True)
@@ -101,7 +103,9 @@ class Board:
         if not self._hub_id:
             return
         from huggingface_hub import snapshot_download
+        from huggingface_hub.utils.tqdm import disable_progress_bars
 
+        disable_progress_bars()  # the log would fill with them
         name, _, revision = self._hub_id.partition("@")
         try:
             patterns = ["*scores.json", "*run.json", "*judgments.jsonl"]

@@ -18,4 +18,4 @@ def build() -> None:
     import gradio as gr
 
     gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"))
-    gr.Code(_CITATION, label="Citation", language=None, interactive=False, lines=5)
+    gr.Textbox(_CITATION, label="Citation", interactive=False, lines=6, buttons=["copy"], elem_classes="tb-mono")

@@ -10,6 +10,7 @@ from truebench_hf.report.space import about, explorer, judges, leaderboard, look
 from truebench_hf.report.space.engine import Engine
 from truebench_hf.report.space.options import SpaceOptions
 
+_PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"
 _HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
 <p>Real tasks in 12 languages and 10 categories, each with a checklist. An answer passes only when it meets
@@ -49,6 +50,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     """Build and serve the Space; returns the app. With `block` off it goes on in the background."""
     board = Board([Path(folder) for folder in options.runs], options.results or "")
     board.start(options.refresh)
+    board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     app = build(options, board)
     app.launch(
         server_name=options.host, server_port=options.port or None, prevent_thread_lock=not block, quiet=not block,

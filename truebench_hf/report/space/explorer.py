@@ -29,25 +29,28 @@ class View:
         ]
 
     def rows(self, key: str | None) -> dict[str, Row]:
-        """The rows of a key; of the sample for an unknown one."""
-        return self.shelf.rows(self.board.snapshot.entry(key) if key and key != SAMPLE else None)
+        """The rows of a key, of the sample for an unknown one; none where they cannot be read."""
+        try:
+            return self._rows(key)
+        except UserError:
+            return {}
 
     def page(self, key: str | None, instance: str) -> str:
-        """One conversation as HTML."""
+        """One conversation as HTML, or why there is none."""
         try:
-            return render(self.rows(key).get(instance), "This run has no such instance.")
+            return render(self._rows(key).get(instance), "This run has no such instance.")
         except UserError as error:
             return render(None, str(error))
+
+    def _rows(self, key: str | None) -> dict[str, Row]:
+        return self.shelf.rows(self.board.snapshot.entry(key) if key and key != SAMPLE else None)
 
     def found(self, key: str, languages: Sequence[str], categories: Sequence[str], how: str, failed: str) -> list[Row]:
         """The rows of a run that pass the filter."""
         wanted = Wanted(
             tuple(languages or ()), tuple(categories or ()), "" if how == _ANY else how, (failed or "")[:200]
         )
-        try:
-            return explorer.select(self.rows(key), wanted)
-        except UserError:
-            return []
+        return explorer.select(self.rows(key), wanted)
 
 
 def build(board: Board, tab: Any) -> tuple[View, list[Any]]:
@@ -60,12 +63,11 @@ def build(board: Board, tab: Any) -> tuple[View, list[Any]]:
         run = gr.Dropdown(runs, value=runs[0][1], label="Run", elem_id="run", scale=2)
         other = gr.Dropdown([("none", ""), *runs[:-1]], value="", label="Compare with", elem_id="other", scale=2)
     filters = _filters(view, runs[0][1])
-    found = view.found(runs[0][1], [], [], _ANY, "")
     grid = gr.Dataframe(
-        value=_listing(found), interactive=False, max_height=300, label="Instances (choose a line)", datatype="str",
+        value=_listing([]), interactive=False, max_height=300, label="Instances (choose a line)", datatype="str",
         column_widths=["80px", "105px", "170px", "100px", "785px"], elem_id="instances", buttons=[],
     )  # fmt: skip
-    first = str(found[0]["id"]) if found else ""
+    first = next(iter(view.rows(runs[0][1])), "")
     with gr.Row(elem_classes="tb-ends"):
         back = gr.Button("Previous", size="md", min_width=120, elem_id="back", scale=0)
         instance = gr.Textbox(first, label="Instance", max_length=200, elem_id="instance", min_width=110)
@@ -75,10 +77,8 @@ def build(board: Board, tab: Any) -> tuple[View, list[Any]]:
         left = gr.HTML(view.page(runs[0][1], first), elem_id="left", min_height=240)
         right = gr.HTML(elem_id="right", visible=False)
     parts = {"run": run, "other": other, "grid": grid, "instance": instance, "address": address}
-    _wire(view, parts, filters, [left, right], (back, ahead))
-    inputs = [run, instance, other]
-    tab.select(None, inputs, address, js=look.KEEP_VIEW)
-    return view, inputs
+    _wire(view, parts, filters, [left, right], (back, ahead), tab)
+    return view, [run, instance, other]
 
 
 def _filters(view: View, key: str) -> list[Any]:
@@ -93,7 +93,9 @@ def _filters(view: View, key: str) -> list[Any]:
     return [languages, categories, how, failed]
 
 
-def _wire(view: View, parts: dict[str, Any], filters: list[Any], pages: list[Any], steps: tuple[Any, Any]) -> None:
+def _wire(
+    view: View, parts: dict[str, Any], filters: list[Any], pages: list[Any], steps: tuple[Any, Any], tab: Any
+) -> None:
     import gradio as gr
 
     run, other, instance, grid = parts["run"], parts["other"], parts["instance"], parts["grid"]
@@ -102,7 +104,7 @@ def _wire(view: View, parts: dict[str, Any], filters: list[Any], pages: list[Any
         return _listing(view.found(key, *wanted))
 
     def switched(key: str, current: str, *wanted: Any) -> tuple[Any, ...]:
-        rows = view.rows(key) if view.board.snapshot.entry(key) or key == SAMPLE else {}
+        rows = view.rows(key)
         chosen = current if current in rows else next(iter(rows), "")
         options = [gr.update(choices=explorer.choices(rows, name)) for name in ("language", "category")]
         return (listed(key, *wanted), chosen, *options)
@@ -121,6 +123,9 @@ def _wire(view: View, parts: dict[str, Any], filters: list[Any], pages: list[Any
     picked.__annotations__ = {"event": gr.SelectData}
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    # The list is long, so it is sent to those who open the tab only.
+    tab.select(listed, [run, *filters], grid, **quiet)
+    tab.select(None, [run, instance, other], parts["address"], js=look.KEEP_VIEW)
     run.change(switched, [run, instance, *filters], [grid, instance, *filters[:2]], **quiet)
     gr.on([control.change for control in filters], listed, [run, *filters], grid, trigger_mode="always_last", **quiet)
     grid.select(picked, None, instance, **quiet)

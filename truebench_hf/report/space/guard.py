@@ -47,9 +47,9 @@ def told(error: BaseException) -> str:
     """What a visitor is told about an error; all but a VisitorError goes to the operator's log instead."""
     if isinstance(error, VisitorError):
         return str(error)
-    traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, TimeoutError):
         return "This took too long and was stopped."
+    traceback.print_exception(error, file=sys.stderr)
     return _BROKEN
 
 

@@ -37,7 +37,14 @@ def build(board: Board) -> tuple[Callable[[], list[Any]], list[Any]]:
                 )  # fmt: skip
             grids.append(grid)
     gr.HTML("".join(f"<p>{note}</p>" for note in judges.notes()), elem_classes="tb-note-small")
-    return lambda: [_rows(board, make) for make in _TABLES.values()], grids
+    laid_out = board.snapshot.judges
+
+    def fill() -> list[Any]:
+        """What has come in since the page was laid out."""
+        same = board.snapshot.judges == laid_out
+        return [gr.skip() if same else _rows(board, make) for make in _TABLES.values()]
+
+    return fill, grids
 
 
 def _rows(board: Board, make: Callable[..., judges.Table]) -> dict[str, Any]:

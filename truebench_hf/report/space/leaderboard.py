@@ -44,8 +44,14 @@ def build(board: Board) -> tuple[Callable[[], tuple[Any, ...]], list[Any]]:
     renew.click(lambda *values: (rows(*values), _notes(board)), inputs, [grid, notes], api_visibility="private")
     asked = csv.click(functools.partial(_csv, board), inputs, text, api_visibility="private")
     asked.then(None, text, text, js=look.DOWNLOAD_CSV)
-    # The page was laid out when the Space started; what has come in since is filled in as it opens.
-    return lambda: (_first(board), _notes(board)), [grid, notes]
+    laid_out = board.snapshot
+
+    def fill() -> tuple[Any, Any]:
+        """What has come in since the page was laid out."""
+        same = board.snapshot is laid_out
+        return (gr.skip(), gr.skip()) if same else (_first(board), _notes(board))
+
+    return fill, [grid, notes]
 
 
 def _filters(board: Board) -> list[Any]:

@@ -1,0 +1,9 @@
+"""The Space. All of it is in the library: see `truebench_hf.report.space`."""
+
+from __future__ import annotations
+
+from truebench_hf.report.space.app import serve
+from truebench_hf.report.space.options import from_environment
+
+if __name__ == "__main__":
+    serve(from_environment())

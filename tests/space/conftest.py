@@ -1,0 +1,153 @@
+"""A real browser, and the Space served by its own command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.space.sample_runs import real_runs
+from tests.support.hub_stub import HubStub
+
+CHROMIUM = Path("/usr/bin/chromium")
+SHOTS = Path(__file__).parents[2] / "screenshots"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+HOME = re.compile(r"http://127\.0\.0\.1:\d+/|data:|blob:")
+RESULTS = "org/results"
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running Space: its address, the runs it shows, the Hub it writes to, and what it printed."""
+
+    url: str
+    runs: Path
+    hub: HubStub
+    log: Path
+
+
+# Not for the whole session: Playwright keeps an event loop running, in which no test can start one of its own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        reason = "no /usr/bin/chromium: apt-get install -y chromium fonts-noto-cjk"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    SHOTS.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The Space over two scripted runs and an empty results data set on the loopback Hub."""
+    from huggingface_hub import HfApi
+
+    folder = tmp_path_factory.mktemp("space")
+    runs = real_runs(folder)
+    with HubStub() as hub:
+        HfApi(endpoint=hub.url, token="any").create_repo(RESULTS, repo_type="dataset")
+        # One thread for the model: on a busy machine several of them wait for each other.
+        environment = hub.env | {"HF_HOME": str(folder / "hf"), "OMP_NUM_THREADS": "1"}
+        arguments = ["--runs", str(runs), "--results", RESULTS, "--refresh", "2", "--max-upload-mb", "2"]
+        with serving(
+            [*arguments, "--max-prompt", "2000", "--max-tokens", "64", "--max-seconds", "600"],
+            folder / "log.txt",
+            environment,
+        ) as url:
+            yield Served(url, runs, hub, folder / "log.txt")
+
+
+class serving:
+    """`truebench space` (or a script) in a process of its own, until the block ends."""
+
+    def __init__(
+        self, arguments: list[str], log: Path, environment: dict[str, str] | None = None, script: Path | None = None
+    ) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/"
+        program = [str(script)] if script else ["-m", "truebench_hf.cli.main", "space", "--port", str(port)]
+        own = {"TRUEBENCH_PORT": str(port), "TRUEBENCH_HOST": "127.0.0.1"} if script else {}
+        command, variables = [sys.executable, *program, *arguments], os.environ | (environment or {}) | own
+        with log.open("w") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=out, env=variables)
+        self._log, self.pid = log, self._process.pid
+
+    def __enter__(self) -> str:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                break
+            try:
+                urllib.request.urlopen(self.url, timeout=5).read()
+                return self.url
+            except OSError:
+                time.sleep(0.3)
+        self.__exit__()
+        raise AssertionError(f"the Space did not start:\n{self._log.read_text()[-3000:]}")
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=20)
+
+
+@pytest.fixture
+def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Open an address at a size; fails afterwards when a script raised or something outside was asked for."""
+    contexts, faults = [], []
+
+    def opened(url: str, size: str = "desktop", dark: bool = False) -> Any:
+        width, height = SIZES[size]
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+        page.on("request", lambda asked: None if HOME.match(asked.url) else faults.append(f"asked {asked.url}"))
+        page.goto(url)
+        if url != "about:blank":
+            page.wait_for_selector("#tabs")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not faults, faults
+
+
+def go(page: Any, tab: str) -> None:
+    """Choose a tab, in the menu of further tabs where the page is narrow."""
+    button = page.locator("#tabs > .tab-wrapper").get_by_role("tab", name=tab, exact=True)
+    if button.count() and button.first.is_visible():
+        button.first.click()
+        return
+    page.locator("#tabs > .tab-wrapper .overflow-menu > button").click()
+    page.locator("#tabs > .tab-wrapper .overflow-dropdown button", has_text=tab).click()
+
+
+def shoot(page: Any, name: str) -> None:
+    """Leave a picture for a person to look at."""
+    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)

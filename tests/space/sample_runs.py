@@ -1,0 +1,81 @@
+"""Runs for the Space to show: real ones by scripted models over the built-in sample, and many made-up ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.run import run
+
+SCRIPT = "<script>window.broken = 1</script>"
+
+
+def real_runs(folder: Path) -> Path:
+    """Two runs over `mini`: a model whose answers hold script text, and one that fails criteria about languages."""
+    judge = folder / "judge.json"
+    rules = [{"contains": ["from Alpha", "must be English"], "verdicts": {"must be English": "FAIL"}}]
+    rules += [{"contains": ["from Beta", "<criteria"], "verdicts": {"exactly": "FAIL", "null": "FAIL"}}]
+    judge.write_text(json.dumps({"rules": [*rules, {"contains": "<criteria", "verdicts": {}}]}))
+    for name in ("Alpha-7B", "Beta-70B"):
+        model = folder / f"{name}.json"
+        reply = f"Hello {SCRIPT} ${{1+1}} {{{{x}}}} from {name}."
+        model.write_text(json.dumps({"rules": [], "default": {"reply": reply}}))
+        run(
+            RunOptions(
+                data="mini", model=f"scripted:{model}", judge=f"scripted:{judge}", out=str(folder / "runs" / name)
+            )
+        )
+    return folder / "runs"
+
+
+def many_runs(folder: Path, models: int, instances: int) -> Path:
+    """Run folders with scores and short judgments of so many models and instances; seeded."""
+    chance = random.Random(7)
+    plan = [(f"q{i}", chance.choice(LANGUAGES), chance.choice(CATEGORIES), chance.random()) for i in range(instances)]
+    for number in range(models):
+        out = folder / f"run{number:03}"
+        out.mkdir(parents=True)
+        skill = 0.2 + 0.6 * number / models
+        passed = [chance.random() < 0.5 * skill + 0.5 * (1 - ease) for *_, ease in plan]
+        size = chance.choice((1, 3, 7, 14, 32, 70, 235))
+        settings = {
+            "model": f"hf:org{number % 9}/Model-{number:03}-{size}B", "judge": "openai:judge", "data": "v0.6.1",
+            "data_sha256": "d" * 64, "protocol": "default", "judging": {"level": "checklist"},
+        }  # fmt: skip
+        (out / "run.json").write_text(json.dumps({"settings": settings}))
+        groups = {"by_language": 1, "by_category": 2}
+        scores: dict[str, object] = {"overall": _score(passed), "official": _score(passed), "unscored": {}}
+        for name, place in groups.items():
+            kinds = {row[place] for row in plan}
+            scores[name] = {
+                k: _score([p for p, row in zip(passed, plan, strict=True) if row[place] == k]) for k in kinds
+            }
+        (out / "scores.json").write_text(json.dumps(scores))
+        with (out / "judgments.jsonl").open("w") as file:
+            file.writelines(_line(row, ok, settings["model"]) for row, ok in zip(plan, passed, strict=True))
+    return folder
+
+
+def _score(passed: list[bool]) -> dict[str, object]:
+    value = 100 * sum(passed) / len(passed) if passed else None
+    return {"value": value, "n": len(passed), "unscored": 0, "ci95": None if value is None else [value - 2, value + 2]}
+
+
+def _line(row: tuple[str, str, str, float], passed: bool, model: object) -> str:
+    verdict = {
+        "criterion": "It is right.",
+        "label": "yes" if passed else "no",
+        "reason": "r",
+        "probability": None,
+        "votes": [],
+    }
+    messages = [{"role": "user", "content": f"Question {row[0]}"}, {"role": "assistant", "content": "Answer"}]
+    line = {
+        "id": row[0], "language": row[1], "category": row[2], "task": "t", "model": model, "judge": "openai:judge",
+        "passed": passed, "error": None, "truncated": [], "messages": messages, "reasoning": [""],
+        "verdicts": [[verdict]], "usage": {},
+    }  # fmt: skip
+    return json.dumps(line) + "\n"

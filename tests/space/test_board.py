@@ -1,0 +1,292 @@
+"""What the Space shows, held against figures worked out by hand; no browser, no Gradio."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.space.sample_runs import SCRIPT, many_runs, real_runs
+from truebench_hf.errors import UserError
+from truebench_hf.report.board import charts, conversation, entries, explorer, judges, reference, shown, table, ties
+from truebench_hf.report.board.entries import Entry
+from truebench_hf.report.board.explorer import Shelf, Wanted
+from truebench_hf.report.board.runs import JudgeRun
+from truebench_hf.report.board.store import Board
+from truebench_hf.types import Criterion, Score, Verdict
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    board = Board([real_runs(tmp_path_factory.mktemp("runs"))])
+    board.refresh()
+    return board
+
+
+def _entry(key: str, value: float | None, **more: Any) -> Entry:
+    score = Score(value, 100 if value is not None else 0)
+    return Entry(key, f"M-{key}", "measured", "j", "d", more.pop("setting", "s"), score, {}, **more)
+
+
+def test_published_models_are_the_papers() -> None:
+    found = {entry.model: entry for entry in entries.published()}
+    assert len(found) == 32
+    o1 = found["o1"]
+    assert (o1.overall.value, o1.overall.n, o1.parts["Safety"].n, o1.parts["EN"].n) == (69.07, 1329, 79, 403)
+    assert o1.overall.ci95 == pytest.approx((66.54, 71.50), abs=0.01)  # Wilson for 918 of 1329
+    assert found["Llama4-Maverick"].misprints == {"EN"}
+    assert all(entry.licence and entry.open is not None for entry in found.values())
+    assert set(found) == set(reference.facts())
+
+
+def test_table_6_repeats_table_5() -> None:
+    both = [{row["Model"]: row["Overall"] for row in reference.table(name)["rows"]} for name in (
+        "truebench_table5_category", "truebench_table6_language")]  # fmt: skip
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected", "why"),
+    [
+        ("hf:/data/models/Qwen3-8B", "hf:Qwen3-8B", "an absolute folder"),
+        ("hf:../models/Qwen3-8B/", "hf:Qwen3-8B", "a relative folder"),
+        ("hf:C:\\models\\Qwen3-8B", "hf:Qwen3-8B", "a Windows folder"),
+        ("hf:Qwen/Qwen3-8B", "hf:Qwen/Qwen3-8B", "a Hub id is no folder"),
+        ("openai:gpt-5", "openai:gpt-5", "a name"),
+        ("smollm2", "smollm2", "a name without a kind"),
+        ("scripted:/tmp/a/rules.json", "scripted:rules.json", "a file"),
+    ],
+)
+def test_specs_are_shown_without_folders(spec: str, expected: str, why: str) -> None:
+    assert shown.name(spec) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("gave up: http://10.1.2.3:8000/v1 answered 500", "10.1.2.3"),
+        ("no such file: /home/me/secret/model.bin", "secret"),
+        ("key hf_abcdefghijklmnop refused", "hf_abc"),
+        ("cannot reach 192.168.0.7:8000", "192.168"),
+        (r"C:\Users\me\model", "Users"),
+    ],
+)
+def test_reasons_are_scrubbed(text: str, hidden: str) -> None:
+    assert hidden not in shown.scrub(text)
+
+
+def test_plain_reasons_stay() -> None:
+    text = "criteria_2 has no label; 3/4 of and/or 12/11/2025, see e.g. TCP/IP"
+    assert shown.scrub(text) == text
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("smollm2", (0.135, True, "Apache-2.0")),
+        ("openai:o1", (None, False, "proprietary")),
+        ("hf:Qwen/Qwen2.5-14B-Instruct", (14, True, "Apache-2.0")),
+        ("hf:org/New-3.5B-chat", (3.5, True, None)),
+        ("vllm:org/tiny-350m", (0.35, True, None)),
+        ("openai:house-model", (None, None, None)),
+        ("hf:/models/local-9B", (9.0, None, None)),
+    ],
+)
+def test_what_a_name_tells(spec: str, expected: tuple[Any, ...]) -> None:
+    assert entries.model_facts(spec) == expected
+
+
+def test_ties_by_hand() -> None:
+    # A and B differ on 2 of 100 instances (1 each way: a tie); C fails 40 that A passes.
+    a = {str(i): i < 80 for i in range(100)}
+    b = a | {"0": False, "99": True}
+    c = {str(i): i < 40 for i in range(100)}
+    outcomes = {"A": a, "B": b, "C": c}
+    made = [_entry(k, 100 * sum(map(bool, v.values())) / 100) for k, v in outcomes.items()]
+    found = {e.key: (e.rank, e.tied) for e in ties.paired(made, outcomes)}
+    assert found == {"A": (1, True), "B": (1, True), "C": (3, False)}
+
+
+def test_other_data_is_never_ranked_together() -> None:
+    found = ties.by_score([_entry("A", 90.0), _entry("B", 10.0, setting="other"), _entry("C", None)])
+    assert {e.key: e.rank for e in found} == {"A": 1, "B": 1, "C": None}
+
+
+def test_published_ties_are_tests_of_two_shares() -> None:
+    found = {e.model: e for e in ties.by_score(entries.published())}
+    # o1 69.07 leads by 9.6 points, far over 1.96 standard errors (3.6); the next two differ by 0.2.
+    assert (found["o1"].rank, found["o1"].tied) == (1, False)
+    assert found["Claude-3.5-Sonnet (2024-10-22)"].rank == found["Claude-3.7-Sonnet-Thinking"].rank == 2
+    assert found["Gemma-3-1B-it"].rank == 32
+
+
+def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "judgments.jsonl"
+    rows = [
+        {"id": 'a"b', "model": 'x "passed": true,', "passed": None, "messages": []},
+        {"id": "c", "model": "m", "passed": True, "messages": [{"content": '"passed": false,'}]},
+        {"passed": False, "id": "d"},  # another order of fields: read whole
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert list(ties.read_outcomes(file).values()) == [None, True, False]
+
+
+def test_filters() -> None:
+    all_of_them = entries.published()
+    sizes = table.select(all_of_them, table.Filter(sizes=("under 3 B",)))
+    assert [e.model for e in sizes] == ["Gemma-3-1B-it"]
+    closed = table.select(all_of_them, table.Filter(weights=("closed",)))
+    assert {e.licence for e in closed} == {"proprietary"}
+    assert len(table.select(all_of_them, table.Filter(licences=("MIT",)))) == 2  # DeepSeek-R1 and Phi-4
+    assert [e.model for e in table.select(all_of_them, table.Filter(text="QWQ"))] == ["Qwen-QwQ-32B"]
+    assert table.select(all_of_them, table.Filter(source="measured")) == []
+
+
+def test_frame_sorts_by_numbers_and_reads_as_text() -> None:
+    made = ties.by_score(entries.published())[:2]
+    frame = table.framed(*table.rows(made, ("Safety",)), ranks=[table.rank_text(e) for e in made])
+    assert frame["headers"] == ["Rank", "Model", "Overall", "Safety"]
+    assert frame["data"][0] == [1, "o1", 69.1, 30.4]
+    assert frame["metadata"]["display_value"][1][0] == "2="
+
+
+def test_csv_has_every_column_and_no_formulas() -> None:
+    rows = list(csv.DictReader(io.StringIO(table.to_csv([_entry("x", 50.0, licence="=1+1")]))))
+    assert rows[0]["Licence"] == "'=1+1"
+    assert rows[0]["Overall"] == "50.0"
+    assert rows[0]["Tied"] == "no"
+    assert set(table.COLUMNS) - {"95 % interval"} <= set(rows[0])
+
+
+def test_charts_leave_blank_what_is_not_there() -> None:
+    entry = _entry("x", 50.0, size_b=7.0)
+    heat = charts.heat_map([entry]).to_dict()["data"][0]
+    assert heat["z"] == [[None] * 12]
+    assert heat["text"] == [[""] * 12]
+    assert len(charts.radar([entry] * 7).data) == charts.MOST
+    points = charts.score_by_size([entry, _entry("y", 60.0)]).data[0]
+    assert list(points.x) == [7.0]  # y has no known size
+
+
+def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
+    root = many_runs(tmp_path, 2, 40)
+    board = Board([root])
+    assert not board.snapshot.ties_known
+    board.refresh()
+    assert board.snapshot.ties_known
+    first = board.snapshot
+    board.refresh()
+    assert board.snapshot is first, "nothing changed, nothing is worked out again"
+    many_runs(tmp_path / "late", 1, 40)
+    info = json.loads((tmp_path / "late" / "run000" / "run.json").read_text())
+    info["settings"]["model"] = "hf:org/Late-9B"
+    (tmp_path / "late" / "run000" / "run.json").write_text(json.dumps(info))
+    board.refresh()
+    assert {e.model for e in board.snapshot.entries} - {e.model for e in first.entries} == {"hf:org/Late-9B"}
+
+
+def test_a_bad_folder_hides_no_other(tmp_path: Path) -> None:
+    root = many_runs(tmp_path, 1, 20)
+    for name, content in (("torn", "{"), ("list", "[]"), ("odd", '{"by_category": 3}')):
+        (root / name).mkdir()
+        (root / name / "scores.json").write_text(content)
+        (root / name / "run.json").write_text('{"settings": {"model": "m"}}')
+    assert sum(e.source == "measured" for e in Board([root]).snapshot.entries) == 1
+
+
+def test_real_runs_reach_the_board(board: Board) -> None:
+    found = [e for e in board.snapshot.entries if e.source == "measured"]
+    assert {e.model for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
+    for entry in found:
+        assert entry.folder is not None
+        told = json.loads((entry.folder / "scores.json").read_text())["overall"]
+        assert (entry.overall.value, entry.overall.n) == (told["value"], told["n"])
+        assert entry.overall.n == 36
+
+
+def test_explorer_filters_and_neighbours(board: Board) -> None:
+    alpha = next(e for e in board.snapshot.entries if "Alpha" in e.model)
+    rows = Shelf().rows(alpha)
+    failed = explorer.select(rows, Wanted(failed="MUST be english"))
+    assert failed
+    assert all(not row["passed"] for row in failed)
+    assert all("must be english" in json.dumps(row).lower() for row in failed)
+    german = explorer.select(rows, Wanted(languages=("DE",), outcome="passed"))
+    assert {row["language"] for row in german} <= {"DE"}
+    assert all(row["passed"] for row in german)
+    ids = [row["id"] for row in failed]
+    assert explorer.neighbour(failed, ids[0], -1) == ids[0]
+    assert explorer.neighbour(failed, ids[-1], 1) == ids[-1]
+    assert explorer.neighbour(failed, "nowhere", 1) == ids[0]
+    assert explorer.neighbour([], "x", 1) == ""
+
+
+def test_published_entries_have_nothing_to_explore() -> None:
+    with pytest.raises(UserError, match="published"):
+        Shelf().rows(entries.published()[0])
+
+
+def test_the_sample_can_be_browsed_without_a_run() -> None:
+    rows = Shelf().rows(None)
+    assert len(rows) == 36
+    assert {explorer.outcome(row) for row in rows.values()} == {"not answered"}
+    page = conversation.render(rows["1"])
+    assert "Version 3.8.1" in page
+    assert "tb-word" not in page
+
+
+HOSTILE = [SCRIPT, "<img src=x onerror=alert(1)>", "${alert(1)}", "{{constructor}}", "`x`", "</mark>", "&lt;b&gt;"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_every_text_of_a_conversation_stays_text(text: str) -> None:
+    verdict = {"criterion": text, "label": "no", "reason": text, "probability": 0.5, "votes": []}
+    row = {
+        "id": text, "language": text, "category": text, "task": text, "model": text, "judge": text, "passed": False,
+        "error": text, "messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text}],
+        "reasoning": [text], "verdicts": [[verdict]],
+    }  # fmt: skip
+    page = conversation.render(row) + conversation.verdict_list([Verdict(Criterion(text), "yes", text)], [text])
+    assert text not in page
+    assert not any(sign in page for sign in ("${", "{{", "`", "<script", "<img"))
+    assert str(conversation.inert(text)) in page
+
+
+def test_an_open_verdict_tells_no_address() -> None:
+    page = conversation.verdict_list([Verdict(Criterion("c"), None, "no answer from http://10.0.0.1:8000/v1")])
+    assert "10.0.0.1" not in page
+    assert "Open" in page
+
+
+def test_judges_published_and_measured() -> None:
+    cell = {"balanced_accuracy": {"value": 61.24, "n": 9}, "accuracy": {"value": 70.0, "n": 9}}
+    split = {"pooled": cell, "mean": cell, "by_category": {"system": cell}}
+    line = {
+        "judge": "hf:/secret/models/J", "paradigm": "rubric-reasoning", "splits": {"all": split},
+        "by_type": {"role_persona": cell}, "by_dimension": {"style": cell},
+    }  # fmt: skip
+    run = JudgeRun("k", {}, {"judges": [line]})
+    headers, rows = judges.overview([run])
+    assert rows[0] == ["hf:J", "measured", "", "rubric, reasoning", 61.2, None, None, None, 61.2]
+    assert len(rows) == 1 + 22
+    assert len(headers) == len(rows[0])
+    _, ways = judges.paradigms([run])
+    assert ways[0][:6] == ["hf:J", "measured", "", "rubric", "yes", 61.2]
+    assert len(ways) == 1 + 8 + 16
+    headers, kinds = judges.rubric_types([run])
+    by_kind = {row[1]: row for row in kinds}
+    assert headers[2] == "hf:J (rubric-reasoning)"
+    assert by_kind["Role Persona"][2] == 70.0
+    assert by_kind["all"][2:4] == [70.0, None]  # the cell that cannot be read
+    assert judges.overview([JudgeRun("k", {}, {"judges": "odd"})])[1][0][1] == "paper †"
+
+
+def test_judge_names_match_the_taxonomy() -> None:
+    from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+
+    names = {row["Rubric Type"] for row in reference.table("rubriceval_table4_rubric_types")["rows"]} - {None}
+    assert {judges.key(name) for name in names} == set(RUBRIC_TYPES)

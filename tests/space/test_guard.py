@@ -1,0 +1,136 @@
+"""Limits for visitors, and that no inner text reaches them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import DecisionRequest
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.report.space import guard
+from truebench_hf.report.space.engine import Engine
+from truebench_hf.report.space.options import SpaceOptions, from_environment
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("", "empty"), (None, "empty"), ("  \0 \n", "empty"), ("x" * 11, "the limit is 10")]
+)
+def test_texts_out_of_bounds(text: str | None, why: str) -> None:
+    with pytest.raises(guard.VisitorError, match=why):
+        guard.text_within(text, 10, "The prompt")
+
+
+def test_checklists() -> None:
+    assert guard.lines_within("- one\n\n  * two \nthree", 3, 10) == ["one", "two", "three"]
+    for text, why in (
+        ("", "empty"),
+        ("- \n*", "empty"),
+        ("a\nb\nc\nd", "the limit is 3"),
+        ("x" * 11, "longer than 10"),
+    ):
+        with pytest.raises(guard.VisitorError, match=why):
+            guard.lines_within(text, 3, 10)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UserError("hf:/secret/model: cannot be loaded"), "Something went wrong"),
+        (RuntimeError("/home/me/token"), "Something went wrong"),
+        (TimeoutError(), "took too long"),
+        (guard.VisitorError("The prompt is empty."), "The prompt is empty."),
+    ],
+)
+def test_errors_are_told_without_inner_text(error: Exception, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = guard.told(error)
+    assert said in told
+    assert "secret" not in told
+    assert "/home" not in told
+    ours = isinstance(error, guard.VisitorError | TimeoutError)
+    assert ("Error" in capsys.readouterr().err) is not ours  # the operator reads it
+
+
+def test_status_lines_are_escaped_and_spoken() -> None:
+    assert "&lt;b&gt;" in guard.status("<b>", "bad")
+    assert 'role="alert"' in guard.status("x", "bad")
+    assert 'role="status"' in guard.status("x")
+
+
+def test_time_is_limited_and_the_source_closed() -> None:
+    closed = []
+
+    async def slow() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+            await asyncio.sleep(30)
+            yield 2
+        finally:
+            closed.append(True)
+
+    got: list[int] = []
+
+    async def read() -> None:
+        async for item in guard.within(slow(), 0.1):
+            got.append(item)  # noqa: PERF401  (what came before the error counts)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(read())
+    assert got == [1]
+    assert closed == [True]
+
+
+def test_options_from_the_environment() -> None:
+    given = {"TRUEBENCH_RUNS": "a, b", "TRUEBENCH_MAX_TOKENS": "99", "TRUEBENCH_SUBMIT": "no", "TRUEBENCH_MODEL": ""}
+    options = from_environment(given)
+    assert (options.runs, options.max_tokens, options.submit, options.model) == (("a", "b"), 99, False, "smollm2")
+    assert options.host == "0.0.0.0"
+    with pytest.raises(UserError, match="TRUEBENCH_PORT=x"):
+        from_environment({"TRUEBENCH_PORT": "x"})
+    with pytest.raises(UserError, match="--max-queue 0"):
+        SpaceOptions(max_queue=0)
+
+
+def test_an_engine_opens_nothing_before_its_first_use() -> None:
+    engine = Engine(SpaceOptions(model="hf:/no/such/folder"))
+    assert engine.model_name == "hf:folder"
+    assert engine.default_level == "rubric"
+    assert engine.warning == ""
+    assert engine._model is None
+
+
+def test_verdicts_come_one_by_one_and_all_at_once_at_checklist_level(tmp_path: Path) -> None:
+    rules = [{"contains": "tea", "probability": 0.9}, {"contains": "<criteria", "verdicts": {"German": "FAIL"}}]
+    script = tmp_path / "rules.json"
+    script.write_text(json.dumps({"rules": rules, "default": {"reply": "1. ok\n2) fine", "probability": 0.2}}))
+    engine = Engine(SpaceOptions(model=f"scripted:{script}"))
+
+    async def judged(level: str) -> list[list[str | None]]:
+        return [[v.label for v in done] async for done in engine.verdicts("p", "a", ["tea", "In German"], level)]
+
+    assert asyncio.run(judged("decision")) == [["yes"], ["yes", "no"]]
+    assert asyncio.run(judged("checklist")) == [["yes", "no"]]
+    assert asyncio.run(engine.draft("Say hello")) == ["ok", "fine"]
+    assert not list(tmp_path.glob("*.sqlite*")), "what visitors type is not kept"
+    assert not Path(":memory:").exists()
+
+
+def test_decisions_see_one_criterion_at_a_time() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def probability(request: DecisionRequest, question: str) -> float:
+        asked.append(request.questions)
+        return 0.9
+
+    engine = Engine(SpaceOptions(model="scripted:x"))
+    engine._model = ScriptedModel("x", lambda request: "", probability)
+
+    async def judged() -> int:
+        return len([done async for done in engine.verdicts("p", "a", ["one", "two"], "decision")])
+
+    assert asyncio.run(judged()) == 2
+    assert [len(questions) for questions in asked] == [1, 1]
