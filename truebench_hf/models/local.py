@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr
@@ -187,6 +188,8 @@ def _completion(tokenizer: Any, tokens: list[int], ends: set[int], spent: int) -
 @functools.cache
 def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
     """(model, tokenizer) of a checkpoint, loaded once per process. Raises UserError when it cannot be had."""
+    # Read when torch is first imported: threads that wait by spinning make a busy machine several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
