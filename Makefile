@@ -15,8 +15,11 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 # The embedded model answers and judges the built-in sample: a look at the workflow, not at quality.
+# A processor with bfloat16 units does it in half the time.
+DTYPE := $(shell grep -qs avx512_bf16 /proc/cpuinfo && echo bfloat16 || echo float32)
 demo: setup
-	$(BIN)/truebench run --data mini --model smollm2 --judge smollm2 --max-tokens 128 --allow-unscored --out runs/demo
+	$(BIN)/truebench run --data mini --model smollm2 --judge smollm2 --max-tokens 128 --allow-unscored \
+	  --model-arg dtype=$(DTYPE) --judge-arg dtype=$(DTYPE) --out runs/demo
 
 check: setup
 	$(BIN)/ruff check .
