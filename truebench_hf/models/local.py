@@ -197,6 +197,7 @@ def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) 
     except ImportError as error:
         raise UserError("local models need torch and transformers: pip install 'truebench-hf[local]'") from error
     logging.disable_progress_bar()
+    logging.set_verbosity_error()  # advice on kernels and formats is not for who asked for a score
     where: dict[str, Any] = {"revision": revision} if revision else {}
     if gguf:
         where["gguf_file"] = gguf
