@@ -61,6 +61,30 @@ def test_different_sampling_may_wait_together(local: LocalModel) -> None:
     assert all(answer.truncated for answer in answers)
 
 
+def test_a_long_prompt_shortens_no_other_answer(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a window of 80 a prompt of 70 tokens leaves room for 10 and one of 40 for 40, whoever shares the batch.
+    model, tokenizer = loaded
+    monkeypatch.setattr(model.config, "max_position_embeddings", 80)
+    monkeypatch.setattr(model.generation_config, "eos_token_id", 10**6)  # no such token: nothing ends early
+    prompts = [tokenizer.encode("one two three " * 30)[:size] for size in (70, 40)]
+    both = generate(model, tokenizer, prompts, Sampling(max_tokens=64))
+    assert [answer.usage.output_tokens for answer in both] == [10, 40]
+    assert both[1] == generate(model, tokenizer, prompts[1:], Sampling(max_tokens=64))[0]
+
+
+def test_rows_that_leave_a_growing_batch_change_nothing_for_those_that_stay(
+    loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rounds of 16 tokens and room for 8 more: when the greeting has left, the story's cache is selected and regrown.
+    monkeypatch.setattr("truebench_hf.models.local._ROUND", 16)
+    monkeypatch.setattr("truebench_hf.models.kv_cache._STEP", 8)
+    model, tokenizer = loaded
+    chats = [encode_chat(tokenizer, (Message("user", text),)) for text in ("Say hi.", "Write a long story of a king.")]
+    greeting, story = generate(model, tokenizer, chats, Sampling(max_tokens=48))
+    assert greeting.usage.output_tokens < 32 < story.usage.output_tokens
+    assert [greeting, story] == [generate(model, tokenizer, [chat], Sampling(max_tokens=48))[0] for chat in chats]
+
+
 def test_a_prompt_beyond_the_window_fails_alone_and_with_both_numbers(local: LocalModel) -> None:
     async def ask() -> list[Any]:
         texts = ("word " * 9000, QUESTIONS[0])

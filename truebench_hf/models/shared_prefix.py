@@ -22,17 +22,20 @@ def prefill(model: Any, prompts: Sequence[list[int]]) -> Any | None:
     """
     ordered = sorted(prompts)
     saved = sum(_common(one, other) for one, other in pairwise(ordered))
-    if len(prompts) < 2 or saved < _WORTHWHILE * (len(prompts) - 1) or not _plain_cache(model):
+    if len(prompts) < 2 or saved < _WORTHWHILE * (len(prompts) - 1):
         return None
     return _walk(model, prompts)
 
 
-def _walk(model: Any, prompts: Sequence[list[int]]) -> Any:
+def _walk(model: Any, prompts: Sequence[list[int]]) -> Any | None:
     import torch
-    from transformers import DynamicCache
+
+    from truebench_hf.models.kv_cache import growing_cache
 
     width = max(map(len, prompts)) - 1
-    running, held = DynamicCache(config=model.config), list[int]()
+    running, cache, held = growing_cache(model), growing_cache(model), list[int]()
+    if running is None or cache is None:
+        return None
     rows: list[tuple[Any, Any]] = []  # per layer: keys and values of shape (prompts, heads, width, size)
     with torch.inference_mode():
         for i in sorted(range(len(prompts)), key=lambda i: prompts[i]):
@@ -48,7 +51,6 @@ def _walk(model: Any, prompts: Sequence[list[int]]) -> Any:
             for room, layer in zip(rows, running.layers, strict=True):
                 for batch, one in zip(room, _states(layer), strict=True):
                     batch[i, :, width - len(held) :] = one[0]
-        cache = DynamicCache(config=model.config)
         for number, (keys, values) in enumerate(rows):
             cache.update(keys, values, number)
     return cache
@@ -61,16 +63,6 @@ def _states(layer: Any) -> tuple[Any, Any]:
 def _room(like: Any, count: int, width: int) -> Any:
     # Zeros where padding is: masked out, but a stray NaN would still spread.
     return like.new_zeros((count, like.shape[1], width, like.shape[3]))
-
-
-def _plain_cache(model: Any) -> bool:
-    from transformers import DynamicCache
-    from transformers.cache_utils import DynamicLayer
-
-    if not model._supports_default_dynamic_cache() or getattr(model, "_is_stateful", False):
-        return False
-    layers = DynamicCache(config=model.config).layers
-    return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
