@@ -19,7 +19,7 @@ import pytest
 
 from tests.support.runs import ROOT, row, write_jsonl
 
-INSTANCES, KILLS, CONCURRENCY = 300, 5, 8
+INSTANCES, TURNS, KILLS, CONCURRENCY = 2485, 3000, 5, 32  # the size of v0.6.1
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 @pytest.fixture
 def server() -> Iterator[str]:
     """The test server as a process of its own: it must outlive the clients that are killed."""
-    command = [sys.executable, "-m", "tests.support.openai_server", "--port", "0", "--delay", "0.05", "--quiet"]
+    command = [sys.executable, "-m", "tests.support.openai_server", "--port", "0", "--delay", "0.2", "--quiet"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -78,11 +78,12 @@ def results(out: Path) -> tuple[Any, list[Any]]:
 
 def test_killed_five_times_it_ends_the_same(server: str, tmp_path: Path) -> None:
     dice = random.Random(20261)
+    second = set(dice.sample(range(INSTANCES), TURNS - INSTANCES))  # who has a second turn
     rows = [
-        row(i, [(f"Task {i}, turn {t}: write something.", [f"{i}.{t}.{c} holds" for c in range(3)]) for t in range(1 + (i % 5 == 0))])
+        row(i, [(f"Task {i}, turn {t}: write something.", [f"{i}.{t}.{c} holds" for c in range(3)]) for t in range(1 + (i in second))])
         for i in range(INSTANCES)
     ]  # fmt: skip
-    calls = 2 * sum(len(item["input"]) for item in rows)
+    calls = 2 * TURNS
     data = write_jsonl(tmp_path / "data.jsonl", rows)
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     finish(start(data, server, undisturbed), undisturbed)
