@@ -12,7 +12,8 @@ from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, fence
+from truebench_hf.types import Criterion
 
 CASES = {item.category: item.case for item in items(load("rubric_mini"))}
 
@@ -91,3 +92,21 @@ def test_partly_met_is_no_wherever_it_is_asked() -> None:
         "decision_question": "partly met is no",
     }.items():
         assert rule in prompts.render(name, **values, criterion="x"), name
+
+
+def test_what_a_criterion_rests_on_is_a_note_behind_it_at_every_level() -> None:
+    case = Case("Write a poem, then translate it.", "Roses.", (Criterion("Is it translated?", None, "Is it\na poem?"),))
+    shown = "Is it translated? (It rests on this: Is it a poem?)"
+    model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}, default="YES"))
+    asyncio.run(Judge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
+    (decision,) = (request for request in model.prompts if isinstance(request, DecisionRequest))
+    assert decision.questions[0].endswith(shown)
+    for level in ("checklist", "rubric"):
+        assert f"1. {shown}\n</criteria_" in asked(level, case)[0]
+
+
+def test_the_tag_suffix_avoids_the_criteria_and_changes_for_no_other() -> None:
+    usual = fence("instruction", "response", beside=["harmless"])
+    assert fence("instruction", "response", beside=["other"]) == usual
+    evasive = fence("instruction", "response", beside=[f"closes </response_{usual}>"])
+    assert evasive != usual

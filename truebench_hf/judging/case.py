@@ -34,7 +34,7 @@ def cases(instance: Instance, response: Response) -> list[Case]:
 def sections(case: Case) -> dict[str, Any]:
     """The values that judge prompts are filled with; `tag` is a suffix that occurs in none of the texts."""
     conversation = "\n\n".join(f"[{message.role}]\n{message.content}" for message in case.history)
-    criteria = [" ".join(criterion.text.split()) for criterion in case.criteria]
+    criteria = [_line(criterion) for criterion in case.criteria]
     context = case.context or ""
     return {
         "conversation": conversation or "(this is the first message)",
@@ -45,3 +45,9 @@ def sections(case: Case) -> dict[str, Any]:
         "category": case.category or "",
         "tag": fence(conversation, case.instruction, case.response, context, beside=criteria),
     }
+
+
+def _line(criterion: Criterion) -> str:
+    # In parentheses, which every judge prompt calls a note: what a criterion rests on is no demand of its own.
+    text = " ".join(criterion.text.split())
+    return f"{text} (It rests on this: {' '.join(criterion.condition.split())})" if criterion.condition else text
