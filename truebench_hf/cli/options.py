@@ -24,8 +24,10 @@ def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[A
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
     types = typing.get_type_hints(options)
-    # Required ones first, then in the order of the class.
-    return sorted(((f, types[f.name]) for f in dataclasses.fields(options)), key=lambda pair: not _required(pair[0]))
+    fields = {field.name: field for field in dataclasses.fields(options)}
+    # A command's own options before those it shares with others, required ones first.
+    names = dict.fromkeys(name for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
+    return sorted(((fields[name], types[name]) for name in names), key=lambda pair: not _required(pair[0]))
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
-from truebench_hf.options import option, pairs
-from truebench_hf.prompts import Prompts
+from truebench_hf.judging.options import PromptOptions
+from truebench_hf.options import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaxonomyOptions:
+class TaxonomyOptions(PromptOptions):
     """Which rubrics are sorted, by whom, and what is drawn."""
 
     data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
@@ -24,13 +24,7 @@ class TaxonomyOptions:
     concurrency: int = option(16, help="Requests to the model at a time.")
     base_url: str | None = option(None, help="URL of the model's OpenAI-compatible server.")
     model_arg: tuple[str, ...] = option((), help="Provider option k=v for the model; may be repeated.")
-    prompt: tuple[str, ...] = option((), help="taxonomy=FILE.jinja or repair=FILE.jinja in place of ours.")
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1 or self.concurrency < 1:
             raise UserError("--max-tokens and --concurrency are at least 1")
-
-    @property
-    def prompts(self) -> Prompts:
-        """The prompts, with the user's in place of ours."""
-        return Prompts(pairs(self.prompt, "--prompt"))

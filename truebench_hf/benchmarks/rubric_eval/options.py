@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.options import ReplyOptions
 from truebench_hf.judging.panel import check
 from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import option, pairs
-from truebench_hf.prompts import Prompts
 
 # Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
 PARADIGMS: Mapping[str, tuple[str, bool]] = {
@@ -25,7 +25,7 @@ PARADIGMS: Mapping[str, tuple[str, bool]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetaevalOptions:
+class MetaevalOptions(ReplyOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
     data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
@@ -36,18 +36,15 @@ class MetaevalOptions:
     panel: str | None = option(None, help="The judges as a panel, too: majority, unanimous or weighted.")
     weights: str | None = option(None, help="Weights of a weighted panel in the order of the judges, e.g. 2,1,1.")
     tie_breaker: str | None = option(None, help="Judge who settles what the panel is tied on: a spec.")
-    structured: str = option("auto", help="JSON-schema answers from the judges: auto, on or off.")
     threshold: float | None = option(
         None, help="Decision paradigm: P(yes) from which a rubric is met; that of --calibration, otherwise 0.5."
     )
     calibration: str | None = option(None, help="calibration.json of the one judge, from `truebench calibrate`.")
     votes: int = option(1, help="Votes per rubric (majority); more than one needs a judge temperature.")
     judge_temperature: float = option(0.0, help="Sampling temperature of the judges.")
-    judge_max_tokens: int = option(8192, help="Token limit of one judge answer.")
     judge_concurrency: int = option(16, help="Requests to each judge at a time.")
     judge_base_url: str | None = option(None, help="URL of the OpenAI-compatible server of all openai: judges.")
     judge_arg: tuple[str, ...] = option((), help="Provider option k=v for all judges, N.k=v for the N-th; repeatable.")
-    prompt: tuple[str, ...] = option((), help="NAME=FILE.jinja in place of a prompt; may be repeated.")
     seed: int = option(0, help="Seed of the bootstrap.")
 
     def __post_init__(self) -> None:
@@ -87,11 +84,6 @@ class MetaevalOptions:
             return tuple(map(float, self.weights.split(","))) if self.weights else ()
         except ValueError:
             raise UserError(f"--weights {self.weights}: write numbers separated by commas, one per --judge") from None
-
-    @property
-    def prompts(self) -> Prompts:
-        """The prompts, with the user's in place of ours."""
-        return Prompts(pairs(self.prompt, "--prompt"))
 
     def settings(self, paradigm: str) -> JudgeSettings:
         """How a judge decides under a paradigm."""

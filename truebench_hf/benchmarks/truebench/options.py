@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
+from truebench_hf.judging.options import ReplyOptions
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import option, pairs
-from truebench_hf.prompts import Prompts
+from truebench_hf.options import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class GenerateOptions(FolderOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(FolderOptions):
+class JudgeOptions(FolderOptions, ReplyOptions):
     """Who judges, and how."""
 
     judge: str = option(help="Judge: a spec like the model's.")
@@ -52,7 +52,6 @@ class JudgeOptions(FolderOptions):
         "(decision, the doubtful rest by reasoning); decision for smollm2, checklist for all others."
     )  # fmt: skip
     reasoning: bool = option(True, help="Whether the judge gives reasons before its verdicts.")
-    structured: str = option("auto", help="JSON-schema answers from the judge: auto, on or off.")
     protocol: str = option("default", help="default, or official: the official pass rule and tables.")
     threshold: float | None = option(
         None, help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
@@ -68,11 +67,9 @@ class JudgeOptions(FolderOptions):
     cascade_arg: tuple[str, ...] = option((), help="Provider option k=v for the cascade judge; may be repeated.")
     votes: int = option(1, help="Votes per criterion (majority); more than one needs a judge temperature.")
     judge_temperature: float = option(0.0, help="Sampling temperature of the judge.")
-    judge_max_tokens: int = option(8192, help="Token limit of one judge answer.")
     judge_concurrency: int = option(16, help="Requests to the judge at a time.")
     judge_base_url: str | None = option(None, help="URL of the judge's OpenAI-compatible server.")
     judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the judge; may be repeated.")
-    prompt: tuple[str, ...] = option((), help="NAME=FILE.jinja in place of a prompt; may be repeated.")
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
     def __post_init__(self) -> None:
@@ -109,11 +106,6 @@ class JudgeOptions(FolderOptions):
             calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
             votes=self.votes, sampling=sampling,
         )  # fmt: skip
-
-    @property
-    def prompts(self) -> Prompts:
-        """The prompts, with the user's in place of ours."""
-        return Prompts(pairs(self.prompt, "--prompt"))
 
 
 @dataclass(frozen=True, kw_only=True)

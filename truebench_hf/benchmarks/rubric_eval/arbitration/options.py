@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.options import LabellingOptions
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import option, pairs
-from truebench_hf.prompts import Prompts
-
-_LEVELS = ("auto", "text", "decision")
+from truebench_hf.options import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArbitrateOptions:
+class ArbitrateOptions(LabellingOptions):
     """What is labelled, by whom, and where the labels go."""
 
     data: str = option(help="SOURCE:PATH (e.g. structflowbench:FILE), rubric_mini, or a JSONL in rubric_eval columns.")
@@ -29,28 +27,13 @@ class ArbitrateOptions:
         None, help="Trusted labels (rubric_mini, or JSONL with id and label) to validate by."
     )
     candidates: str = option("", help="Further judges to rank on the reference; they have no say in the labels.")
-    judge_level: str = option("auto", help="text, decision (probabilities), or auto: decision for smollm2 only.")
     coarse_reasoning: bool = option(True, help="Whether judges give reasons in the first, coarse pass too.")
-    threshold: float = option(0.5, help="Decision level: P(yes) from which a rubric is met.")
-    structured: str = option("auto", help="JSON-schema answers from the judges: auto, on or off.")
-    max_tokens: int = option(4096, help="Token limit of one answer.")
-    temperature: float = option(0.0, help="Sampling temperature of the responders.")
-    judge_max_tokens: int = option(8192, help="Token limit of one judge answer.")
-    concurrency: int = option(16, help="Requests at a time, for each model in each part it plays.")
-    model_arg: tuple[str, ...] = option((), help="Provider option k=v for all models, or SPEC@k=v for one; repeatable.")
-    prompt: tuple[str, ...] = option((), help="NAME=FILE.jinja in place of a prompt; may be repeated.")
 
     def __post_init__(self) -> None:
-        if self.judge_level not in _LEVELS:
-            raise unknown("judge level", self.judge_level, _LEVELS)
-        if not 0 < self.threshold < 1:
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
+        super().__post_init__()
         for flag, names in (("--judges", self.judge_specs), ("--meta-judges", self.meta_specs)):
             if len(names) < 2:
                 raise UserError(f"{flag} {','.join(names)}: name at least two, separated by commas")
-        for name in ("max_tokens", "judge_max_tokens", "concurrency"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
         if self.candidates and self.reference is None:
             raise UserError("--candidates are ranked on trusted labels: name them with --reference")
         if both := set(self.candidate_specs) & set(self.judge_specs):
@@ -75,20 +58,6 @@ class ArbitrateOptions:
     def candidate_specs(self) -> tuple[str, ...]:
         """Judges that are only measured."""
         return specs(self.candidates, "--candidates")
-
-    @property
-    def sampling(self) -> Sampling:
-        """How answers are drawn."""
-        return Sampling(self.temperature, max_tokens=self.max_tokens)
-
-    @property
-    def prompts(self) -> Prompts:
-        """The prompts, with the user's in place of ours."""
-        return Prompts(pairs(self.prompt, "--prompt"))
-
-    def decides(self, spec: str) -> bool:
-        """Whether a judge gives probabilities rather than text."""
-        return self.judge_level == "decision" or (self.judge_level == "auto" and spec == "smollm2")
 
     def settings(self, spec: str, stage: str) -> JudgeSettings:
         """How a judge decides in the pass `stage`: coarse, or any other for one rubric a call with reasons."""

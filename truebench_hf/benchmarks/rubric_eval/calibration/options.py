@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.cascade import SECOND_LEVELS
 from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.options import ReplyOptions
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import option, pairs
-from truebench_hf.prompts import Prompts
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions:
+class CalibrateOptions(ReplyOptions):
     """Which decision judge is calibrated on which labelled data, and who would get a cascade's doubtful rest."""
 
     data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
@@ -28,14 +28,11 @@ class CalibrateOptions:
     cascade_judge: str | None = option(None, help="Reasoning judge; then the report shows what each cascade costs.")
     cascade_level: str = option("checklist", help="How the reasoning judge is asked: checklist or rubric.")
     reasoning: bool = option(True, help="Whether the reasoning judge gives reasons before its verdicts.")
-    structured: str = option("auto", help="JSON-schema answers from the reasoning judge: auto, on or off.")
-    judge_max_tokens: int = option(8192, help="Token limit of one answer of the reasoning judge.")
     judge_concurrency: int = option(16, help="Requests to each judge at a time.")
     judge_base_url: str | None = option(None, help="URL of the decision judge's OpenAI-compatible server.")
     judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the decision judge; may be repeated.")
     cascade_base_url: str | None = option(None, help="URL of the reasoning judge's OpenAI-compatible server.")
     cascade_arg: tuple[str, ...] = option((), help="Provider option k=v for the reasoning judge; may be repeated.")
-    prompt: tuple[str, ...] = option((), help="NAME=FILE.jinja in place of a prompt; may be repeated.")
 
     def __post_init__(self) -> None:
         if self.kind not in FITTERS:
@@ -46,11 +43,6 @@ class CalibrateOptions:
             raise UserError("--folds is at least 2, --judge-concurrency and --judge-max-tokens at least 1")
         if self.cascade_judge is None and (self.cascade_base_url or self.cascade_arg):
             raise UserError("--cascade-base-url and --cascade-arg only go with --cascade-judge")
-
-    @property
-    def prompts(self) -> Prompts:
-        """The prompts, with the user's in place of ours."""
-        return Prompts(pairs(self.prompt, "--prompt"))
 
     @property
     def reasoning_settings(self) -> JudgeSettings:
