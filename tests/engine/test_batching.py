@@ -46,6 +46,14 @@ def test_answers_go_to_their_requests_in_batches_by_length() -> None:
     assert next(iter(engine.threads)).startswith("engine"), "not on the event loop's thread"
 
 
+def test_nothing_is_padded_to_more_than_twice_its_length() -> None:
+    engine = Engine()
+    texts = ["x" * 40, "y" * 19, "z" * 20, "", "yy" * 9]
+    ask(engine, texts)
+    # 20 is half of 40 and may go along, 19 is less; the empty one is less than half of anything.
+    assert [[len(text) for text in batch] for batch in engine.batches] == [[40, 20], [19, 18], [0]]
+
+
 def test_an_exception_in_place_of_an_answer_goes_to_that_request_alone() -> None:
     good, bad = ask(Engine(), ["good", "bad"])
     assert good == "GOOD"
@@ -54,7 +62,7 @@ def test_an_exception_in_place_of_an_answer_goes_to_that_request_alone() -> None
 
 def test_a_batch_that_fails_fails_its_own_requests_only() -> None:
     engine = Engine()
-    found = ask(engine, ["explode", "longer than that", "x"], size=2)
+    found = ask(engine, ["explode", "longer words", "x"], size=2)
     assert [type(item) for item in found] == [MemoryError, MemoryError, str]
 
 

@@ -14,9 +14,10 @@ A = TypeVar("A")
 class Batcher(Generic[Q, A]):
     """Awaitable single requests over `run`, a blocking function from a batch of requests to their answers.
 
-    `cost` is a request's length: a batch takes the `size` longest requests waiting, so that batches hold requests of
-    like length and too large a batch shows at once. `run` may put an exception in place of an answer; it is raised to
-    that request alone. All batchers that share an `executor` with one worker take turns on the machine.
+    `cost` is a request's length, at least 0: a batch takes up to `size` of the longest requests waiting, all of them at
+    least half as long as the first, so that batches hold requests of like length and too large a batch shows at once.
+    `run` may put an exception in place of an answer; it is raised to that request alone. All batchers that share an
+    `executor` with one worker take turns on the machine.
     """
 
     def __init__(
@@ -43,7 +44,10 @@ class Batcher(Generic[Q, A]):
         await asyncio.sleep(0.02)  # requests issued together should travel together
         while self._waiting:
             self._waiting.sort(key=lambda item: -self._cost(item[0]))
-            batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+            longest = self._cost(self._waiting[0][0])
+            # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
+            count = sum(1 for request, _ in self._waiting[: self._size] if 2 * self._cost(request) >= longest)
+            batch, self._waiting = self._waiting[:count], self._waiting[count:]
             try:
                 answers = await loop.run_in_executor(self._executor, self._run, [request for request, _ in batch])
             except Exception as error:  # goes to everyone who waits for this batch

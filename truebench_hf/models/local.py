@@ -16,6 +16,8 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models import embedded
 from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.kv_cache import growing_cache
+from truebench_hf.models.looping import finish, repeats
 from truebench_hf.models.prefix import yes_probabilities
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.shared_prefix import prefill
@@ -118,8 +120,6 @@ def generate(
     """
     import torch
 
-    from truebench_hf.models.kv_cache import growing_cache
-
     width = max(map(len, prompts))
     # A prompt that fits gets the rest of the window at most.
     limits = [min(sampling.max_tokens, model.config.max_position_embeddings - len(prompt)) for prompt in prompts]
@@ -144,6 +144,8 @@ def _rows(
     """The new tokens of each row. After every round finished rows leave the batch: one long answer holds up no other."""
     import torch
 
+    # Loops are foretold where every token is a fixed choice and the cache can be cut back.
+    foretold = not how["do_sample"] and "stopping_criteria" not in how and growing_cache(model) is not None
     rows: list[list[int]] = [[] for _ in ids]
     going = list(range(len(rows)))
     while going:
@@ -158,14 +160,19 @@ def _rows(
             rows[row] += tokens
         if made.shape[1] < room:  # all have ended, or the batch was stopped
             break
-        stays = [at for at, i in enumerate(going) if len(rows[i]) < limits[i] and not ends.intersection(rows[i])]
-        if not stays:
-            break
+        ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
+        stays = []
+        for at, i in enumerate(going):
+            room = 0 if ends.intersection(rows[i]) else limits[i] - len(rows[i])
+            if room and foretold and repeats(rows[i]):
+                rows[i] += finish(model, ids, mask, cache, at, room, how)
+            elif room:
+                stays.append(at)
+        if stays:
+            keep = torch.tensor(stays, device=ids.device)
+            ids, mask = ids[keep], mask[keep]
+            cache.batch_select_indices(keep)
         going = [going[at] for at in stays]
-        keep = torch.tensor(stays, device=ids.device)
-        ids, cache = out.sequences[keep], out.past_key_values
-        mask = torch.cat([mask[keep], torch.ones_like(made[keep])], dim=1)
-        cache.batch_select_indices(keep)
     return rows
 
 
