@@ -14,7 +14,7 @@ from typing import Any
 
 import datasets
 
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import rubric_rows
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceConfig, configs, fingerprint
@@ -31,6 +31,7 @@ FEATURES = datasets.Features(
         "source_benchmark": TEXT,
         "language": TEXT,
         "messages": datasets.List({"role": TEXT, "content": TEXT}),
+        "context": TEXT,
         "response": TEXT,
         "checklist": datasets.List(TEXT),
         "rubric_index": datasets.Value("int64"),
@@ -99,7 +100,7 @@ def _line(
     counts |= {split.title(): sum(s == split for s, _ in rows) for split in splits}
     counts["Total"] = len(rows)
     name = paper["Source Benchmark"] if paper else key[1]
-    cells = (cell for column, n in counts.items() for cell in (n, paper[column] if paper else None))
+    cells = (cell for column, n in counts.items() for cell in (n, paper.get(column) if paper else None))
     return (key[0], name, *cells)
 
 

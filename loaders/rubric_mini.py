@@ -11,11 +11,12 @@ import datasets
 
 from truebench_hf import __version__
 from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.benchmarks.rubric_eval.taxonomy import INSTRUCTION_CATEGORIES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.loaders import rubric_eval
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, configs
 
-FEATURES = datasets.Features({**rubric_eval.FEATURES, "pair_id": datasets.Value("string")})
+_SHARED = {name: feature for name, feature in rubric_eval.FEATURES.items() if name != "context"}
+FEATURES = datasets.Features({**_SHARED, "pair_id": datasets.Value("string")})
 
 
 def totals(data: Data) -> dict[str, int]:

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.sources.record import Record, records
 
 COLUMNS = (
     "id", "instruction_id", "response_id", "response_model", "instruction_category", "source_benchmark", "language",
-    "messages", "response", "checklist", "rubric_index", "rubric", "rubric_type", "dimension", "label", "label_source",
-    "annotations", "rationales",
+    "messages", "context", "response", "checklist", "rubric_index", "rubric", "rubric_type", "dimension", "label",
+    "label_source", "annotations", "rationales",
 )  # fmt: skip
-SPLITS = ("easy", "hard")
+SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs
 LABELS = ("no", "yes")
 _ANSWERS = {"yes": "yes", "no": "no", "true": "yes", "false": "no", "1": "yes", "0": "no"}
 
@@ -69,6 +69,7 @@ def row(record: Record) -> dict[str, Any]:
         "source_benchmark": record.text("source_benchmark"),
         "language": record.text("language"),
         "messages": [{"role": m.role, "content": m.content} for m in messages],
+        "context": record.maybe("context"),
         "response": response,
         "checklist": checklist,
         "rubric_index": index,
@@ -94,7 +95,7 @@ def _split_records(source: Path) -> Iterator[tuple[str | None, Record]]:
     for path in files:
         split = re.split(r"[-_.]", path.stem)[0].casefold()
         if split not in SPLITS:
-            raise UserError(f"{path}: in a folder, the name of each file must begin with {' or '.join(SPLITS)}")
+            raise UserError(f"{path}: in a folder, the name of each file must begin with one of {', '.join(SPLITS)}")
         if path.stat().st_size:  # arbitration may leave a split empty
             yield from ((split, record) for record in records(path))
 

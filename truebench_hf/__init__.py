@@ -18,13 +18,15 @@ __version__ = "0.1.0"
 def run(**options: Any) -> Report:
     """Score a model on TRUEBench. Takes the options of `truebench run` by name (`data`, `model`, `judge`, `out`, ...).
 
-    Lists may be given as any sequence. Raises UserError on what the caller can fix, TypeError on unknown options.
+    Lists may be given as any sequence, `k=v` options as a dict; works in a notebook too. Raises UserError on what the caller can fix, TypeError on unknown options.
     """
     from truebench_hf.benchmarks.truebench.options import RunOptions
     from truebench_hf.benchmarks.truebench.run import run as run_truebench
+    from truebench_hf.engine.pool import outside_loop
+    from truebench_hf.options import from_values
 
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-    return run_truebench(RunOptions(**values))
+    chosen = from_values(RunOptions, options)
+    return outside_loop(lambda: run_truebench(chosen))
 
 
 def load(

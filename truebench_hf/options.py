@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from truebench_hf.errors import UserError
+
+T = TypeVar("T")
 
 
 def option(default: Any = dataclasses.MISSING, *, help: str) -> Any:
@@ -13,6 +17,23 @@ def option(default: Any = dataclasses.MISSING, *, help: str) -> Any:
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata={"help": help})
     return dataclasses.field(default=default, metadata={"help": help})
+
+
+def from_values(options: type[T], values: Mapping[str, Any]) -> T:
+    """An options object from Python values: paths are texts, lists any sequence or one text, `k=v` options dicts."""
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
+    return options(**{name: _plain(value, kinds.get(name, "")) for name, value in values.items()})
+
+
+def _plain(value: Any, kind: str) -> Any:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if kind.startswith("tuple"):
+        if isinstance(value, Mapping):
+            return tuple(f"{key}={entry}" for key, entry in value.items())
+        return (value,) if isinstance(value, str) else tuple(sorted(value) if isinstance(value, set) else value)
+    # A band is written LOW,HIGH on the command line, and a pair in Python.
+    return ",".join(map(str, value)) if kind.startswith("str") and isinstance(value, list | tuple) else value
 
 
 def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:

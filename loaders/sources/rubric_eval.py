@@ -39,6 +39,7 @@ def _source(name: str, group: list[Record]) -> RubricSource:
     meta = {
         "instruction_id": first.id("instruction_id"),
         "response_model": first.maybe("response_model"),
+        "context": first.maybe("context"),
         "labels": tuple(labels),
     }
     return RubricSource(

@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.arbitration import output
+from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
 from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
@@ -25,8 +28,10 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.cli.main import app
 from truebench_hf.errors import UserError
+from truebench_hf.judging.case import sections
 from truebench_hf.loaders.sources.common import RubricSource
 from truebench_hf.models.spec import open_model
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 COARSE, FINE, META = "You check how well", "You check one requirement", "Several reviewers"
@@ -74,11 +79,11 @@ def _panel(folder: Path) -> dict[str, str]:
     scripts: dict[str, Any] = {name: {"rules": _rules(i, 1) + _rules(i, 0)} for i, name in enumerate(JUDGES)}
     scripts |= {name: {"rules": _rules(i, 2)} for i, name in enumerate(("mia", "max"))}
     scripts["writer"] = {"rules": [{"contains": "broken", "error": "the server burned down"}]}
-    for script in scripts.values():
-        script["default"] = {"reply": "no such answer"}
+    for content in scripts.values():
+        content["default"] = {"reply": "no such answer"}
     found = {}
-    for name, script in scripts.items():
-        (folder / f"{name}.json").write_text(json.dumps(script))
+    for name, content in scripts.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
         found[name] = f"scripted:{folder / name}.json"
     return found
 
@@ -225,6 +230,37 @@ def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monke
     assert exits == {rubric: columns[3] for rubric, columns in TABLE.items()}
 
 
+def test_probabilities_are_not_asked_for_twice(tmp_path: Path) -> None:
+    """P(yes) does not depend on what else is asked: the fine pass takes the coarse verdicts over, at no cost."""
+    shares = {
+        "ann": {"both": 0.9, "apart": 0.9},
+        "bob": {"both": 0.8, "apart": 0.2},
+        "mia": {"": 0.9},
+        "max": {"": 0.8},
+    }
+    specs, seen = {}, {}
+    for name, said in shares.items():
+        rules = [{"contains": f"{rubric}?", "probability": share} for rubric, share in said.items()]
+        specs[name] = script(tmp_path / f"{name}.json", rules)
+        seen[name] = tmp_path / f"{name}.seen"
+    rows = [
+        row | {"checklist": ["both?", "apart?"], "rubric": ["both?", "apart?"][i]} for i, row in enumerate(_rows()[:2])
+    ]
+    reference = _write(tmp_path / "trusted.jsonl", [row | {"label": "yes"} for row in rows])
+    options = ArbitrateOptions(
+        data=_write(tmp_path / "data.jsonl", rows), judges=f"{specs['ann']},{specs['bob']}", judge_level="decision",
+        meta_judges=f"{specs['mia']},{specs['max']}", out=str(tmp_path / "out"), reference=reference,
+        model_arg=tuple(f"{specs[name]}@record={file}" for name, file in seen.items()),
+    )  # fmt: skip
+    result = arbitrate(options)
+    exits = {row["rubric"]: (row["exit"], row["label"]) for row in _lines(tmp_path / "out" / "exits.jsonl")}
+    assert exits == {"both?": ("coarse_unanimous", "yes"), "apart?": ("hard", "yes")}
+    assert {row["stage"]: row["calls"] for row in result["funnel"]} == {"answer": 0, "coarse": 2, "fine": 0, "meta": 2}
+    assert [len(_lines(seen[name])) for name in shares] == [1, 1, 1, 1]
+    assert result["validation"]["n"] == 2, "the comparison with trusted labels costs nothing more either"
+    assert any("2 of 2 base judges give probabilities" in note and "stays empty" in note for note in result["notes"])
+
+
 def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
     arbitrate(_options(tmp_path))
     with pytest.raises(UserError, match="seed"):
@@ -362,6 +398,32 @@ def test_the_first_agreement_decides_even_where_later_looks_differ() -> None:
     assert (trace.exit, trace.label) == ("coarse_unanimous", "yes")
 
 
+def test_rows_show_what_judges_saw() -> None:
+    """What a rubric rests on and the document beside it reach meta-evaluation and people in the judges' own words."""
+    rubrics = (Criterion("Is it\n tea? "), Criterion("Does it rhyme? ", None, "Is it\n tea? / Is it a poem? "))
+    subject = _subject(0, rubrics=rubrics, ids=("a", "b"), response="Tea.", context="On tea.")
+    shown = sections(subject.case([0, 1]))
+    assert shown["criteria"][1] == "Does it rhyme? (It rests on this: Is it tea? / Is it a poem?)"
+    made = [output.row(leave(subject, i, (), _verdicts("yy"), ())) for i in (0, 1)]
+    (item,) = rubric_rows.items(made)
+    assert sections(item.case) == shown
+    sheet = arbitration_sheets._question(made[1])
+    assert sheet["question"].endswith(shown["criteria"][1])
+    assert sheet["sections"]["Context"] == "On tea."
+    assert output.exit_row(leave(subject, 1, (), _verdicts("yy"), ()))["rubric"] == made[1]["rubric"]
+
+
+@pytest.mark.parametrize("prefix", ["", "rubric_eval:"])
+def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) -> None:
+    path = _write(tmp_path / "context.jsonl", [row | {"context": "On tea."} for row in _rows()])
+    (subject,) = load(prefix + path)
+    values = sections(subject.case([0]))
+    assert values["context"] == "On tea."
+    for prompt in ("checklist", "rubric", "decision", "meta_judge"):
+        text = Prompts().render(prompt, **values, opinions=[], decision=True, structured=True, reasoning=True)
+        assert "On tea." in text, prompt
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -447,6 +509,14 @@ def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
     assert found["unanimous"]["accuracy"] is None
 
 
+def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
+    twice = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}, {"id": "a", "label": "no"}]
+    with pytest.raises(UserError, match="row 3: id 'a' is that of row 1 too"):
+        read_trusted(_write(tmp_path / "twice.jsonl", twice))
+    open_one = [{"id": "a", "label": None}, {"id": "a", "label": "no"}]  # an open row labels nothing
+    assert read_trusted(_write(tmp_path / "open.jsonl", open_one)).labels == {"a": ("no", None)}
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -530,16 +600,27 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     # Jon agrees with her but for "two against two", which is a tie and stays open.
     _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
     sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
-    done = run.invoke(app, ["arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]])
+    done = run.invoke(
+        app, ["arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]], env={"COLUMNS": "200"}
+    )
     assert done.exit_code == 0, done.output
     found = json.loads((out / "human.json").read_text())
     # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
     assert (found["n"], found["accuracy"], len(found["open"])) == (5, 3 / 5, 1)
+    assert (found["n_open"], found["accuracy_open_wrong"], found["upper_estimate"]) == (1, 3 / 6, True)
+    assert not found["by_stratum"]["easy constrained"]["upper_estimate"], "nothing is open there"
     assert found["by_stratum"]["easy constrained"]["accuracy"] == pytest.approx(2 / 3)
     assert found["by_stratum"]["hard constrained"]["accuracy"] == 1 / 2
     assert found["annotators"]["raw"] == pytest.approx(5 / 6)
-    for text in ("85.0", "0.702", "Open, left out: 1"):
-        assert text in done.output, text
+    shown = " ".join(done.output.split())
+    for text in (
+        "85.0",
+        "0.702",
+        "Open, left out: 1",
+        "all (upper estimate) │ 5 │ 1 │ 60.0 │ 50.0",
+        "accuracy and kappa are upper",
+    ):
+        assert text in shown, text
     human = out / "human.jsonl"
     assert len(read_trusted(str(human)).labels) == 5, "the open one is no label; the rest may validate a run"
     again = arbitrate(_options(tmp_path, reference=str(human)))
@@ -547,8 +628,6 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
 
 
 def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
-
     arbitrate(_options(tmp_path))
     out, sheets = str(tmp_path / "out"), tmp_path / "sheets"
     arbitration_sheets.export(out, 160, ("eva", "jon", "kim"), str(sheets), 0)
@@ -558,12 +637,11 @@ def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
     found = arbitration_sheets.compare(
         out, [str(sheets / "eva.csv"), str(sheets / "jon.csv")], [str(sheets / "kim.csv")]
     )
-    assert (found["n"], found["open"]) == (6, [])
+    assert (found["n"], found["open"], found["upper_estimate"]) == (6, [], False)
+    assert found["accuracy"] == found["accuracy_open_wrong"]
     assert found["annotators"]["names"] == ["eva", "jon"], "the adjudicator is not one of them"
 
 
 def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
-
     with pytest.raises(UserError, match="holds no labels"):
         arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command, row, script, write_jsonl
+from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.rubric_eval.calibration.output import figures
 from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
 from truebench_hf.benchmarks.rubric_eval.calibration.study import Study
 from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
 from truebench_hf.benchmarks.truebench.run import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
+from truebench_hf.report.figures import Plot
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -27,9 +29,9 @@ KNOWS = [{"contains": "YES or NO", "verdicts": {"beta": "NO", "alpha": "YES"}}]
 KNOWS += [{"contains": "<criteria", "verdicts": {"beta": "FAIL"}}]
 
 
-def rows() -> list[dict[str, Any]]:
+def rows(pairs: list[tuple[bool, bool]] = TRUTHS) -> list[dict[str, Any]]:
     made = []
-    for number, truths in enumerate(TRUTHS):
+    for number, truths in enumerate(pairs):
         texts = [f"says {p} {'alpha' if met else 'beta'}" for p, met in zip(("0.9", "0.7"), truths, strict=True)]
         for index, (text, met) in enumerate(zip(texts, truths, strict=True)):
             made.append(
@@ -57,6 +59,12 @@ def options(tmp_path: Path, **more: Any) -> CalibrateOptions:
 
 def reasoning(tmp_path: Path) -> str:
     return script(tmp_path / "reasoning.json", KNOWS)
+
+
+def paying(tmp_path: Path) -> Study:
+    """A calibration whose decision judge is sure of half the rubrics, and rightly so."""
+    data = write_jsonl(tmp_path / "paying.jsonl", rows([(True, i < 5) for i in range(10)]))
+    return calibrate(options(tmp_path, data=data, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
 
 
 def accuracy(study: Study, way: str) -> float:
@@ -110,22 +118,62 @@ def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(
 def test_cascades_by_hand_at_rubric_level(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
     assert accuracy(study, "reasoning judge") == 100
-    # Nothing handed on: 80. All of 0.7 (10 calls): the two met ones are found, 90. Everything (20 calls): 100.
+    # Ten calls of the decision judge. Nothing handed on: 80. All of 0.7 (10 calls more): the two met ones are found,
+    # 90. Everything (20 calls more): 100, which the reasoning judge alone has for its 20 calls.
     found = {(point.calls, round(point.balanced_accuracy or 0, 6)) for point in study.points}
-    assert {(0, 0.5), (0, 0.8), (10, 0.9), (20, 1.0)} <= found
+    assert {(10, 0.5), (10, 0.8), (20, 0.9), (30, 1.0), (20, 1.0)} <= found
     assert max(accuracy for _, accuracy in found) == 1.0
     edge = frontier(study.points)
-    assert (edge[0].calls, edge[0].balanced_accuracy) == (0, pytest.approx(0.8))
+    assert (edge[0].calls, edge[0].balanced_accuracy) == (10, pytest.approx(0.8))
     assert (edge[-1].calls, edge[-1].balanced_accuracy) == (20, 1.0)
     assert study.choice == edge[-1]
-    assert study.calibrated.band == (edge[-1].low, edge[-1].high)
+    assert study.calibrated.band is None
+    assert "No cascade pays here: the reasoning judge alone" in study.notes[-1]
+
+
+def test_a_cascade_that_pays_leaves_its_band(tmp_path: Path) -> None:
+    study = paying(tmp_path)
+    # 0.9 is always met, and half of 0.7: the doubtful half handed on, 20 of 30 calls, everything is right.
+    assert study.choice is not None
+    assert (study.choice.calls, study.choice.handed_on, study.choice.balanced_accuracy) == (20, 0.5, 1.0)
+    assert study.calibrated.band == (study.choice.low, study.choice.high)
+    assert not [note for note in study.notes if "No cascade pays" in note]
+
+
+def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
+    # What is met, what the one judge believes and what the other says: every combination equally often.
+    says = [{"contains": f"says {p}", "probability": p} for p in (0.55, 0.45)]
+    made = []
+    for number in range(32):
+        met, sure, passes = bool(number & 1), bool(number & 2), bool(number & 4)
+        text = f"says {0.55 if sure else 0.45} {'alpha' if passes else 'beta'} n{number}"
+        made.append({**rows()[0], "id": f"i{number}", "instruction_id": f"i{number}", "response_id": f"r{number}"})
+        made[-1] |= {"checklist": [text], "rubric": text, "label": "yes" if met else "no"}
+    judge, data = script(tmp_path / "chance.json", says), write_jsonl(tmp_path / "chance.jsonl", made)
+    study = calibrate(
+        CalibrateOptions(data=data, judge=judge, out=str(tmp_path / "out"), cascade_judge=reasoning(tmp_path))
+    )
+    assert accuracy(study, "reasoning judge") == 50
+    assert study.calibrated.band is None
+    assert study.choice is not None
+    assert study.choice.low is None
+    assert "No cascade pays here: a threshold alone comes within one point of the best." in study.notes
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "No cascade pays here" in page
+    assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
+    with pytest.raises(UserError, match=r"holds no band.*--abstain-band 0\.2,0\.8"):
+        _ = JudgeOptions(out="o", judge=judge, judge_level="cascade", calibration=str(tmp_path / "out")).settings
+    given = JudgeOptions(
+        out="o", judge=judge, judge_level="cascade", calibration=str(tmp_path / "out"), abstain_band="0.3,0.6"
+    )
+    assert given.settings.abstain_band == (0.3, 0.6), "a band that is given needs none from the calibration"
 
 
 def test_at_checklist_level_a_response_is_paid_for_once(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
     halves = [point for point in study.points if point.handed_on == 0.5]
-    assert {point.calls for point in halves} == {10}
-    whole = max(study.points, key=lambda point: point.handed_on)
+    assert {point.calls for point in halves} == {20}, "ten of the decision judge, ten of the other"
+    whole = next(point for point in study.points if point.handed_on == 1 and point.high is not None)
     assert whole.tokens == pytest.approx(halves[0].tokens), "half of each checklist costs as much as all of it"
 
 
@@ -146,11 +194,29 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
         assert text in page
     assert page.count("<svg") == 2
     assert page.count("<polyline") == 3, "before, after, and the frontier"
+    assert "tokens per response, both judges together" in page
+    for name in ("decision judge alone", "reasoning judge alone"):
+        assert f"<title>{name}: " in page, "a point of its own"
     assert "NaN" not in page
     facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert facts["before"]["ece"] == pytest.approx(0.3)
     assert facts["cascade"][0]["balanced_accuracy"] is not None
     assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
+
+
+def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    plot = next(figure for figure in figures(study) if isinstance(figure, Plot) and "cascade" in figure.title)
+    series = {one.name: one.points for one in plot.series}
+    by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
+    assert [point[:2] for point in series["best for its cost"]] == [pytest.approx(pair) for pair in by_cost]
+    ((first, _, _, _),), ((second, accuracy_, _, _),) = series["decision judge alone"], series["reasoning judge alone"]
+    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]["usage"]
+    spent = {role: (used["input_tokens"] + used["output_tokens"]) / 10 for role, used in facts.items()}
+    assert (first, second, accuracy_) == (pytest.approx(spent["judge"]), pytest.approx(spent["cascade"]), 100)
+    dearest = max(point[0] for points in series.values() for point in points)
+    assert dearest == pytest.approx(first + second), "everything handed on costs what both judges do"
+    assert dearest <= plot.x.high < 1.2 * dearest
 
 
 @pytest.mark.parametrize(
@@ -214,7 +280,7 @@ def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -
 
 
 def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    study = paying(tmp_path)
     labels, settings = scored(
         tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path), cascade_level="rubric",
         calibration=str(tmp_path / "out"),
@@ -240,9 +306,9 @@ def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown
         _ = JudgeOptions(out="o", judge="scripted:a", **more).settings
 
 
-def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path) -> None:
+def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = options(tmp_path)
-    done = command("calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out)
+    done = command_here(capsys, "calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out)
     assert done.returncode == 0, done.stderr
     assert "0.2900" in done.stdout
     assert "80.00" in done.stdout

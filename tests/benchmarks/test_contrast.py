@@ -13,11 +13,12 @@ from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, read_rewrite
 from truebench_hf.benchmarks.rubric_eval.contrast.run import contrast
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
 from truebench_hf.cli.main import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
+from truebench_hf.loaders.export import export
 from truebench_hf.prompts import Prompts
 
 FINE = "You check one requirement"
@@ -40,7 +41,7 @@ TABLE: dict[str, tuple[str, str, str | None, str]] = {
 }
 
 
-def _rows() -> list[dict[str, Any]]:
+def _rows(**more: Any) -> list[dict[str, Any]]:
     return [
         {
             "id": f"{name}-c0", "instruction_id": name, "response_id": name, "response_model": "m",
@@ -49,6 +50,7 @@ def _rows() -> list[dict[str, Any]]:
             "checklist": ["mentions alfa", "mentions bravo"], "rubric_index": 0, "rubric": "mentions alfa",
             "rubric_type": "content_inclusion", "label": label, "label_source": "human",
         }
+        | more
         for name, (label, response, _, _) in TABLE.items()
     ]  # fmt: skip
 
@@ -65,9 +67,9 @@ def _judge_rules() -> list[dict[str, Any]]:
     return rules
 
 
-def _writer_rules() -> list[dict[str, Any]]:
+def _writer_rules(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rules: list[dict[str, Any]] = []
-    for item in data.items(_rows()):
+    for item in data.items(rows):
         tag, made = sections(item.case)["tag"], TABLE[item.id][2]
         reply = {"ERROR": {"error": "out of paper"}, "NO TAGS": {"reply": "Sure, here you are!"}}.get(
             made or "", {"reply": f"Sure.\n<rewritten_{tag}>\n{made}\n</rewritten_{tag}>"}
@@ -76,10 +78,11 @@ def _writer_rules() -> list[dict[str, Any]]:
     return rules
 
 
-def _options(folder: Path, **more: Any) -> ContrastOptions:
-    for name, rules in (("judge", _judge_rules()), ("writer", _writer_rules())):
+def _options(folder: Path, rows: list[dict[str, Any]] | None = None, **more: Any) -> ContrastOptions:
+    rows = rows or _rows()
+    for name, rules in (("judge", _judge_rules()), ("writer", _writer_rules(rows))):
         (folder / f"{name}.json").write_text(json.dumps({"rules": rules, "default": {"reply": "?"}}))
-    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in _rows()))
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = {name: f"scripted:{folder / name}.json" for name in ("judge", "writer")}
     given |= {"data": str(folder / "data.jsonl"), "out": str(folder / "out")}
     return ContrastOptions(**(given | {"max_edit": 0.7} | more))
@@ -113,6 +116,20 @@ def test_a_pair_is_two_rows_of_one_rubric_with_opposite_labels(tmp_path: Path) -
     assert second["edit_size"] == pytest.approx(1 - 2 * 5 / (7 + 5)), "a word and a blank of seven parts are gone"
     items = data.items(rows)
     assert len(items) == 4, "rows that meta-evaluation reads as they are"
+
+
+def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
+    """The writer and whoever reads the pairs are shown what the judge is shown."""
+    seen = (f"scripted:{tmp_path}/writer.json@record={tmp_path / 'seen.jsonl'}",)
+    contrast(_options(tmp_path, _rows(context="On words.", split="hard"), model_arg=seen))
+    assert "On words." in (tmp_path / "seen.jsonl").read_text()
+    source = str(tmp_path / "out" / "pairs.jsonl")
+    assert {(item.case.context, item.rubrics[0].split) for item in data.items(data.load(source))} == {
+        ("On words.", "test")
+    }
+    assert export("rubric_eval", tmp_path / "built", source=source).facts.rows["all"] == {"test": 4}
+    again = data.items(data.load(str(tmp_path / "built")))
+    assert [item.case for item in again] == [item.case for item in data.items(data.load(source))]
 
 
 def test_nobody_is_asked_once_a_pair_is_in_doubt(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command, row, script, write_jsonl
+from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import correction, read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
@@ -41,7 +41,7 @@ def truth(question: str) -> str:
 
 
 def filled(sheet: Path, answer: Callable[[str], str] = truth) -> Path:
-    """The sheet with every answer filled in, beside the empty one."""
+    """The sheet with every answer filled in ("" for none), beside the empty one."""
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     done = sheet.with_name(f"{sheet.stem}-done.csv")
@@ -183,6 +183,135 @@ def test_labels_add_up_over_several_samples(tmp_path: Path) -> None:
     assert report.bias_corrected["labels"] == len(names)
 
 
+def two_sheets(path: Path, n: int) -> tuple[Path, Path]:
+    """The empty CSV sheets of two annotators on the same criteria."""
+    one, two = (file for file in sample(str(path), n, ["A", "B"]) if file.suffix == ".csv")
+    return one, two
+
+
+def stored(path: Path) -> dict[str, Any]:
+    return {entry["id"]: entry for entry in read_labels(path / "labels.jsonl")}
+
+
+def number(question: str) -> int:
+    """The number of the instance that a question is about."""
+    return int(question.split()[-1][1:].split("-")[0])
+
+
+def test_a_half_filled_sheet_of_a_second_annotator_wipes_nothing(tmp_path: Path) -> None:
+    path = made_run(tmp_path)
+    one, two = two_sheets(path, 200)
+    read(str(path), [str(filled(one))])
+    before = stored(path)
+
+    def three(question: str) -> str:
+        right = truth(question)
+        wrong = "no" if right == "yes" else "yes"
+        return {"n0-0": right, "n0-1": right, "n1-0": wrong}.get(question.split()[-1], "")
+
+    report, among = read(str(path), [str(filled(two, three))])
+    after = stored(path)
+    assert set(after) == set(before)
+    changed = [name for name in after if after[name]["label"] != before[name]["label"]]
+    assert [after[name]["label"] for name in changed] == [None], "A and B differ on one, which is open now"
+    assert after[changed[0]]["how"] == "tie"
+    assert sum(len(entry["annotations"]) for entry in after.values()) == 400, "197 blanks of B are kept as asked"
+    assert (among.annotators, among.pairs, among.raw) == (("A", "B"), 3, pytest.approx(2 / 3))
+    assert report.bias_corrected["rogan_gladen"]["unusable"] == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "label", "how", "reason"),
+    [
+        ("", "yes", "single", "a blank of the same annotator takes nothing back"),
+        ("no", "no", "single", "a changed mind counts"),
+    ],
+)
+def test_a_sheet_read_again_changes_what_is_answered_anew(
+    tmp_path: Path, second: str, label: str, how: str, reason: str
+) -> None:
+    path = made_run(tmp_path)
+    (sheet,) = labelled(path, 10, lambda question: "yes")
+    read(str(path), [sheet])
+    read(str(path), [str(filled(path / "sheets" / "A.csv", lambda question: second))])
+    assert {(entry["label"], entry["how"]) for entry in stored(path).values()} == {(label, how)}, reason
+
+
+def test_what_was_decided_stays_decided_when_another_annotator_comes(tmp_path: Path) -> None:
+    path = made_run(tmp_path)
+    one, two = two_sheets(path, 10)
+    chief = filled(one, lambda question: "no").rename(one.with_name("chief.csv"))
+    read(str(path), [str(filled(one, lambda question: "yes"))], [str(chief)])
+    read(str(path), [str(filled(two, lambda question: "yes"))])
+    assert {(entry["label"], entry["how"]) for entry in stored(path).values()} == {("no", "decided")}
+    read(str(path), [str(two)], [str(filled(two, lambda question: "yes"))])
+    assert {entry["label"] for entry in stored(path).values()} == {"yes"}, "a newer decision counts"
+
+
+def test_a_label_without_annotations_is_not_wiped_by_a_blank(tmp_path: Path) -> None:
+    path = made_run(tmp_path)
+    (sheet, _) = sample(str(path), 5, ["A"])
+    names = [unit.id for unit in units(read_judged(path)[2])]
+    write_jsonl(path / "labels.jsonl", [{"id": name, "label": "yes", "predicted": "yes"} for name in names])
+    read(str(path), [str(sheet)])
+    assert {entry["label"] for entry in stored(path).values()} == {"yes"}
+
+
+def test_borrowed_labels_stand_beside_the_runs_own_and_enter_no_estimate(tmp_path: Path) -> None:
+    first, other = made_run(tmp_path), made_run(tmp_path, "other", "Another answer")
+    alone, _ = read(str(first), labelled(first, 200))
+    read(str(other), labelled(other, 50, lambda question: "no" if number(question) % 2 else "yes"))
+    report = borrow(str(first), str(other))
+    assert len(stored(first)) == 250
+    ours, theirs = alone.bias_corrected, report.bias_corrected
+    for name in ("rogan_gladen", "prediction_powered", "labels", "labels_from_run"):
+        assert theirs[name] == ours[name], "the estimates rest on the run's own labels alone"
+    assert theirs["borrowed"]["n0"] + theirs["borrowed"]["n1"] == 50
+    assert theirs["borrowed"]["youden_j"] < 0.6 < ours["rogan_gladen"]["youden_j"]
+    assert ours["borrowed"] is None
+    page = (first / "report.html").read_text(encoding="utf-8")
+    assert "on borrowed labels" in page
+    assert borrow(str(first), str(other)).bias_corrected == theirs, "borrowed twice is borrowed once"
+
+
+def test_own_labels_correct_again_after_a_loan(tmp_path: Path) -> None:
+    first, other = made_run(tmp_path), made_run(tmp_path, "other", "Another answer")
+    read(str(first), labelled(first, 200))
+    assert borrow(str(other), str(first)).bias_corrected["rogan_gladen"]["estimate"] is None
+    report, _ = read(str(other), labelled(other, 200))
+    assert report.bias_corrected["labels_from_run"] is True
+    assert report.bias_corrected["rogan_gladen"]["estimate"] == pytest.approx(0.6)
+    assert report.bias_corrected["prediction_powered"]["estimate"] == pytest.approx(0.6)
+
+
+def test_a_loan_never_replaces_an_own_answer_and_an_empty_one_is_refused(tmp_path: Path) -> None:
+    path = made_run(tmp_path)
+    read(str(path), labelled(path, 40))
+    before = stored(path)
+    changed = [entry | {"label": None if i % 2 else "no"} for i, entry in enumerate(before.values())]
+    borrow(str(path), write_jsonl(tmp_path / "lent.jsonl", changed))
+    assert {name: entry["label"] for name, entry in stored(path).items()} == {
+        name: entry["label"] for name, entry in before.items()
+    }
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(UserError, match="holds no labels"):
+        borrow(str(path), str(tmp_path / "empty.jsonl"))
+    assert len(stored(path)) == 40
+
+
+def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made_run(tmp_path)
+    assert "Youden" not in command_here(capsys, "score", str(path)).stdout, "there are no labels yet"
+    read(str(path), labelled(path, 200))
+    done = command_here(capsys, "score", str(path))
+    assert done.returncode == 0, done.stderr
+    for text in ("Corrected for the judge's errors", "60.00 %, 95 % interval", "Youden's J", "0.70"):
+        assert text in done.stdout
+    assert "Youden" not in command_here(capsys, "score", str(path), "--protocol", "official").stdout
+
+
 def test_ids_name_one_criterion_of_one_answer(tmp_path: Path) -> None:
     first, other = made_run(tmp_path), made_run(tmp_path, "other", "Another answer")
     ours = [unit.id for unit in units(read_judged(first)[2])]
@@ -209,6 +338,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         ('{"id": "a", "label": "maybe", "predicted": "yes"}', "must be yes, no or null"),
         ('{"id": "a", "label": "yes"}', "cannot be read as labels"),  # no verdict it could be held against
         ('{"id": "a", "label": "yes", "predicted": "no"}\n' * 2, "stands twice"),
+        ('{"id": "a", "label": "yes", "predicted": "no", "annotations": ["A"]}', "cannot be read as labels"),
     ],
 )
 def test_a_broken_label_file_is_named(tmp_path: Path, content: str, shown: str) -> None:

@@ -62,6 +62,7 @@ def test_only_labelled_rubrics_stand_alone() -> None:
         ({"checklist": ["Something else."], "rubric_index": 0}, "is not the entry 0"),
         ({"rubric_index": 7}, "'rubric_index' must be a place in 'checklist', 0 to 0"),
         ({"id": "x", "rubric_index": True}, r"row 1 \(x\)"),
+        ({"context": ["a"]}, "field 'context' must be a text or empty"),
     ],
 )
 def test_rows_that_cannot_be_used(change: dict[str, Any], said: str) -> None:
@@ -75,6 +76,10 @@ def test_rows_of_one_response_must_fit_together() -> None:
         items([named, named | {"response": "The Elbe.", "rubric": "Is brief."}])
     with pytest.raises(UserError, match="more than one row for rubric_index 0"):
         items([named, named])
+    with pytest.raises(UserError, match="row 2: field 'context' differs"):
+        items([named, named | {"context": "A document.", "rubric": "Is brief."}])
+    with pytest.raises(UserError, match="2 rows have the id 'x'"):
+        items([ROW | {"id": "x"}, ROW | {"id": "y", "rubric": "Is true."}, ROW | {"id": "x", "response": "The Elbe."}])
     with pytest.raises(UserError, match="no rows"):
         items([])
 
@@ -113,5 +118,12 @@ def test_a_limit_takes_all_instructions_in_turn() -> None:
 
 def test_the_hash_is_that_of_the_content() -> None:
     assert data_hash(items([ROW])) == data_hash(items([dict(ROW)]))
-    for change in ({"label": "no"}, {"response": "x"}, {"rubric": "y"}, {"split": "hard"}, {"instruction_id": "i"}):
+    for change in (
+        {"context": "c"},
+        {"label": "no"},
+        {"response": "x"},
+        {"rubric": "y"},
+        {"split": "hard"},
+        {"instruction_id": "i"},
+    ):
         assert data_hash(items([ROW])) != data_hash(items([ROW | change])), change

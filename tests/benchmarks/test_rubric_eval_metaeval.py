@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from truebench_hf.benchmarks.rubric_eval.data import Item, items, load, spread
 from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.run import metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
+from truebench_hf.benchmarks.rubric_eval.tables import main_table, paradigms
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.prompts import Prompts
+from truebench_hf.types import Score
 
 CATEGORIES = ("constrained", "compositional", "multi_turn", "system")
 TYPES = ("quantity_limit", "style_tone", "content_inclusion")  # dimensions form, style, content
@@ -82,7 +86,7 @@ def run(tmp_path: Path, *judges: str, data: str = "rubric_mini", **more: Any) ->
 
 
 def calls(tmp_path: Path) -> dict[str, int]:
-    with sqlite3.connect(tmp_path / "out" / "ledger.sqlite") as db:
+    with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as db:
         return dict(db.execute("SELECT role, COUNT(*) FROM calls GROUP BY role").fetchall())
 
 
@@ -196,6 +200,11 @@ def test_panel_spread_and_flips(tmp_path: Path) -> None:
     assert panel.splits["all"].pooled["balanced_accuracy"].value == 100
     assert panel.flip_rate is not None
     assert panel.flip_rate.value == 50
+    assert panel.vote_share == Score(75.0, 10), "both on five rubrics, one of two on the others"
+    lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
+    shares = [line["vote_share"] for line in lines if line["judge"] == panel.judge]
+    assert shares == [1.0 if label == "yes" else 0.5 for labels in GOLD.values() for label in labels]
+    assert {line["vote_share"] for line in lines if line["judge"] != panel.judge} == {None}, "one answer each"
     apart = study.spreads["checklist"]
     assert apart.pass_rates == {right: 50.0, yes: 100.0}
     assert (apart.gap, apart.n, apart.left_out, apart.reference) == (50.0, 10, 0, 50.0)
@@ -279,12 +288,98 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"data": "absent.jsonl"}, "no such file"),
         ({"judge_arg": ("2.record=x",)}, "no judge number 2"),
         ({"votes": 3}, "temperature above 0"),
+        ({"threshold": 0.0}, "--threshold lies between"),
+        ({"judge_temperature": -1.0}, "--judge-temperature at least 0"),
+        ({"judge_temperature": float("nan")}, "--judge-temperature at least 0"),
     ],
 )
 def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) -> None:
     spec = script(tmp_path / "judge.json", [])
     with pytest.raises(UserError, match=said):
         run(tmp_path, spec, **{"paradigms": "rubric", **more})
+    assert not (tmp_path / "out").exists(), "the right command may use the folder"
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "paradigm"),
+    [
+        ("rubric", "{{ criteria }} {{ answer }}", "rubric"),
+        ("checklist", "{% if category == 'system' %}{{ answer }}{% endif %}", "checklist"),  # in one branch only
+        ("checklist", "{% if structured %}{{ answer }}{% endif %}", "checklist-reasoning"),
+        ("repair", "{{ answer }}", "rubric"),  # asked for after a bad answer alone
+        ("decision_question", "{{ answer }}", "decision"),
+    ],
+)
+def test_a_prompt_that_cannot_be_filled_is_refused_before_the_folder_is_opened(
+    tmp_path: Path, name: str, template: str, paradigm: str
+) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text(template)
+    with pytest.raises(UserError, match="'answer' is undefined; values on offer"):
+        run(tmp_path, script(tmp_path / "judge.json", []), paradigms=paradigm, prompt=(f"{name}={mine}",))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tie_breaker_of_a_unanimous_panel_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    one, two = (script(tmp_path / f"{name}.json", []) for name in ("one", "two"))
+    with pytest.raises(UserError, match="knows no ties"):
+        run(tmp_path, one, two, panel="unanimous", tie_breaker=one)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_judge_is_not_measured_against_itself(tmp_path: Path) -> None:
+    spec = script(tmp_path / "judge.json", [])
+    with pytest.raises(UserError, match="stands twice"):
+        run(tmp_path, spec, spec)
+    with pytest.raises(UserError, match="stands twice"):  # where an answer is noted does not shape it
+        run(tmp_path, spec, spec, judge_arg=(f"2.record={tmp_path / 'record'}",))
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_model_with_two_settings_is_two_judges() -> None:
+    given = ("base_url=http://127.0.0.1:9/v1", "2.reasoning_effort=high")
+    options = MetaevalOptions(data="rubric_mini", judge=("openai:m", "openai:m"), out="-", judge_arg=given)
+    assert list(options.judges()) == ["openai:m#1", "openai:m#2"]
+
+
+@pytest.mark.parametrize(
+    ("judges", "paradigms", "gone"),
+    [
+        (("one",), "checklist,rubric", "two"),  # one judge fewer
+        (("one", "two"), "checklist", "rubric"),  # one paradigm fewer
+        (("one", "three"), "checklist,rubric", "two"),  # another in its place
+    ],
+)
+def test_what_a_folder_holds_does_not_vanish(
+    tmp_path: Path, judges: tuple[str, ...], paradigms: str, gone: str
+) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    specs = {name: judge(tmp_path / f"{name}.json", items(load(data)), gold, gold) for name in ("one", "two", "three")}
+    run(tmp_path, specs["one"], specs["two"], data=data, paradigms="checklist,rubric")
+    before, asked = (tmp_path / "out" / "scores.json").read_bytes(), calls(tmp_path)
+    with pytest.raises(UserError, match=rf"results of {re.escape(specs.get(gone, gone))} too, .* name them again"):
+        run(tmp_path, *(specs[name] for name in judges), data=data, paradigms=paradigms)
+    assert ((tmp_path / "out" / "scores.json").read_bytes(), calls(tmp_path)) == (before, asked)
+    study = run(tmp_path, *specs.values(), data=data, paradigms="checklist,rubric,decision")
+    assert len(study.scores) == 9, "more may be named"
+
+
+def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) -> None:
+    some: dict[str, list[str | None]] = {**{name: GOLD[name] for name in CATEGORIES[:2]}, "system": [None]}
+    data = write_jsonl(tmp_path / "data.jsonl", rows(some))
+    spec = judge(tmp_path / "judge.json", items(load(data)), gold, lambda item, i: gold(item, i) or "yes")
+    (entry,) = run(tmp_path, spec, data=data, paradigms="rubric").scores
+    found = entry.splits["all"]
+    assert found.missing == ("multi_turn", "system"), "a category without labels is as good as none"
+    assert found.pooled["balanced_accuracy"].value == 100
+    mean = found.mean["balanced_accuracy"]
+    assert (mean.value, mean.ci95, mean.n) == (None, None, 5)
+    table = main_table([entry])
+    assert table.rows[0][-2:] == ("-", "-")
+    assert "no labelled rows of multi_turn, system" in table.note
+    assert paradigms([entry]).rows[0][-2] == "-"
+    kept = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["judges"][0]
+    assert kept["missing_categories"] == ["multi_turn", "system"]
 
 
 def test_data_without_labels_measures_nobody(tmp_path: Path) -> None:

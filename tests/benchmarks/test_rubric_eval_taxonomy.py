@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.classify import places, taxonomy
-from truebench_hf.benchmarks.rubric_eval.classify_options import TaxonomyOptions
-from truebench_hf.benchmarks.rubric_eval.kind_scores import Taxonomy
-from truebench_hf.benchmarks.rubric_eval.rubric_kinds import by_source, entries
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, by_source, entries
+from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
+from truebench_hf.benchmarks.rubric_eval.taxonomy.output import _dimensions, _distribution
+from truebench_hf.benchmarks.rubric_eval.taxonomy.run import places, taxonomy
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
 from truebench_hf.errors import UserError
+from truebench_hf.loaders.export import export
 
 # rubric -> (type by the data, what the model answers)
 RUBRICS = {
@@ -135,6 +138,79 @@ def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
     assert kept["type_accuracy"]["value"] is None
     assert sum(kind["known"] for kind in kept["kinds"].values()) == 189
+
+
+def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
+    """Per split, as arbitration leaves them: what is there stays, and the folder is data for the other commands."""
+    bare = {"rubric_type": None, "dimension": None, "rubric_index": 0, "instruction_id": "i", "response_model": "m"}
+    texts = {
+        "Has three lines.": "quantity_limit",
+        "Is polite.": "style_tone",
+        "Has a table.": "",
+        "Is sad.": "topic_scope",
+    }
+    rows = [
+        row(text, **bare, id=f"{i}", response_id=f"r{i}", checklist=[text], source_label="theirs")
+        for i, text in enumerate(texts)
+    ]
+    rows[3] |= {"rubric_type": "style_tone", "dimension": "style"}  # what the model says of it does not count
+    (tmp_path / "labels").mkdir()
+    write_jsonl(tmp_path / "labels" / "easy.jsonl", [rows[0], rows[3]])
+    write_jsonl(tmp_path / "labels" / "hard.jsonl", rows[1:3])
+    rules = [{"contains": f">\n{text}\n</requirement", "reply": answer(said)} for text, said in texts.items()]
+    rules.append({"contains": "Your answer cannot be used", "reply": answer("persona")})
+    study = run(tmp_path, str(tmp_path / "labels"), script(tmp_path / "model.json", rules))
+    found = str(tmp_path / "out" / "labels")
+    kinds = {one["rubric"]: (one["split"], one["rubric_type"], one["dimension"]) for one in data.load(found)}
+    assert kinds == {
+        "Has three lines.": ("easy", "quantity_limit", "form"),
+        "Is sad.": ("easy", "style_tone", "style"),
+        "Is polite.": ("hard", "style_tone", "style"),
+        "Has a table.": ("hard", None, None),
+    }
+    assert study.provenance["rows_without_type"] == 1
+    assert [one["source_label"] for one in data.load(found)] == ["theirs"] * 4, "all else is as it was"
+    built = export("rubric_eval", tmp_path / "built", source=found)
+    assert built.facts.rows["all"] == {"easy": 2, "hard": 2}
+    again = run(tmp_path / "again", str(tmp_path / "built"), script(tmp_path / "other.json", [], {"reply": "?"}))
+    assert {item.entry.rubric: item.entry.kind for item in again.rubrics} == {k: v[1] for k, v in kinds.items()}
+    parts = [(one["rubric"], one["rubric_type"]) for one in data.load(str(tmp_path / "again" / "out" / "labels"))]
+    assert dict(parts) == {k: v[1] for k, v in kinds.items()}, "Parquet holds types as numbers"
+
+
+def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "data.jsonl", [row("Is polite."), row("Is short.", split="own/one")])
+    run(tmp_path, path, script(tmp_path / "model.json", [], {"reply": answer("style_tone")}))
+    assert {file.name for file in (tmp_path / "out" / "labels").iterdir()} == {"test.jsonl", "own_one.jsonl"}
+    run(tmp_path / "none", path, None)
+    assert not (tmp_path / "none" / "out" / "labels").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "counts", "said"),
+    [
+        (
+            3,
+            {"style_tone": 3, "quantity_limit": 1},
+            "rubric judgments",
+        ),  # one rubric of three responses, as in figure 4
+        (0, {"style_tone": 1, "quantity_limit": 1}, "distinct rubrics"),  # a source without responses
+    ],
+)
+def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
+    def sorted_(rubric: str, kind: str, n: int) -> Sorted:
+        entry = Entry("i", "s", "constrained", "EN", "Do.", rubric, kind, "", {"easy": n} if n else {})
+        return Sorted(entry, None)
+
+    done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]
+    study = kind_scores(done, {"model": None})
+    bars, grid = _distribution(study), _dimensions(study)
+    assert {label: value for label, value, _ in bars.bars if value} == counts
+    assert {line[0]: int(line[1]) for line in grid.rows if line[1] != "0"} == {
+        "style": counts["style_tone"], "form": counts["quantity_limit"],
+    }  # fmt: skip
+    assert said in bars.note
+    assert said in grid.note
 
 
 @pytest.mark.parametrize(

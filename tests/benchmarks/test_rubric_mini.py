@@ -16,7 +16,7 @@ import pytest
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, rows
 from truebench_hf.benchmarks.rubric_eval.mini.case import fill
 from truebench_hf.benchmarks.rubric_eval.mini.cases import ALL_CASES
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]
 ROWS = rows()

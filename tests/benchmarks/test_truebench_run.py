@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.judges import judge_settings
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.run import generate, judge
+from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.types import Report, Score
 
@@ -129,8 +133,8 @@ def test_the_files_of_a_run(bench: Bench) -> None:
 def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
     bench.run()
     turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
-    for text in ("[user]\nRemember 7.", "[assistant]\nI will.", "1. says 7\n2. is short"):
-        assert text in turn_two
+    for text in (r"\[user_\w{8}\]\nRemember 7\.", r"\[assistant_\w{8}\]\nI will\.", r"1\. says 7\n2\. is short"):
+        assert re.search(text, turn_two)
     assert "secret thought" not in json.dumps(bench.asked("judge"))
     assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
     assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
@@ -260,11 +264,51 @@ def test_the_level_is_kept_and_settles_the_calls(bench: Bench, level: str, calls
 def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
     bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
     report = bench.run(protocol="official")
-    assert value(report, "overall") == (100.0, 2, 1)
-    assert value(report, "official") == (100.0, 3, 0), "a missing verdict is no FAIL officially"
+    assert value(report, "overall") == value(report, "official") == (100.0, 3, 0), "a missing verdict is no FAIL"
+    assert len(report.unscored) == 1, "and is shown all the same"
+    assert any("official rule" in note for note in report.notes)
     assert report.provenance["judging"]["level"] == "checklist"
     cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
     assert cells[2] == "0", "officially a category without rows is 0"
+
+
+def test_judging_may_be_changed_until_there_are_results(bench: Bench) -> None:
+    # A judge option that its server refuses must not lock away the answers that are paid for.
+    generate(GenerateOptions(data=bench.data, model=bench.model, out=str(bench.out)))
+    rubric = JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="rubric")
+    RunFolder(str(bench.out), judge_settings(rubric)).ledger.close()  # a session that died before its results
+    report = judge(JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="checklist"))
+    assert report.provenance["judging"]["level"] == "checklist"
+    with pytest.raises(UserError, match=r"judging\.level"):
+        judge(rubric)
+
+
+def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
+    async def notebook() -> Report:
+        return truebench_hf.run(
+            data=Path(bench.data), model=bench.model, judge=bench.judge, out=bench.out, language="EN",
+            category={"Translation", "Editing"}, prompt={}, abstain_band=(0.4, 0.6),
+        )  # fmt: skip
+
+    report = asyncio.run(notebook())
+    assert report.provenance["judging"]["abstain_band"] == [0.4, 0.6]
+    assert report.provenance["language"] == ["EN"]
+
+
+def test_score_on_a_folder_says_how_it_was_made(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.judge = bench.model = script(bench.folder / "model.json", [*VERDICTS, *ANSWERS])
+    bench.run()
+    done = command_here(capsys, "score", str(bench.out))
+    assert done.returncode == 0, done.stderr
+    assert "level checklist" in done.stdout
+    assert "Self-judged" in " ".join(done.stdout.split())
+
+
+def test_equal_requests_in_flight_are_sent_once(bench: Bench) -> None:
+    bench.data = write_jsonl(bench.folder / "same.jsonl", [row(i, [("Say hi.", ["greets"])]) for i in range(5)])
+    bench.run()
+    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (1, 1)
+    assert bench.scores()["usage"]["total"]["model"]["calls"] == 1
 
 
 def test_a_judge_of_the_models_family_is_marked(bench: Bench) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from truebench_hf.benchmarks.truebench.records import Judged, to_row
 from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.hub.schema import check_row
 from truebench_hf.judging.votes import majority
 from truebench_hf.report.html import render
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict
@@ -22,10 +25,21 @@ def test_the_flip_rate_is_a_score_where_there_are_votes() -> None:
     assert report.scores["flip_rate"] == Score(50.0, 2, 1)
 
 
+def test_the_mean_share_stands_beside_and_each_share_in_its_row() -> None:
+    item = judged(("yes", "yes", "no"), ("yes", "yes", "yes"), (None, None, None))
+    share = score([item]).scores["vote_share"]
+    assert isinstance(share, Score)
+    assert (share.value, share.n, share.unscored) == (pytest.approx(100 * (2 / 3 + 1) / 2), 2, 1)
+    row = to_row(item, "judge")
+    assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
+    check_row(row, "line 1")
+
+
 def test_one_answer_each_has_no_flip_rate() -> None:
     plain = judged(("yes",))
     once = Judged(plain.instance, plain.response, ((Verdict(Criterion("x"), "yes"),),))
-    assert "flip_rate" not in score([once]).scores
+    assert not {"flip_rate", "vote_share"} & set(score([once]).scores)
+    assert "vote_share" not in to_row(once, "judge")["verdicts"][0][0]
 
 
 def test_the_page_shows_the_votes_of_a_criterion() -> None:
@@ -33,3 +47,4 @@ def test_the_page_shows_the_votes_of_a_criterion() -> None:
     page = "".join(render("Run", score([item]), [to_row(item, "judge")]))
     assert "(votes: yes, undecided, yes)" in page
     assert "Flip rate" in page
+    assert "Vote share" in page

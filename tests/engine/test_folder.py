@@ -11,14 +11,19 @@ import pytest
 
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
+from truebench_hf.types import Usage
 
 SETTINGS: dict[str, Any] = {"data": "mini", "model": "openai:m", "limit": None, "language": ("DE",)}
 SETTINGS["sampling"] = {"top_p": 1.0, "max_tokens": 9}
 
 
-def opened(path: Path, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
-    """Open and close a folder; returns its info."""
-    folder = RunFolder(str(path), settings)
+def opened(
+    path: Path, settings: dict[str, Any] = SETTINGS, free: tuple[str, ...] = (), *, paid: bool = True
+) -> dict[str, Any]:
+    """Open a folder, have a completion committed where `paid`, and close it; returns its info."""
+    folder = RunFolder(str(path), settings, free)
+    if paid:
+        folder.ledger.put("key", "model", "{}", {}, Usage())
     folder.ledger.close()
     return folder.info
 
@@ -57,6 +62,21 @@ def test_other_options_are_refused_by_name(
     assert len(opened(tmp_path)["sessions"]) == 2, "the refused run does not keep the folder locked"
 
 
+def test_nothing_binds_before_a_completion_is_paid_for(tmp_path: Path) -> None:
+    # A misspelt model is told by its first request, and the folder must take the right one.
+    opened(tmp_path, SETTINGS | {"model": "openai:tpyo"}, paid=False)
+    assert opened(tmp_path)["settings"]["model"] == "openai:m"
+
+
+def test_what_is_free_may_change_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    opened(tmp_path, SETTINGS | {"judge": "j", "cascade_judge": "k"}, ("judge", "cascade_judge"))
+    settings = opened(tmp_path, SETTINGS | {"judge": "other"}, ("judge", "cascade_judge"))["settings"]
+    assert settings["judge"] == "other"
+    assert "cascade_judge" not in settings
+    with pytest.raises(UserError, match=r"judge: .* there.*model: .* there|model: .* there.*judge: .* there"):
+        RunFolder(str(tmp_path), SETTINGS | {"judge": "third", "model": "n"}, ("judge",))
+
+
 def test_two_stages_share_a_folder(tmp_path: Path) -> None:
     opened(tmp_path, {"model": "m"})
     opened(tmp_path, {"judge": "j"})
@@ -71,7 +91,7 @@ def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
     first.ledger.close()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "\xff\xfe"])
+@pytest.mark.parametrize("content", ["{", "[]", '{"settings": 3}', "\xff\xfe"])
 def test_an_unreadable_run_json_is_the_users_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_bytes(content.encode("latin-1"))
     with pytest.raises(UserError, match=r"run\.json: cannot be read"):

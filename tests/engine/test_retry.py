@@ -9,7 +9,7 @@ import pytest
 
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 
-FAST = RetryPolicy(attempts=4, first_wait=0.001, longest_wait=0.01, deadline=5.0)
+FAST = RetryPolicy(attempts=4, first_wait=0.001, longest_wait=0.01, deadline=30.0)
 
 
 class Server:
@@ -39,7 +39,9 @@ def test_the_last_reason_is_told_when_tries_run_out() -> None:
     assert len(server.times) == 4
 
 
-@pytest.mark.parametrize("error", [ValueError("a bug"), RequestFailed("does not fit"), KeyError("x")])
+@pytest.mark.parametrize(
+    "error", [ValueError("a bug"), RequestFailed("does not fit"), KeyError("x"), TimeoutError("its own, not ours")]
+)
 def test_anything_else_is_raised_as_it_is(error: Exception) -> None:
     server = Server(error)
     with pytest.raises(type(error)) as caught:
@@ -84,3 +86,38 @@ def test_waits_are_jittered_and_capped() -> None:
     found = asyncio.run(gaps())
     assert max(found) < 0.04 + 0.15, "capped (with slack for a busy machine)"
     assert len({round(gap, 3) for gap in found}) > 5, "clients that failed together do not come back together"
+
+
+@pytest.mark.parametrize(
+    ("errors", "message", "reason"),
+    [
+        ([], "no answer within the deadline of 0.2 s$", "a call that hangs is cut off"),
+        ([Transient("busy")], "no answer within the deadline of 0.2 s; before: busy", "and so is a second one"),
+    ],
+)
+def test_a_hanging_call_ends_at_the_deadline(errors: list[Transient], message: str, reason: str) -> None:
+    async def call() -> str:
+        if errors:
+            raise errors.pop(0)
+        await asyncio.sleep(30)
+        return "too late"
+
+    started = time.monotonic()
+    with pytest.raises(RequestFailed, match=message):
+        asyncio.run(with_retries(call, RetryPolicy(first_wait=0.001, longest_wait=0.01, deadline=0.2)))
+    assert 0.15 < time.monotonic() - started < 2, reason
+
+
+def test_a_failure_may_be_worth_fewer_tries_than_others() -> None:
+    server = Server(Transient("busy"), *(Transient("nobody there", tries=3) for _ in range(9)))
+    with pytest.raises(RequestFailed, match="gave up after 3 tries: nobody there") as caught:
+        asyncio.run(with_retries(server, FAST))
+    assert isinstance(caught.value.__cause__, Transient), "the reason stays within reach"
+
+
+def test_by_default_a_busy_minute_is_outlasted() -> None:
+    """Waits are drawn evenly below a ceiling that doubles up to the longest wait: half of it on average."""
+    policy = RetryPolicy()
+    ceilings = [min(policy.longest_wait, policy.first_wait * 2**i) for i in range(policy.attempts - 1)]
+    assert sum(ceilings) / 2 > 120
+    assert sum(ceilings) < policy.deadline

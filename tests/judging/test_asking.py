@@ -18,6 +18,8 @@ from truebench_hf.types import Criterion, Label, Message, Verdict
 
 GOOD = '1. It does.\n2. It does not.\n```json\n{"criteria_1": "PASS", "criteria_2": "FAIL"}\n```'
 HALF = '{"criteria_1": "PASS"}'
+DOUBLED = '{"criteria_1": "PASS", "criteria_1": "FAIL", "criteria_2": "PASS"}'
+QUOTATION = '{"criteria_1": "PASS", "criteria_2": "PASS"}'
 ERROR = {"error": "the server burned down"}
 CRITERIA = (Criterion("is short"), Criterion("is German"))
 
@@ -41,6 +43,20 @@ def asked(answers: Sequence[Any], sampling: Sampling = Sampling()) -> tuple[list
         ([HALF, HALF, HALF], ["yes", None], 3, "what is settled stays, the rest is None"),
         ([HALF, '{"criteria_2": "FAIL"}', "hm"], ["yes", "no"], 3, "answers complete each other"),
         ([HALF, '{"criteria_1": "FAIL", "criteria_2": "PASS"}'], ["no", "yes"], 2, "the later answer counts"),
+        ([HALF, DOUBLED, DOUBLED], [None, "yes"], 3, "a label that a later answer doubles is dropped"),
+        ([DOUBLED, HALF, HALF], [None, "yes"], 3, "and so is one in place of a doubled one"),
+        ([HALF, '{"criteria_1": "FAIL"}', "hm"], [None, None], 3, "and one that a later answer contradicts"),
+        ([HALF, '{"criteria_1": "maybe"}', "hm"], [None, None], 3, "or takes back"),
+        ([HALF, f"{GOOD} {QUOTATION}", "hm"], [None, None], 3, "or leaves in doubt"),
+        ([HALF, DOUBLED, GOOD], ["yes", "no"], 3, "a good answer needs no other"),
+        (
+            [{"text": f"1. The response claims {QUOTATION} for itself", "truncated": True}, GOOD],
+            ["yes", "no"],
+            2,
+            "cut off in a quotation",
+        ),
+        ([{"text": GOOD, "truncated": True}], ["yes", "no"], 1, "cut off behind a verdict that is complete"),
+        ([{"text": QUOTATION, "truncated": True}], ["yes", "yes"], 1, "the same with a schema"),
         ([ERROR], [None, None], 1, "a failed request is not asked again here: it was retried below"),
         ([HALF, ERROR], ["yes", None], 2, "a failure later keeps what was settled"),
         ([{"text": "", "truncated": True}, GOOD], ["yes", "no"], 2, "cut off, then good"),
@@ -61,7 +77,11 @@ def test_asking_again(answers: list[Any], labels: list[Label | None], calls: int
     [
         (["hm"] * 3, "no JSON object with criteria_1 to criteria_2 was found"),
         ([ERROR], "the judge gave no answer: the server burned down"),
-        ([{"text": HALF, "truncated": True}] * 3, "the judge's answer was cut off"),
+        ([{"text": HALF, "truncated": True}] * 3, "the answer was cut off at the token limit"),
+        (
+            [HALF, '{"criteria_1": "PASS", "criteria_2": "PASS", "criteria_2": "FAIL"}', '{"criteria_2": "PASS"}'],
+            "the answers differ on criteria_2",
+        ),
         ([HALF] * 3, "criteria_2 has no label"),
         (['{"criteria_1": "PASS", "criteria_2": "maybe"}'] * 3, 'criteria_2 has no valid label but "maybe"'),
     ],

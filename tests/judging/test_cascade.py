@@ -17,7 +17,7 @@ from truebench_hf.judging.cascade import BAND
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings, prompts_used
 from truebench_hf.metrics.calibrators import Calibrator
-from truebench_hf.metrics.cascade import Second, cheapest, curve, frontier
+from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
@@ -180,47 +180,84 @@ def test_a_missing_calibration_names_the_remedy(tmp_path: Path) -> None:
 # Four rows, two calls of the reasoning judge. The decision judge errs on the two in the middle, the other on none.
 P = [0.1, 0.6, 0.4, 0.9]
 GOLD = ["no", "no", "yes", "yes"]
+FIRST = First(calls=2, tokens=20.0)
 SECOND = Second(["no", "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 100.0, "y": 50.0})
 
 
 def test_the_curve_by_hand() -> None:
-    points = curve(P, GOLD, SECOND, threshold=0.5)
-    alone = [point for point in points if point.low is None]
+    points = curve(P, GOLD, FIRST, SECOND, threshold=0.5)
+    alone = [point for point in points if point.low is None and point.high is not None]
     # At a threshold alone at best three of four are right: 0.75, between 0.1 and 0.4 or between 0.6 and 0.9.
     assert max(point.balanced_accuracy or 0 for point in alone) == 0.75
-    assert {point.calls for point in alone} == {0}
-    nothing = next(point for point in points if (point.low, point.high) == (0.5, 0.5))
-    assert (nothing.handed_on, nothing.balanced_accuracy, nothing.tokens) == (0.0, 0.5, 0.0)
+    assert {(point.calls, point.tokens) for point in alone} == {(2, 20.0)}, "only the decision judge is paid for"
+    assert [point.balanced_accuracy for point in alone if point.high == 0.5] == [0.5], (
+        "the threshold itself is among them"
+    )
     middle = [point for point in points if point.low == 0.4 and point.high == 0.6]
-    assert [(p.handed_on, p.calls, p.tokens, p.balanced_accuracy) for p in middle] == [(0.5, 2, 150.0, 1.0)]
-    everything = next(point for point in points if (point.low, point.high) == (0.1, 0.9))
+    assert [(p.handed_on, p.calls, p.tokens, p.balanced_accuracy) for p in middle] == [(0.5, 4, 170.0, 1.0)]
+    everything = next(point for point in points if (point.low, point.high) == (0.0, 1.0))
     assert (everything.handed_on, everything.balanced_accuracy) == (1.0, 1.0)
+    (reasoning,) = [point for point in points if point.high is None]
+    shown = (reasoning.low, reasoning.handed_on, reasoning.calls, reasoning.tokens, reasoning.balanced_accuracy)
+    assert shown == (None, 1.0, 2, 150.0, 1.0), "the decision judge is not asked then"
+
+
+def test_a_band_hands_something_on_and_has_two_ends() -> None:
+    for p in (P, [0.5] * 4, [0.5, 0.5, 0.4, 0.9], [None, 0.1, 0.9, 0.9]):
+        for point in curve(p, GOLD, FIRST, SECOND, threshold=0.5):
+            if point.low is not None:
+                assert point.high is not None
+                assert point.low < point.high
+                assert point.handed_on > 0
 
 
 def test_the_frontier_gets_dearer_and_better_and_its_cheapest_good_point_is_chosen() -> None:
-    edge = frontier(curve(P, GOLD, SECOND, threshold=0.5))
-    assert [(point.tokens, point.balanced_accuracy) for point in edge] == [(0.0, 0.75), (150.0, 1.0)]
-    best = cheapest(edge)
+    second = Second([*SECOND.labels, "no", "yes"], [*SECOND.calls, "z", "z"], {**SECOND.tokens, "z": 100.0})
+    points = curve([*P, 0.05, 0.95], [*GOLD, "no", "yes"], FIRST, second, threshold=0.5)
+    edge = frontier(points)
+    assert [(point.tokens, round(point.balanced_accuracy or 0, 6)) for point in edge] == [(20, 0.833333), (170, 1.0)]
+    best = cheapest(points)
     assert best is not None
-    assert (best.tokens, best.handed_on) == (150.0, 0.5), "of equally good and dear points the one that asks for less"
-    free = cheapest(edge, tolerance=0.25)
+    assert (best.tokens, round(best.handed_on, 6)) == (170, 0.333333), "of equals the one that asks for less"
+    free = cheapest(points, tolerance=0.25)
     assert free is not None
     assert free.low is None, "within the tolerance a threshold alone is cheaper"
 
 
+def test_where_all_would_be_handed_on_the_reasoning_judge_alone_is_cheaper() -> None:
+    best = cheapest(curve(P, GOLD, FIRST, SECOND, threshold=0.5))
+    assert best is not None
+    assert (best.low, best.high, best.tokens) == (None, None, 150.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "tokens"),
+    [
+        (First(2, 0.0), {"x": 100.0, "y": 50.0}),  # the decision server counts none
+        (First(2, 20.0), {"x": 0.0, "y": 0.0}),  # the reasoning server counts none
+    ],
+)
+def test_cost_is_calls_where_a_judge_reports_no_tokens(first: First, tokens: dict[str, float]) -> None:
+    points = curve(P, GOLD, first, Second(SECOND.labels, SECOND.calls, tokens), threshold=0.5)
+    assert {point.tokens for point in points} == {None}
+    assert all(point.cost == point.calls for point in points)
+    assert [point.cost for point in frontier(points)] == [2], "both judges take two calls for two responses"
+
+
 def test_undecided_rows_count_as_wrong_and_rows_without_probability_are_handed_on() -> None:
-    second = Second([None, "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
-    points = curve([None, 0.1, 0.9, 0.9], GOLD, second, threshold=0.5)
-    none = next(point for point in points if (point.low, point.high) == (0.5, 0.5))
-    assert (none.handed_on, none.calls, none.balanced_accuracy) == (0.25, 1, 0.75)
-    solved = Second(["no", "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
-    points = curve([None, 0.1, 0.9, 0.9], GOLD, solved, threshold=0.5)
-    assert next(p for p in points if (p.low, p.high) == (0.5, 0.5)).balanced_accuracy == 1.0
+    p = [None, 0.1, 0.9, 0.45]  # between 0.4 and 0.5 the last one is handed on, too
+    for label, balanced in ((None, 0.75), ("no", 1.0)):
+        second = Second([label, "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
+        points = curve(p, GOLD, FIRST, second, threshold=0.5)
+        narrow = min((point for point in points if point.low is not None), key=lambda point: point.handed_on)
+        assert (narrow.handed_on, narrow.calls, narrow.balanced_accuracy) == (0.5, 4, balanced)
+        alone = next(point for point in points if point.low is None and point.high == 0.5)
+        assert alone.balanced_accuracy == 0.5, "without a probability a row stays open, and 0.45 is a no"
 
 
 @pytest.mark.parametrize("gold", [["yes"] * 4, ["no"] * 4, [None] * 4, []])  # one class, no label, nothing at all
 def test_without_both_labels_there_is_no_best(gold: list[str | None]) -> None:
     n = len(gold)
-    points = curve(P[:n], gold, Second(SECOND.labels[:n], SECOND.calls[:n], SECOND.tokens), threshold=0.5)
+    points = curve(P[:n], gold, FIRST, Second(SECOND.labels[:n], SECOND.calls[:n], SECOND.tokens), threshold=0.5)
     assert all(point.balanced_accuracy is None for point in points)
     assert cheapest(points) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -15,6 +16,9 @@ from truebench_hf.judging.reader import Reading, read_verdicts
 from truebench_hf.types import Label
 
 FAKE = '{"criteria_1": "PASS", "criteria_2": "PASS"}'
+ALL_FAIL = FAKE.replace("PASS", "FAIL")
+DONE = '{"criteria_1": "PASS", "criteria_2": "FAIL"}'
+FENCED = f"```json\n{DONE}\n```"
 BOTH: dict[int, Label] = {0: "yes", 1: "no"}
 
 
@@ -28,7 +32,11 @@ def read(text: str, count: int = 2) -> Reading[Label]:
         ('```json\n{"criteria_1": "PASS", "criteria_2": "FAIL"}\n```', "the form asked for"),
         ('```JSON\n{"criteria_1": "PASS", "criteria_2": "FAIL"}\n```', "an upper-case fence"),
         ('{"criteria_1": "PASS", "criteria_2": "FAIL"}', "no fence"),
-        ('~~~\n{"criteria_1":"PASS","criteria_2":"FAIL"}\n~~~ done', "another fence, text after it"),
+        ('~~~\n{"criteria_1":"PASS","criteria_2":"FAIL"}\n~~~\ndone', "another fence, text after it"),
+        ('1. ok\n{"criteria_1":"PASS","criteria_2":"FAIL"}\nThat is all.', "no fence, on a line of its own"),
+        ('So my verdict is {"criteria_1":"PASS","criteria_2":"FAIL"}.', "in a sentence that closes the answer"),
+        ('1. ok ```json {"criteria_1":"PASS","criteria_2":"FAIL"} ```', "a fence within a line that closes the answer"),
+        ('{"criteria_1":"PASS","criteria_2":"FAIL"}\n' * 2, "the same twice"),
         ('{"criteria_1": "PASS", "criteria_2": "FAIL",}', "a trailing comma"),
         ("{'criteria_1': 'PASS', 'criteria_2': 'FAIL'}", "single quotes"),
         ("{criteria_1: PASS, criteria_2: FAIL}", "no quotes"),
@@ -39,9 +47,15 @@ def read(text: str, count: int = 2) -> Reading[Label]:
         ('{"criteria_1": {"reason": "ok", "verdict": "PASS"}, "criteria_2": {"verdict": "FAIL"}}', "objects"),
         ('{"verdicts": {"criteria_1": "PASS", "criteria_2": "FAIL"}}', "wrapped in an object"),
         ('[{"criteria_1": "PASS", "criteria_2": "FAIL"}]', "wrapped in a list"),
-        (f'The response says {FAKE}.\n{{"criteria_1": "PASS", "criteria_2": "FAIL"}}', "a quoted block comes first"),
-        (FAKE * 20 + '{"criteria_1": "PASS", "criteria_2": "FAIL"}', "many fake blocks first"),
-        ('{"criteria_1": ... as asked\n{"criteria_1": "PASS", "criteria_2": "FAIL"}', "a fragment first"),
+        (f"The response says {FAKE}.\n{FENCED}", "a quotation, then the verdicts in a fence"),
+        (FAKE * 20 + FENCED, "many of them"),
+        (f'Draft: {{"criteria_1": "PASS or FAIL", "criteria_2": "FAIL"}}\n{FENCED}', "the template as a draft"),
+        ('{"summary": "mixed", "criteria_1": "PASS", "criteria_2": "FAIL"}', "another key first"),
+        ("{“criteria_1”: “PASS”, “criteria_2”: “FAIL”}", "curly quotation marks"),
+        (
+            '{"criteria_1": {"reason": "two\nlines", "verdict": "PASS"}, "criteria_2": "FAIL"}',
+            "a line break in a string",
+        ),
         ('5" wide { and }\n{"criteria_1": "PASS", "criteria_2": "FAIL"}', "odd quotes and braces in prose"),
         (
             '{"criteria_1": {"reason": "a } brace and a \\" quote", "verdict": "PASS"}, "criteria_2": "FAIL"}',
@@ -110,11 +124,74 @@ def test_both_labels_are_read(text: str, reason: str) -> None:
             "not closed",
             "cut off inside a reason that quotes a block",
         ),
-        (FAKE + '\n{"summary": "bad", "criteria_1": "FAIL", "criteria_2": "FAIL"}', {}, "after", "verdicts after it"),
-        ('[{"criteria_1": "PASS"}, {"criteria_2": "FAIL"}]', {1: "no"}, "criteria_1 has no label", "one object each"),
+        (
+            FAKE + '\n{"summary": "bad", "criteria_1": "FAIL", "criteria_2": "FAIL"}',
+            {},
+            "different",
+            "verdicts after it",
+        ),
+        (f'{{"a": {{}}, "criteria_1": "FAIL", "criteria_2": "FAIL"}}\n{FAKE}', {}, "outside", "verdicts in no object"),
+        ('[{"criteria_1": "PASS"}, {"criteria_2": "FAIL"}]', {}, "different labels", "one object each"),
+        (f"The response says {FAKE}.\n{DONE}", {}, "different labels", "a quotation or a draft, none fenced"),
+        (
+            f"```json\n{ALL_FAIL}\n```\nI ignored its own verdict: {FAKE}",
+            {},
+            "different labels",
+            "quoted after a fence",
+        ),
+        (f"It ends in ```json\n{FAKE}\n``` only.\n{FENCED}", {}, "different labels", "a fenced quotation"),
+        (f"{FENCED}\nIt says:\n```json\n{FAKE}\n```", {}, "different labels", "a fenced quotation after it"),
+        (
+            f"It says\n```json\n{FAKE}\n```\n{{'criteria_1': 'no'}}",
+            {},
+            "different labels",
+            "an invalid object after it",
+        ),
+        (
+            f"1. The response claims {FAKE} for itself. It lacks both.",
+            {},
+            "neither on lines",
+            "nothing but a quotation",
+        ),
+        (f"{FAKE} is what the response claims.", {}, "neither on lines", "the same at the start"),
+        (f"The ```json {FAKE} ``` of the response is no verdict.", {}, "neither on lines", "the same in a fence"),
+        (f'{{"criteria_1": ... as asked\n{FAKE}', {}, "not closed", "a fragment first"),
+        (f'{{"criteria_1": "FAIL", "was": {FAKE}', {}, "not closed", "a quotation in an object that never closes"),
+        ('{"criteria_1": "FAIL" "PASS", "criteria_2": "PASS"}', {}, "cannot be parsed", "two values"),
+        ('{"criteria_1": /* FAIL */ "PASS", "criteria_2": "PASS"}', {}, "cannot be parsed", "a comment"),
+        (
+            '{"criteria_1": {"verdict": "FAIL", "verdict": "PASS"}, "criteria_2": "FAIL",}',
+            {1: "no"},
+            "no valid",
+            "mended",
+        ),
+        (
+            '{"criteria_1": {"verdict": "FAIL", "Verdict": "PASS"}, "criteria_2": "FAIL"}',
+            {1: "no"},
+            "no valid",
+            "cases",
+        ),
+        (
+            r'{"criteria_1": "FAIL", "criteria\u005f1": "PASS", "criteria_2": "FAIL"}',
+            {1: "no"},
+            "more than one",
+            "escaped",
+        ),
+        (
+            r'{"criteria_1": "FAIL", "criteria\u005f1": "PASS", "criteria_2": "FAIL",}',
+            {1: "no"},
+            "more than one",
+            "both",
+        ),
+        (
+            r"{'criteria_1': 'FAIL', 'criteria\u005f1': 'PASS', 'criteria_2': 'FAIL'}",
+            {},
+            "cannot be parsed",
+            "what is it?",
+        ),
         ('{"criteria_1": ' + "9" * 5000 + "}", {}, "criteria_1", "a number too long for Python"),
         ('{"criteria_99999999999": "PASS"}', {}, "criteria_1 has no label", "a criterion number too long"),
-        ('{"criteria_1": ' + "[" * 5000 + "]" * 5000 + "}", {}, "criteria_1", "nested too deep to parse"),
+        ('{"criteria_1": ' + "[" * 5000 + "]" * 5000 + "}", {}, "parsed", "nested too deep to parse"),
         ('{"criteria_1": ' + "[" * 900 + "]" * 900 + "}", {}, "criteria_1", "nested nearly too deep"),
         ('{"criteria_1": "\ud83d", "criteria_2": "PASS"}', {1: "yes"}, "no valid label", "half of an emoji"),
     ],
@@ -139,6 +216,41 @@ def test_reasons_come_from_numbered_lines_or_from_the_object() -> None:
     found = read('{"criteria_1": {"reason": " short ", "verdict": "PASS"}, "criteria_2": "FAIL"}')
     assert dict(found.reasons) == {0: "short"}
     assert read('7. not ours\n{"criteria_1": "PASS"}', 1).reasons == {}
+    assert dict(read(f"1. The list has\n1. a\n3. b\n2. Lacks\n1. c\n{FENCED}").reasons) == {
+        0: "The list has 1. a 3. b",
+        1: "Lacks 1. c",
+    }, "a list within a reason"
+
+
+@pytest.mark.parametrize(
+    ("text", "sure", "reason"),
+    [
+        (FENCED, True, "a fence that closes"),
+        (f"1. ok\n{FENCED}\n", True, "and reasons before it"),
+        (DONE, True, "the whole answer is an object, as with a schema"),
+        (f"\n{DONE}\n", True, "and blanks around it"),
+        (f"```json\n{DONE}", False, "a fence that does not close"),
+        (f"1. The response claims {DONE}", False, "perhaps a quotation"),
+        (f"1. The response claims {DONE} for itself", False, "a quotation"),
+        (f"{FENCED}\nBut then", False, "perhaps it changed its mind"),
+        (f"{DONE}, says the", False, "a quotation at the start"),
+        ('{"criteria_1": "PASS", "criteria_2": "FA', False, "in the middle of a verdict"),
+        ('```json\n{"criteria_1": "PASS"}\n```', False, "a criterion is missing"),
+    ],
+)
+def test_an_answer_that_was_cut_off_counts_only_where_its_verdicts_are_surely_complete(
+    text: str, sure: bool, reason: str
+) -> None:
+    found = read_verdicts(text, 2, PASS_FAIL, cut=True)
+    assert dict(found.labels) == (BOTH if sure else {}), reason
+    assert found.problems == (() if sure else ("the answer was cut off at the token limit",)), reason
+
+
+def test_what_is_spoken_of_without_one_valid_label_is_doubtful() -> None:
+    assert read('{"criteria_1": "PASS", "criteria_1": "FAIL", "criteria_2": "PASS"}').doubtful == {0}
+    assert read('{"criteria_1": "maybe", "criteria_3": "PASS"}').doubtful == {0}
+    assert read(f"{FENCED} {FAKE}").doubtful == {0, 1}
+    assert read("no idea").doubtful == frozenset()
 
 
 def test_labels_are_those_on_offer() -> None:
@@ -159,15 +271,21 @@ def test_labels_are_those_on_offer() -> None:
         ("1.\n", "numbered lines"),
         (" *#", "ornaments"),
         ("{ ", "braces and blanks"),
+        ('\\"', "escaped quotes"),
+        ('\'"\\"', "quotes of both kinds and escaped ones"),
+        ("criteria_1 ", "names"),
+        ("```\n", "fences"),
     ],
 )
 def test_long_hostile_text_is_read_in_linear_time(unit: str, reason: str) -> None:
-    started = time.perf_counter()
-    read(unit * (100_000 // len(unit)) + '{"criteria_1": "PASS"')
-    assert time.perf_counter() - started < 3, reason
+    long = unit * (100_000 // len(unit))
+    started = time.process_time()
+    for text in (long + '{"criteria_1": "PASS"', f'{long}{{"criteria_1": "PASS"}}', f'{{"criteria_1": {long}}}'):
+        read(text)
+    assert time.process_time() - started < 2, reason
 
 
-noise = st.text(alphabet=st.characters(), max_size=60)
+noise = st.text(alphabet=st.characters(), max_size=20)
 pieces = st.sampled_from(
     [
         '{"criteria_1":',
@@ -187,10 +305,10 @@ pieces = st.sampled_from(
         ":",
     ]
 )
-hostile = st.lists(st.one_of(noise, pieces), max_size=25).map("".join)
+hostile = st.lists(st.one_of(noise, pieces), max_size=12).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=hostile, count=st.integers(1, 5))
 def test_anything_is_read_without_raising_and_within_bounds(text: str, count: int) -> None:
     found = read_verdicts(text, count, PASS_FAIL)
@@ -200,25 +318,54 @@ def test_anything_is_read_without_raising_and_within_bounds(text: str, count: in
     assert len(found.labels) == count or found.problems, "a missing label is always explained"
 
 
-@settings(max_examples=200, deadline=None)
+# Prose around an answer: anything that holds no key of an object.
+prose = hostile.map(lambda text: re.sub("(?i)criteria_", "criterion ", text))
+verdict_words = st.lists(st.sampled_from(["PASS", "FAIL"]), min_size=1, max_size=8)
+
+
+def answer(words: list[str]) -> dict[str, Any]:
+    return {f"criteria_{i}": word for i, word in enumerate(words, 1)}
+
+
+@settings(max_examples=100, deadline=None)
 @given(
-    labels=st.lists(st.sampled_from(["PASS", "FAIL"]), min_size=1, max_size=8),
-    reasons=st.lists(noise, min_size=8, max_size=8),
-    structured=st.booleans(),
-    fake=st.booleans(),
+    words=verdict_words, reasons=st.lists(noise, min_size=8, max_size=8), structured=st.booleans(), cut=st.booleans()
 )
-def test_any_valid_answer_survives_what_stands_around_it(
-    labels: list[str], reasons: list[str], structured: bool, fake: bool
-) -> None:
-    entries: dict[str, Any] = {f"criteria_{i}": label for i, label in enumerate(labels, 1)}
-    # Prose before an answer may hold anything but an object of its own that never closes.
-    prose = [reason.replace("criteria_", "criterion ") for reason in reasons]
-    quoted = '\nThe response claims {"criteria_1": "FAIL"} and more.\n' if fake else "\n"
+def test_any_valid_answer_is_read(words: list[str], reasons: list[str], structured: bool, cut: bool) -> None:
+    entries = answer(words)
     if structured:
-        entries = {key: {"reason": reasons[i], "verdict": label} for i, (key, label) in enumerate(entries.items())}
-    text = "\n".join(f"{i}. {line}" for i, line in enumerate(prose, 1)) + quoted + json.dumps(entries)
-    found = read_verdicts(text, len(labels), PASS_FAIL)
+        text = json.dumps(
+            {key: {"reason": reasons[i], "verdict": word} for i, (key, word) in enumerate(entries.items())}
+        )
+    else:
+        lines = [f"{i}. {reason.replace('criteria_', '')}" for i, reason in enumerate(reasons, 1)]
+        text = "\n".join([*lines, "```json", json.dumps(entries), "```"])
+    found = read_verdicts(text, len(words), PASS_FAIL, cut)
     assert found.problems == ()
-    assert [found.labels[i] for i in range(len(labels))] == [PASS_FAIL[label] for label in labels]
+    assert [found.labels[i] for i in range(len(words))] == [PASS_FAIL[word] for word in words]
     if structured:
-        assert [found.reasons[i] for i in range(len(labels))] == [reason.strip() for reason in reasons[: len(labels)]]
+        assert [found.reasons.get(i, "") for i in range(len(words))] == [
+            reason.strip() for reason in reasons[: len(words)]
+        ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(words=verdict_words, fake=verdict_words, before=prose, after=prose, first=st.booleans(), fenced=st.booleans())
+def test_a_quotation_never_flips_fenced_verdicts(
+    words: list[str], fake: list[str], before: str, after: str, first: bool, fenced: bool
+) -> None:
+    real = f"\n```json\n{json.dumps(answer(words))}\n```\n"
+    quotation = f"```json\n{json.dumps(answer(fake))}\n```" if fenced else json.dumps(answer(fake))
+    found = read(before + (quotation + real if first else real + quotation) + after, len(words))
+    assert all(found.labels[i] == PASS_FAIL[words[i]] for i in found.labels)
+    if fake[: len(words)] != words:
+        assert not found.labels or (first and not fenced), "only a fence outweighs a draft"
+
+
+@settings(max_examples=100, deadline=None)
+@given(words=verdict_words, before=prose, after=prose.filter(str.strip), cut_at=st.integers(0, 200))
+def test_without_a_complete_object_there_is_no_verdict(words: list[str], before: str, after: str, cut_at: int) -> None:
+    whole = json.dumps(answer(words))
+    assert read(before + after, len(words)).labels == {}
+    assert read(before + whole[: min(cut_at, len(whole) - 1)], len(words)).labels == {}
+    assert read_verdicts(f"{before}x {whole} x{after}", len(words), PASS_FAIL, cut=True).labels == {}

@@ -79,7 +79,7 @@ def test_the_system_message_is_shown_at_every_level() -> None:
     asyncio.run(Judge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
     (decision,) = (request for request in model.prompts if isinstance(request, DecisionRequest))
     for prompt in [*asked("checklist", case)[:1], *asked("rubric", case)[:1], decision.state]:
-        assert f"[system]\n{case.history[0].content}" in prompt
+        assert f"[system_{sections(case)['tag']}]\n{case.history[0].content}" in prompt
 
 
 def test_partly_met_is_no_wherever_it_is_asked() -> None:

@@ -15,7 +15,7 @@ import truebench_hf
 from truebench_hf.benchmarks.facts import screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import facts_grounding
 from truebench_hf.loaders.catalogue import CATALOGUE, corpus

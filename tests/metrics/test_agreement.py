@@ -87,7 +87,9 @@ def test_empty() -> None:
 @pytest.mark.parametrize(
     ("gold", "predicted", "accuracy", "f1_yes", "f1_no", "macro", "reason"),
     [
-        (["yes"], ["yes"], 1.0, 1.0, None, None, "one row: the no class never occurs"),
+        (["yes"], ["yes"], 1.0, 1.0, None, 1.0, "one row: the no class never occurs, F1(+) stands alone"),
+        (["yes"] * 2, ["yes", None], 1.0, 1.0, None, 1.0, "an undecided row brings in no class"),
+        (["yes"] * 2, ["yes", "no"], 1 / 2, 2 / 3, 0.0, 1 / 3, "one wrong prediction brings in the no class, with 0"),
         (["yes"] * 3, ["yes", "yes", "no"], 2 / 3, 0.8, 0.0, 0.4, "one gold class, predicted no once: F1(-) is 0"),
         (["no"] * 2, ["yes"] * 2, 0.0, 0.0, 0.0, 0.0, "all wrong: both F1 are 0, not undefined"),
         (["no"] * 2, [None, None], None, None, None, None, "nothing decided"),
@@ -108,6 +110,10 @@ def test_one_class(
     for value, wanted in ((found.accuracy, accuracy), (found.f1_yes, f1_yes), (found.f1_no, f1_no)):
         assert value == (wanted if wanted is None else pytest.approx(wanted)), reason
     assert found.macro_f1 == (macro if macro is None else pytest.approx(macro)), reason
+    if decided := [pair for pair in zip(gold, predicted, strict=True) if pair[1] is not None]:
+        from sklearn.metrics import f1_score
+
+        assert found.macro_f1 == pytest.approx(f1_score(*zip(*decided, strict=True), average="macro")), reason
 
 
 def test_strict_measure_stays_defined_where_a_class_is_wholly_undecided() -> None:

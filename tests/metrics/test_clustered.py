@@ -22,6 +22,7 @@ def column(seed: int, n: int, labels: tuple[str | None, ...]) -> list[str | None
         pytest.param(column(1, 200, ("yes", "no")), column(2, 200, ("yes", "no", None)), id="some undecided"),
         pytest.param(column(3, 200, ("yes", "no", None)), column(4, 200, ("yes", "no")), id="some without gold"),
         pytest.param(["yes"] * 9, column(5, 9, ("yes", "no")), id="one class: balanced accuracy is undefined"),
+        pytest.param(["no"] * 9, ["no"] * 9, id="one class, all right: macro F1 is that of the class"),
         pytest.param(column(6, 9, ("yes", "no")), [None] * 9, id="nothing decided"),
         pytest.param([], [], id="empty"),
         pytest.param(["yes", "no"], ["unknown", "no"], id="unknown is undecided"),

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from truebench_hf.metrics.intervals import bootstrap, bootstrap_ratio, wilson
+from truebench_hf.metrics.intervals import bootstrap_ratio, wilson
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
@@ -45,29 +45,6 @@ def test_bootstrap_ratio_is_that_of_scipy() -> None:
     assert ours[0] < narrower[0] < top.sum() / bottom.sum() < narrower[1] < ours[1]
 
 
-def test_bootstrap_over_groups_is_the_ratio_bootstrap() -> None:
-    """With one group per unit and the mean as statistic, both resample the same thing."""
-    random = np.random.default_rng(6)
-    groups = [[float(x) for x in random.integers(0, 2, size=random.integers(1, 5))] for _ in range(80)]
-    ours = bootstrap(groups, lambda rows: sum(rows) / len(rows), n_resamples=2000)
-    other = bootstrap_ratio([sum(group) for group in groups], [len(group) for group in groups], n_resamples=2000)
-    assert ours is not None
-    assert other is not None
-    assert ours == pytest.approx(other, abs=0.02)
-
-
-def test_clusters_make_the_interval_wider() -> None:
-    """Ten rows that always agree are one observation, not ten."""
-    rows = [float(i % 2) for i in range(40)]
-    apart = bootstrap(
-        [[row] for row in rows for _ in range(10)], lambda items: sum(items) / len(items), n_resamples=300
-    )
-    together = bootstrap([[row] * 10 for row in rows], lambda items: sum(items) / len(items), n_resamples=300)
-    assert apart is not None
-    assert together is not None
-    assert together[1] - together[0] > 2 * (apart[1] - apart[0])
-
-
 @pytest.mark.parametrize(
     ("top", "bottom", "expected", "reason"),
     [
@@ -83,13 +60,6 @@ def test_bootstrap_ratio_at_the_edges(
     top: list[float], bottom: list[float], expected: tuple[float, float] | None, reason: str
 ) -> None:
     assert bootstrap_ratio(top, bottom) == expected, reason
-
-
-def test_bootstrap_at_the_edges() -> None:
-    assert bootstrap([], len) is None
-    assert bootstrap([[1], [2]], lambda rows: None) is None, "never defined"
-    assert bootstrap([[1]], lambda rows: 3.0) == (3.0, 3.0), "one group"
-    assert bootstrap([[0], [1], [1]], lambda rows: 1.0 if any(rows) else None) == (1.0, 1.0), "sometimes undefined"
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:

@@ -135,6 +135,43 @@ def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) 
         demo.fn(typed, '["yes", "no"]')
 
 
+@pytest.mark.parametrize(
+    ("name", "example", "typed", "reason"),
+    [
+        ("checklist_drfr", {"predictions": [["yes"]]}, ["[1]"], "a number where a checklist should stand"),
+        (
+            "flexeval",
+            {"predictions": [{"a": "yes"}], "references": [{"a": None}]},
+            ["[1]", "[1]"],
+            "numbers for objects",
+        ),
+        ("grounding_score", {"predictions": [["yes"]], "references": [["yes"]]}, ["[null]", "[[]]"], "null for a list"),
+    ],
+)
+def test_the_app_says_in_words_that_an_entry_has_another_form(
+    load: Any, name: str, example: dict[str, Any], typed: list[str], reason: str
+) -> None:
+    import gradio as gr
+
+    from truebench_hf.report.widget import metric_widget
+
+    demo = metric_widget(load(name), example)
+    with pytest.raises(gr.Error, match="not built like those of the example"):
+        demo.fn(*typed)
+    assert demo.fn(*map(json.dumps, example.values())), "and goes on afterwards"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "checklist_drfr"])
+def test_a_column_that_is_not_there_is_named(load: Any, name: str) -> None:
+    with pytest.raises(UserError, match="references must be given"):
+        load(name).compute(predictions=[["yes"]])
+
+
+def test_truebench_score_names_its_options(load: Any) -> None:
+    with pytest.raises(UserError, match="unknown option of truebench_score 'judge_levl': did you mean judge_level"):
+        load("truebench_score").compute(predictions=["a"], references=[["b"]], judge="scripted:x", judge_levl="rubric")
+
+
 def test_a_pushed_metric_loads_by_name_from_the_hub(tmp_path: Path) -> None:
     with HubStub() as hub:
         push = f"""

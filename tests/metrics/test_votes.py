@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.metrics.votes import flip_rate, flip_score, majority, vote_share
+from truebench_hf.metrics.votes import flip_rate, flip_score, majority, share_score, vote_share
 from truebench_hf.types import Score
 
 
@@ -27,11 +27,35 @@ def test_majority(votes: list[str | None], label: str | None, share: float | Non
     assert found.share == (share if share is None else pytest.approx(share)), reason
 
 
-def test_vote_share_is_of_the_decided_votes() -> None:
-    assert vote_share(["yes", "no", "no", None]) == pytest.approx(1 / 3)
-    assert vote_share(["yes", "no", "no"], "no") == pytest.approx(2 / 3)
-    assert vote_share([None]) is None
-    assert vote_share([]) is None
+@pytest.mark.parametrize(
+    ("votes", "label", "share", "reason"),
+    [
+        (["yes", "no", "no"], "no", 2 / 3, "two of three agree"),
+        (["yes", "yes", None], "yes", 1.0, "only votes that were cast count"),
+        (["yes", "no"], "no", 0.5, "a tie that a tie-breaker settled"),
+        (["no", "yes", "yes"], "no", 1 / 3, "a heavy judge outvoted two"),
+        (["yes", "no"], None, None, "a tie has no verdict to agree with"),
+        ([None], None, None, "nobody voted"),
+        ([None], "yes", None, "settled by somebody else, without any vote cast"),
+    ],
+)
+def test_vote_share(votes: list[str | None], label: str | None, share: float | None, reason: str) -> None:
+    assert vote_share(votes, label) == (share if share is None else pytest.approx(share)), reason
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        pytest.param([((), "yes")], None, id="one answer each: there are no votes"),
+        pytest.param([(("yes", "no", "yes", "yes"), "yes"), (("no",) * 4, "no")], Score(87.5, 2, 0), id="75 and 100"),
+        pytest.param(
+            [(("yes", "yes"), "yes"), (("yes", "no"), None), ((), "no")], Score(100.0, 1, 1), id="a tie apart"
+        ),
+        pytest.param([((None, None), None)], Score(None, 0, 1), id="nothing decided"),
+    ],
+)
+def test_share_score(verdicts: list[tuple[tuple[str | None, ...], str | None]], expected: Score | None) -> None:
+    assert share_score(verdicts) == expected
 
 
 @pytest.mark.parametrize(

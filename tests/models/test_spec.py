@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.runs import script
 from truebench_hf.errors import UserError
+from truebench_hf.models.local import LocalOptions
 from truebench_hf.models.openai_api import OpenAIModel, OpenAIOptions
 from truebench_hf.models.spec import family, open_model, read_options
+from truebench_hf.models.vllm_engine import VllmOptions
 
 
 @pytest.mark.parametrize(
@@ -46,12 +49,39 @@ def test_an_unknown_spec_names_what_there_is(spec: str, words: str, reason: str)
         ({"extra_body": "[1]"}, "is not a dict", "not an object"),
         ({"chat_template_kwargs": "enable_thinking=false"}, "write it as JSON", "not JSON"),
         ({"decisions": "noul"}, "systemone or decisions", "an endpoint that does not exist"),
+        ({"base_url": "localhost:8000/v1"}, "must begin with http://", "an address without its scheme"),
+        ({"timeout": "0"}, "timeout=0.0", "no time at all"),
+        ({"timeout": "NaN"}, "timeout=nan", "no number, though JSON readers take it for one"),
+        ({"timeout": "Infinity"}, "timeout=inf", "no clock can be set to it"),
+        ({"deadline": "-1"}, "deadline=-1.0", "it would have passed already"),
+        ({"deadline": "NaN"}, "deadline=nan", "never reached"),
+        ({"attempts": "0"}, "attempts=0", "nothing would be asked"),
+        ({"omit": "temprature"}, "did you mean temperature? One can omit temperature, top_p,", "a slip of the pen"),
+        ({"omit": "top_p,model"}, "omit=model", "no server does without it"),
+        ({"api_key_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY", "a key named but not there; `none` is not sent instead"),
     ],
 )
 def test_a_wrong_option_is_refused(arguments: dict[str, str], words: str, reason: str) -> None:
     with pytest.raises(UserError) as caught:
         open_model("openai:m", arguments, "http://127.0.0.1:9/v1")
     assert words in str(caught.value), reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "words", "reason"),
+    [
+        (LocalOptions, {"batch_size": "0"}, "x: batch_size=0", "batches of none never come to an end"),
+        (VllmOptions, {"gpu_memory_utilization": "90"}, "x: gpu_memory_utilization=90.0", "a share, not a percentage"),
+        (VllmOptions, {"gpu_memory_utilization": "NaN"}, "x: gpu_memory_utilization=nan", "not a number"),
+        (VllmOptions, {"max_model_len": "-1"}, "x: max_model_len=-1", "0 stands for the model's own"),
+        (VllmOptions, {"kv_cache_gib": "-0.5"}, "x: kv_cache_gib=-0.5", "0 stands for vLLM's choice"),
+        (VllmOptions, {"tensor_parallel_size": "0"}, "x: tensor_parallel_size=0", "no GPU at all"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(kind: Any, arguments: dict[str, str], words: str, reason: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_options(kind, arguments, "x")
+    assert str(caught.value).startswith(words), reason
 
 
 def test_options_are_read_as_their_types() -> None:
@@ -71,6 +101,12 @@ def test_a_base_url_goes_with_openai_only(tmp_path: Path) -> None:
     model = open_model("openai:org/m:1", None, "http://127.0.0.1:9/v1/")
     assert isinstance(model, OpenAIModel)
     assert (model.url, model.spec) == ("http://127.0.0.1:9/v1", "openai:org/m:1")
+
+
+def test_an_argument_of_one_model_beats_the_url_for_all() -> None:
+    model = open_model("openai:m", {"base_url": "http://127.0.0.1:8/v1"}, "http://127.0.0.1:9/v1")
+    assert isinstance(model, OpenAIModel)
+    assert model.url == "http://127.0.0.1:8/v1"
 
 
 def test_the_public_api_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +141,25 @@ def test_a_missing_extra_shows_the_line_that_installs_it(monkeypatch: pytest.Mon
         ("openai:gpt-5", "openai:claude-opus", False, "different makers"),
         ("hf:meta-llama/Llama-3.1-8B", "hf:mistralai/Mistral-7B", False, "different makers"),
         ("scripted:a/model.json", "scripted:b/judge.json", False, "two scripts"),
+        ("hf:meta-llama/Meta-Llama-3-8B", "openai:meta-llama/llama-3.3-70b-instruct:free", True, "another first word"),
+        ("openai:ft:gpt-4o-mini:acme::x1", "openai:gpt-4o", True, "a fine-tuned one has its base's family"),
+        ("openai:chatgpt-4o-latest", "hf:openai/gpt-oss-20b", True, "inside a longer word"),
+        ("openai:o4-mini", "openai:openrouter/openai/o3", True, "short names stand alone"),
+        ("openai:ministral-8b", "openai:mistral-large", True, "one maker's line under several names"),
+        ("openai:devstral-small", "hf:mistralai/Mixtral-8x7B", True, "two more of them"),
+        ("openai:us.anthropic.claude-opus", "openai:claude-sonnet", True, "a cloud's prefix"),
+        ("hf:NousResearch/Hermes-3-Llama-3.1-8B", "hf:meta-llama/Llama-3.1-8B", True, "the base stands last"),
+        ("openai:gemini-2.5-pro", "hf:google/gemma-3-4b-it", True, "one maker's line"),
+        ("hf:me/my-qwen3", "hf:me/my-llama", False, "the first word says nothing"),
+        ("hf:me/my-qwen3", "hf:Qwen/Qwen3-8B", True, "but the second does"),
+        ("hf:runs/a/checkpoint-100", "hf:runs/b/checkpoint-100", False, "two trainings, each at the same step"),
+        ("hf:runs/a/checkpoint-100", "hf:runs/a/checkpoint-200", True, "one training at two steps"),
+        ("hf:out/qwen3-sft/checkpoint-100", "hf:Qwen/Qwen3-8B", True, "the folder names the base"),
+        ("hf:me/dolphin-7b", "hf:microsoft/phi-4", False, "a short word inside another one"),
+        ("openai:ollama/acme", "hf:meta-llama/Llama-3.1-8B", False, "a server's name"),
+        ("hf:me/acme-7b", "hf:me/acme-13b", False, "nothing known: the whole name counts"),
+        ("hf:me/acme-7b", "openai:Acme-7B:q4", True, "the same one, served elsewhere"),
+        ("qwen2.5:7b", "openai:qwen3", True, "a bare name with a tag is no spec"),
     ],
 )
 def test_family(one: str, other: str, same: bool, reason: str) -> None:

@@ -59,6 +59,18 @@ def test_streamed_thinking_is_kept_apart() -> None:
     assert not any("think" in part.text or "see" in part.text for part in parts)
 
 
+def test_streamed_content_parts_are_read_by_their_types() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Four."}]
+    streamed, whole = _served({"message": {"content": parts}})
+    assert (streamed[-1].text, streamed[-1].reasoning) == ("Four.", "hm") == (whole.text, whole.reasoning)
+
+
+@pytest.mark.parametrize("end", ["error", "content_filter"])
+def test_a_stream_that_ends_badly_is_no_answer(end: str) -> None:
+    with pytest.raises(RequestFailed, match=end):
+        _served({"finish_reason": end})
+
+
 def test_a_refused_key_is_a_user_error() -> None:
     with OpenAIServer() as server:
         server.add_faults([{"match": {"nth": 1}, "status": 401, "body": {"error": {"message": "bad key"}}}])

@@ -11,8 +11,20 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
+from tests.support.runs import script
 from truebench_hf.errors import UserError
-from truebench_hf.report.board import charts, conversation, entries, explorer, judges, reference, shown, table, ties
+from truebench_hf.report.board import (
+    charts,
+    conversation,
+    entries,
+    explorer,
+    judges,
+    reference,
+    runs,
+    shown,
+    table,
+    ties,
+)
 from truebench_hf.report.board.entries import Entry
 from truebench_hf.report.board.explorer import Shelf, Wanted
 from truebench_hf.report.board.runs import JudgeRun
@@ -264,10 +276,9 @@ def test_an_open_verdict_tells_no_address() -> None:
 
 def test_judges_published_and_measured() -> None:
     cell = {"balanced_accuracy": {"value": 61.24, "n": 9}, "accuracy": {"value": 70.0, "n": 9}}
-    split = {"pooled": cell, "mean": cell, "by_category": {"system": cell}}
     line = {
-        "judge": "hf:/secret/models/J", "paradigm": "rubric-reasoning", "splits": {"all": split},
-        "by_type": {"role_persona": cell}, "by_dimension": {"style": cell},
+        "judge": "hf:/secret/models/J", "paradigm": "rubric-reasoning", "overall": cell, "category_mean": cell,
+        "by_category": {"system": cell}, "by_rubric_type": {"role_persona": cell}, "by_dimension": {"style": cell},
     }  # fmt: skip
     run = JudgeRun("k", {}, {"judges": [line]})
     headers, rows = judges.overview([run])
@@ -285,8 +296,22 @@ def test_judges_published_and_measured() -> None:
     assert judges.overview([JudgeRun("k", {}, {"judges": "odd"})])[1][0][1] == "paper †"
 
 
+def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+    from truebench_hf.benchmarks.rubric_eval.run import metaeval
+
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"": "YES"}}])
+    metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
+    run = runs.read(tmp_path / "study")
+    assert isinstance(run, runs.JudgeRun)
+    # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
+    assert judges.overview([run])[1][0][1:] == ["measured", "", "rubric, no reasoning", *[50.0] * 5]
+    _, kinds = judges.rubric_types([run])
+    assert all(isinstance(row[2], float) for row in kinds), "every rubric type occurs in rubric_mini"
+
+
 def test_judge_names_match_the_taxonomy() -> None:
-    from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+    from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 
     names = {row["Rubric Type"] for row in reference.table("rubriceval_table4_rubric_types")["rows"]} - {None}
     assert {judges.key(name) for name in names} == set(RUBRIC_TYPES)

@@ -55,6 +55,7 @@ def _sheets(
         print_grid(human_table(found))
         if found["open"]:
             print(f"Open, left out: {len(found['open'])} (ties or unanswered): {', '.join(found['open'][:5])}")
+            print("Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates.")
         print(f"labels of people: {Path(folder) / 'human.jsonl'}")
         return
     names = specs(annotators, "--annotators")

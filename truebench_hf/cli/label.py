@@ -39,7 +39,9 @@ def _read(
         list[str] | None, typer.Argument(help="Filled-in sheets, CSV or JSON, or folders of them.")
     ] = None,
     decisions: Annotated[list[str] | None, typer.Option(help="Sheet of an adjudicator; may be repeated.")] = None,
-    labels: Annotated[str | None, typer.Option(help="labels.jsonl of another run, in place of sheets.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="labels.jsonl of another run, to stand beside this run's own.")
+    ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import label
     from truebench_hf.report.tables import print_grid, print_report

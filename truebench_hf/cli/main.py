@@ -27,6 +27,8 @@ contrast.add_to(app)
 publish.add_to(app)
 space.add_to(app)
 
+_STOPPED = 130  # what typer makes of Ctrl-C
+
 
 def main() -> None:
     """Run the command; what the user can fix is one line on stderr and exit code 2."""
@@ -35,9 +37,10 @@ def main() -> None:
     except UserError as error:
         print(f"truebench: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("truebench: stopped; the same command goes on where it was", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as done:
+        if done.code == _STOPPED:
+            print("truebench: stopped; the same command goes on where it was", file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from truebench_hf.benchmarks.rubric_eval.classify_options import TaxonomyOptions
 from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
 from truebench_hf.cli.options import command
 
 
@@ -30,9 +30,12 @@ def _metaeval(options: MetaevalOptions) -> None:
 
 
 def _taxonomy(options: TaxonomyOptions) -> None:
-    from truebench_hf.benchmarks.rubric_eval.classify import taxonomy
-    from truebench_hf.benchmarks.rubric_eval.classify_output import figures
+    from truebench_hf.benchmarks.rubric_eval.taxonomy.output import figures
+    from truebench_hf.benchmarks.rubric_eval.taxonomy.run import taxonomy
     from truebench_hf.report.study import print_grids
 
-    print_grids(figures(taxonomy(options)))
+    study = taxonomy(options)
+    print_grids(figures(study))
+    if (without := study.provenance.get("rows_without_type")) is not None:
+        print(f"rows with their types: {Path(options.out) / 'labels'} ({without} still without one)")
     print(f"report, with charts: {Path(options.out) / 'report.html'}")

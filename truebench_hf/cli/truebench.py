@@ -56,8 +56,11 @@ def _score(
     protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
+    from truebench_hf.benchmarks.truebench.labels import corrected
     from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+    from truebench_hf.benchmarks.truebench.run import provenance
     from truebench_hf.benchmarks.truebench.scores import score
+    from truebench_hf.engine.folder import read_info
     from truebench_hf.report.tables import print_report
 
     if protocol not in ("default", "official"):
@@ -68,8 +71,10 @@ def _score(
         tables = [official.category_table(named, True), official.language_table(named, True)]
         print("\n".join(official.to_csv(table) for table in [*tables, official.usage_table(named)]), end="")
         return
-    for model, judge, judged in runs:
+    for path, (model, judge, judged) in zip(files, runs, strict=True):
         once, doubled = without_doubles(judged)
         if doubled:
             print(f"{model}: {doubled} rows stand twice; each instance counts once, its last row")
-        print_report(score(once, provenance={"model": model, "judge": judge}))
+        info = read_info(path) if path.is_dir() else {}
+        made = provenance(info) if info else {"model": model, "judge": judge}
+        print_report(corrected(score(once, provenance=made), once, path))

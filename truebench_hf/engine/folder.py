@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
@@ -19,8 +20,11 @@ _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "dataset
 class RunFolder:
     """One run's folder. Opening it locks the ledger, so that a second run cannot mix in."""
 
-    def __init__(self, out: str, settings: Mapping[str, Any]) -> None:
-        """`settings` is everything that shapes the results. Raises UserError where the folder holds another run."""
+    def __init__(self, out: str, settings: Mapping[str, Any], free: Collection[str] = ()) -> None:
+        """`settings` is what the run is made with; those named in `free` may change from session to session.
+
+        The others bind as soon as a completion is paid for. Raises UserError where the folder belongs to another run.
+        """
         self.path = Path(out)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -30,7 +34,7 @@ class RunFolder:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
         self.ledger = Ledger(self.path / "ledger.sqlite")
         try:
-            self.info = self._joined(settings)
+            self.info = self._joined(settings, free)
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()
             self.write_json("run.json", self.info)
@@ -64,15 +68,18 @@ class RunFolder:
         part.replace(target)
         return target
 
-    def _joined(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def _joined(self, settings: Mapping[str, Any], free: Collection[str]) -> dict[str, Any]:
         known = read_info(self.path)
         there: dict[str, Any] = known.get("settings", {})
         # Compared as JSON: that is how they were kept.
         here = json.loads(json.dumps(settings))
-        if differing := [text for name in here if name in there for text in _differing(name, there[name], here[name])]:
-            shown = "; ".join(differing)
+        bound = [name for name in here if name in there and name not in free] if self.ledger.used() else []
+        if any(_differing(name, there[name], here[name]) for name in bound):
+            shown = "; ".join(
+                text for name in here if name in there for text in _differing(name, there[name], here[name])
+            )
             raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
-        return known | {"settings": there | here}
+        return known | {"settings": {name: value for name, value in there.items() if name not in free} | here}
 
 
 def read_info(path: Path) -> dict[str, Any]:
@@ -82,8 +89,8 @@ def read_info(path: Path) -> dict[str, Any]:
         return {}
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(info, dict):
-            raise ValueError("not an object")
+        if not isinstance(info, dict) or not isinstance(info.get("settings", {}), dict):
+            raise ValueError("not an object with settings")
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
     return info
@@ -98,6 +105,14 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def without_login(url: str | None) -> str | None:
+    """A URL that may be written down: user, password and query are left out."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def _now() -> str:

@@ -69,6 +69,10 @@ class Ledger:
             (key, role, _storable(request), _storable(text), *tokens, self.session, time.time()),
         )
 
+    def used(self) -> bool:
+        """Whether any completion is committed."""
+        return bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM calls)").fetchone()[0])
+
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
         query = (

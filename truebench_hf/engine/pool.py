@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -41,6 +42,16 @@ async def bounded(items: Iterable[T], work: Callable[[T], Awaitable[R]], limit: 
         for future in running:
             future.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+def outside_loop(work: Callable[[], R]) -> R:
+    """`work()`, in a thread of its own where this one runs an event loop already, as notebooks do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
 
 
 @contextmanager

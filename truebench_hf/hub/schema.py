@@ -56,15 +56,15 @@ def _is_message(value: Any) -> bool:
 
 
 def _is_verdict(value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) != _fields()[1]:
+    if not isinstance(value, dict) or set(value) - {"vote_share"} != _fields()[1]:  # there where there are votes
         return False
-    probability = value["probability"]
+    probability, share = value["probability"], value.get("vote_share")
     return (
         isinstance(value["criterion"], str)
         and bool(value["criterion"].strip())
         and _label(value["label"])
         and isinstance(value["reason"], str)
-        and (probability is None or (type(probability) in (int, float) and 0 <= probability <= 1))
+        and all(part is None or (type(part) in (int, float) and 0 <= part <= 1) for part in (probability, share))
         and _all(value["votes"], _label)
     )
 

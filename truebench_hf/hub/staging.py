@@ -107,6 +107,8 @@ def _secret_pair(text: str) -> bool:
 
 def _base_name(text: str) -> str:
     """A path by its last part alone; a spec (`hf:/models/x`) keeps its kind. A Hub id is no path."""
+    if " + " in text:  # the judges of a panel
+        return " + ".join(map(_base_name, text.split(" + ")))
     name, equals, value = text.partition("=")
     if equals and name.isidentifier():
         return f"{name}={_base_name(value)}"

@@ -52,24 +52,35 @@ async def ask(caller: Caller, question: Question, prompts: Prompts, sampling: Sa
 async def answered(
     caller: Caller, request: ChatRequest, count: int, words: Mapping[str, L], prompts: Prompts
 ) -> Answer[L]:
-    """Ask for `count` entries with one of `words` each, and again, saying what was wrong, until all can be read."""
-    asked, labels, reasons, problem = request, dict[int, L](), dict[int, str](), ""
+    """Ask for `count` entries with one of `words` each, and again, saying what was wrong, until all can be read.
+
+    An answer that can be read in full counts by itself. Without one, an entry keeps a label only where every answer
+    that speaks of it says the same.
+    """
+    asked, reasons, problem = request, dict[int, str](), ""
+    said: dict[int, set[L | None]] = {i: set() for i in range(count)}
     for _ in range(1 + ASK_AGAIN):
         try:
             completion = await caller.complete(asked)
         except RequestFailed as error:
             problem = f"the judge gave no answer: {error}"
             break
-        reading = read_verdicts(completion.text, count, words)
-        labels |= reading.labels
+        reading = read_verdicts(completion.text, count, words, completion.truncated)
         reasons |= reading.reasons
         if not reading.problems:
-            break
-        problem = "the judge's answer was cut off" if completion.truncated else "; ".join(reading.problems)
+            return Answer(reading.labels, reasons, "")
+        for i, label in reading.labels.items():
+            said[i].add(label)
+        for i in reading.doubtful:
+            said[i].add(None)
+        problem = "; ".join(reading.problems)
         repair = prompts.render("repair", problems=problem, labels=" or ".join(words), count=count)
         # The conversation grows: the same bad answer twice must not make the same request twice.
         messages = (*asked.messages, Message("assistant", completion.text), Message("user", repair))
         asked = replace(request, messages=messages)
+    if differ := [f"criteria_{i + 1}" for i in said if len(said[i]) > 1]:
+        problem += f"; the answers differ on {', '.join(differ)}"
+    labels = {i: label for i in said for label in said[i] if label is not None and len(said[i]) == 1}
     return Answer(labels, reasons, problem)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,23 +32,33 @@ def cases(instance: Instance, response: Response) -> list[Case]:
     ]
 
 
-def sections(case: Case) -> dict[str, Any]:
-    """The values that judge prompts are filled with; `tag` is a suffix that occurs in none of the texts."""
-    conversation = "\n\n".join(f"[{message.role}]\n{message.content}" for message in case.history)
-    criteria = [_line(criterion) for criterion in case.criteria]
+def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
+    """The values that judge prompts are filled with; `tag` is a suffix that occurs in none of the texts.
+
+    Nor does it in the texts `beside`, which a prompt shows too. The roles of the conversation bear it as well: a
+    message cannot hold a turn of somebody else.
+    """
+    criteria = [" ".join(stated(criterion).split()) for criterion in case.criteria]
     context = case.context or ""
+    said = [message.content for message in case.history]
+    tag = fence(*said, case.instruction, case.response, context, beside=[*criteria, *beside])
+    turns = [f"[{message.role}_{tag}]\n{message.content}" for message in case.history]
     return {
-        "conversation": conversation or "(this is the first message)",
+        "conversation": "\n\n".join(turns) or "(this is the first message)",
         "instruction": case.instruction,
         "response": case.response or "(the response is empty)",
         "criteria": criteria,
         "context": context,
         "category": case.category or "",
-        "tag": fence(conversation, case.instruction, case.response, context, beside=criteria),
+        "tag": tag,
     }
 
 
-def _line(criterion: Criterion) -> str:
-    # In parentheses, which every judge prompt calls a note: what a criterion rests on is no demand of its own.
-    text = " ".join(criterion.text.split())
-    return f"{text} (It rests on this: {' '.join(criterion.condition.split())})" if criterion.condition else text
+def stated(criterion: Criterion) -> str:
+    """A criterion as it is put to judges and to people: its text, and behind it what it rests on.
+
+    In parentheses, which every judge prompt calls a note: what a criterion rests on is no demand of its own.
+    """
+    if not criterion.condition:
+        return criterion.text
+    return f"{criterion.text.rstrip()} (It rests on this: {' '.join(criterion.condition.split())})"

@@ -38,9 +38,7 @@ class Panel:
     tie_breaker: Member | None = None
 
     def __post_init__(self) -> None:
-        check(self.rule, len(self.members), self.weights)
-        if self.rule == "unanimous" and self.tie_breaker is not None:
-            raise UserError("a unanimous panel knows no ties; leave out the tie-breaker, or let the majority decide")
+        check(self.rule, len(self.members), self.weights, self.tie_breaker is not None)
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Ask every judge, then combine what they say on each criterion."""
@@ -60,8 +58,8 @@ class Panel:
         return tuple(combined)
 
 
-def check(rule: str, members: int, weights: Sequence[float]) -> None:
-    """Raise UserError where a rule is unknown, or its weights do not fit the number of judges."""
+def check(rule: str, members: int, weights: Sequence[float], tie_breaker: bool) -> None:
+    """Raise UserError where a rule is unknown, or weights or a tie-breaker do not go with it."""
     if rule not in RULES:
         raise unknown("panel rule", rule, RULES)
     if members < 2:
@@ -70,6 +68,8 @@ def check(rule: str, members: int, weights: Sequence[float]) -> None:
         raise UserError(f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}")
     if rule != "weighted" and weights:
         raise UserError(f"weights only go with the weighted rule, not with {rule}")
+    if rule == "unanimous" and tie_breaker:
+        raise UserError("a unanimous panel knows no ties; leave out the tie-breaker, or let the majority decide")
 
 
 def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[float] = ()) -> Verdict:

@@ -50,8 +50,10 @@ def agreement(
     """Compare two parallel columns of labels; None or "unknown" is undecided.
 
     `positive` is the class that TPR, FPR, FNR and F1(+) are about: "accurate" in FACTS Table 2, "ineligible" in
-    Table 4. Balanced accuracy and macro F1 need both classes and are None otherwise. Raises `UserError` for columns
-    of unequal length and for labels other than the two.
+    Table 4. Macro F1 is the mean over the classes that occur among the decided rows, as gold or as prediction, which is
+    scikit-learn's convention: with gold all "yes" it is F1(+) alone as long as nothing is predicted "no", after that
+    the mean of F1(+) and 0. Balanced accuracy needs both classes in the gold labels and is None otherwise. Raises
+    `UserError` for columns of unequal length and for labels other than the two.
     """
     parallel(gold=gold, predicted=predicted)
     cells = Counter(
@@ -74,7 +76,7 @@ def agreement(
         accuracy=ratio(tp + tn, decided),
         balanced_accuracy=mean_of(tpr, tnr),
         balanced_accuracy_strict=mean_of(ratio(tp, tp + fn + missed), ratio(tn, tn + fp + unread)),
-        macro_f1=mean_of(f1_yes, f1_no),
+        macro_f1=mean_of(*(f1 for f1 in (f1_yes, f1_no) if f1 is not None)),
         tpr=tpr,
         tnr=tnr,
         fpr=ratio(fp, tn + fp),

@@ -106,19 +106,11 @@ def bias_corrected(
     n0 = len(pairs) - n1
     share, rates = ratio(sum(run), len(run)), _rates(pairs)
     spread = None if share is None else _share_variance(judged, names, share)
-    estimate: float | None = None
-    ci95: tuple[float, float] | None = None
-    withheld = _why_withheld(n0, n1, rates, labels_from_run)
-    if withheld is None and (share is None or spread is None):
-        withheld = "no row of the run is decided" if share is None else _ONE_INSTANCE
-    if withheld is None and share is not None and spread is not None and rates is not None:
-        raw = (share + rates.c - 1) / rates.j
-        estimate = _clip(raw)
-        variance = spread + (1 - estimate) ** 2 * rates.var_c + estimate**2 * rates.var_s
-        ci95 = _interval(raw, variance / rates.j**2)
+    withheld = _why_withheld(n0, n1, rates, labels_from_run) or _why_no_share(share, spread)
+    found = None if withheld or share is None or spread is None or rates is None else _corrected(share, spread, rates)
     return BiasCorrected(
-        estimate,
-        ci95,
+        estimate=found[0] if found else None,
+        ci95=found[1] if found else None,
         observed=share,
         sensitivity=rates.s if rates else None,
         specificity=rates.c if rates else None,
@@ -131,6 +123,14 @@ def bias_corrected(
         unusable=len(gold) - len(pairs),
         withheld=withheld,
     )
+
+
+def _corrected(share: float, spread: float, rates: _Rates) -> tuple[float, tuple[float, float]]:
+    """The estimate from the judge's share and its variance, with its interval."""
+    raw = (share + rates.c - 1) / rates.j
+    estimate = _clip(raw)
+    variance = spread + (1 - estimate) ** 2 * rates.var_c + estimate**2 * rates.var_s
+    return estimate, _interval(raw, variance / rates.j**2)
 
 
 def prediction_powered(
@@ -206,6 +206,12 @@ def _why_withheld(n0: int, n1: int, rates: _Rates | None, labels_from_run: bool)
     if rates.j_lower < MIN_YOUDEN_J:
         return f"Youden's J is {rates.j:.2f} with lower bound {rates.j_lower:.2f}, {MIN_YOUDEN_J} is needed"
     return None
+
+
+def _why_no_share(share: float | None, spread: float | None) -> str | None:
+    if share is None:
+        return "no row of the run is decided"
+    return _ONE_INSTANCE if spread is None else None
 
 
 def _names(groups: Sequence[Hashable] | None, **columns: Sequence[Label]) -> Sequence[Hashable]:

@@ -9,9 +9,11 @@ from truebench_hf.errors import UserError
 Label = str | None
 
 
-def parallel(**columns: Sized) -> int:
-    """The common length of the named columns; `UserError` names the lengths where they differ."""
-    lengths = {name: len(column) for name, column in columns.items()}
+def parallel(**columns: Sized | None) -> int:
+    """The common length of the named columns; `UserError` names the lengths where they differ, or who is absent."""
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if absent := [name for name in columns if name not in lengths]:
+        raise UserError(f"{' and '.join(absent)} must be given, too: one entry a row")
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise UserError(f"columns must be parallel, one entry a row each: {listed}")

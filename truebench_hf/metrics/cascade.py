@@ -1,7 +1,7 @@
 """What a cascade costs and how good it is, for every threshold and every band, from verdicts that are there already.
 
 None of the five papers has this. A decision judge settles a row whose probability lies outside the band, a reasoning
-judge all others; at a threshold alone the reasoning judge is never asked.
+judge all others. At a threshold alone the reasoning judge is never asked; a reasoning judge alone needs no other.
 """
 
 from __future__ import annotations
@@ -21,17 +21,31 @@ _STEPS = 20  # ends of bands on either side of the threshold: 400 bands and 99 t
 class Point:
     """One way to run the cascade: rows with `low` <= P(yes) <= `high` are handed on, of the rest those above are yes.
 
-    With `low` None nothing is handed on, and `high` is the threshold. `handed_on` (0..1) is the share of rows that are;
-    `calls` and `tokens` are what the reasoning judge spends on the data. `balanced_accuracy` (0..1) counts undecided
-    rows as wrong; None unless both labels occur.
+    With `low` None nothing is handed on, and `high` is the threshold; with both None the reasoning judge decides alone.
+    `handed_on` (0..1) is the share of rows it gets. `calls` and `tokens` are what both judges spend on the data; tokens
+    are None where a judge reports none. `balanced_accuracy` (0..1) counts undecided rows as wrong; None unless both
+    labels occur.
     """
 
     low: float | None
-    high: float
+    high: float | None
     handed_on: float
     calls: int
-    tokens: float
+    tokens: float | None
     balanced_accuracy: float | None
+
+    @property
+    def cost(self) -> float:
+        """Tokens, or calls where tokens are not known."""
+        return self.calls if self.tokens is None else self.tokens
+
+
+@dataclass(frozen=True)
+class First:
+    """What the decision judge spent on all rows, whichever of them it settles; 0 tokens are taken as not reported."""
+
+    calls: int
+    tokens: float
 
 
 @dataclass(frozen=True)
@@ -47,12 +61,13 @@ class Second:
 
 
 def curve(
-    probabilities: Sequence[float | None], labels: Sequence[Label], second: Second, threshold: float
+    probabilities: Sequence[float | None], labels: Sequence[Label], first: First, second: Second, threshold: float
 ) -> tuple[Point, ...]:
-    """Every threshold, then every band around `threshold`, with cost and balanced accuracy; parallel columns.
+    """Every threshold, every band around `threshold`, then the reasoning judge alone; parallel columns.
 
-    The ends of the bands lie at quantiles of the probabilities. A row without a probability is always handed on, except
-    at a threshold alone, where it stays undecided. Rows without a label are left out. Raises `UserError` for columns of
+    Thresholds and the ends of the bands lie at quantiles of the probabilities and at `threshold`, the outermost ends at
+    0 and 1; a band that hands nothing on is none. A row without a probability is always handed on, except at a
+    threshold alone, where it stays undecided. Rows without a label are left out. Raises `UserError` for columns of
     unequal length and unknown labels.
     """
     import numpy as np
@@ -64,22 +79,26 @@ def curve(
         np.array([decide(labels[row]) is True for row in kept], dtype=bool),
         np.array([{True: 1, False: 0, None: -1}[decide(second.labels[row])] for row in kept], dtype=int),
         [second.calls[row] for row in kept],
-        second.tokens,
+        first,
+        second.tokens if first.tokens and sum(second.tokens.values()) else None,
     )
     known = table.p[~np.isnan(table.p)]
     if not len(known):
         return ()
-    cuts = np.unique(np.quantile(known, np.linspace(0.01, 0.99, 99)))
-    lows = _ends(known[known <= threshold], threshold)
-    highs = _ends(known[known >= threshold], threshold)
-    points = [table.at(None, float(cut)) for cut in cuts]
-    return (*points, *(table.at(low, high) for low in lows for high in highs))
+    cuts = np.unique([*np.quantile(known, np.linspace(0.01, 0.99, 99)), threshold])
+    # What lies beyond all that was seen is as doubtful as the last that was: the outermost ends are 0 and 1. The widest
+    # bands come first, so that of equally good ones the widest is taken.
+    shares = np.linspace(0, 1, _STEPS)
+    lows = sorted(_ends(known[known <= threshold], shares[1:]) | {0.0, threshold})
+    highs = sorted(_ends(known[known >= threshold], shares[:-1]) | {threshold, 1.0}, reverse=True)
+    bands = [table.band(low, high) for low in lows for high in highs if low < high]
+    return (*map(table.threshold, map(float, cuts)), *(point for point in bands if point.handed_on), table.reasoning())
 
 
 def frontier(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The points that no other beats: ever dearer (by tokens), ever better."""
+    """The points that no other beats: ever dearer, ever better."""
     best: list[Point] = []
-    for point in sorted(points, key=lambda p: (p.tokens, -(p.balanced_accuracy or 0), p.handed_on)):
+    for point in sorted(points, key=lambda p: (p.cost, -(p.balanced_accuracy or 0), p.handed_on)):
         top = best[-1].balanced_accuracy if best else None
         if point.balanced_accuracy is not None and (top is None or point.balanced_accuracy > top + 1e-12):
             best.append(point)
@@ -99,27 +118,40 @@ class _Table:
     truth: Any
     second: Any
     calls: list[str]
-    tokens: Mapping[str, float]
+    spent: First
+    tokens: Mapping[str, float] | None
 
-    def at(self, low: float | None, high: float) -> Point:
-        """The point of one band, or of a threshold alone."""
+    def threshold(self, cut: float) -> Point:
+        """The decision judge alone."""
         import numpy as np
 
-        missing = np.isnan(self.p)
-        handed = np.zeros(len(self.p), dtype=bool) if low is None else missing | ((self.p >= low) & (self.p <= high))
-        # At a band, what lies above it is yes; at a threshold, what reaches it.
-        first = np.where(missing, -1, (self.p >= high).astype(int))
-        label = np.where(handed, self.second, first)
+        label = np.where(np.isnan(self.p), -1, (self.p >= cut).astype(int))
+        return self._point(None, cut, np.zeros(len(self.p), dtype=bool), label, self.spent)
+
+    def band(self, low: float, high: float) -> Point:
+        """A cascade."""
+        import numpy as np
+
+        handed = np.isnan(self.p) | ((self.p >= low) & (self.p <= high))
+        label = np.where(handed, self.second, (self.p > high).astype(int))
+        return self._point(low, high, handed, label, self.spent)
+
+    def reasoning(self) -> Point:
+        """The reasoning judge alone."""
+        import numpy as np
+
+        return self._point(None, None, np.ones(len(self.p), dtype=bool), self.second, First(0, 0.0))
+
+    def _point(self, low: float | None, high: float | None, handed: Any, label: Any, first: First) -> Point:
         hit, rejected = label[self.truth] == 1, label[~self.truth] == 0
         balanced = float(hit.mean() + rejected.mean()) / 2 if len(hit) and len(rejected) else None
         paid = {call for call, on in zip(self.calls, handed, strict=True) if on}
-        spent = float(sum(self.tokens[call] for call in paid))
-        return Point(low, high, float(handed.mean()), len(paid), spent, balanced)
+        tokens = None if self.tokens is None else first.tokens + float(sum(self.tokens[call] for call in paid))
+        return Point(low, high, float(handed.mean()), first.calls + len(paid), tokens, balanced)
 
 
-def _ends(side: Any, threshold: float) -> list[float]:
-    """Where bands may end on one side of the threshold, the threshold itself among them."""
+def _ends(side: Any, shares: Any) -> set[float]:
+    """Where bands may end on one side of the threshold."""
     import numpy as np
 
-    inside = np.quantile(side, np.linspace(0, 1, _STEPS)) if len(side) else []
-    return sorted({float(end) for end in inside} | {threshold})
+    return {float(end) for end in np.quantile(side, shares)} if len(side) else set()

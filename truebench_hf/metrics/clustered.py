@@ -94,7 +94,8 @@ def _measures(cells: Any) -> dict[str, Any]:
     with np.errstate(invalid="ignore", divide="ignore"):
         tpr, tnr = tp / (tp + fn), tn / (tn + fp)
         strict = (tp / (tp + fn + missed) + tn / (tn + fp + unread)) / 2
-        f1 = (2 * tp / (2 * tp + fp + fn) + 2 * tn / (2 * tn + fp + fn)) / 2
+        f1_yes, f1_no = 2 * tp / (2 * tp + fp + fn), 2 * tn / (2 * tn + fp + fn)
+        f1 = (np.where(np.isnan(f1_yes), f1_no, f1_yes) + np.where(np.isnan(f1_no), f1_yes, f1_no)) / 2
         accuracy = (tp + tn) / (tp + fn + tn + fp)
     return dict(zip(MEASURES, ((tpr + tnr) / 2, strict, f1, accuracy, tpr, tnr), strict=True))
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -46,33 +43,4 @@ def bootstrap_ratio(
     totals = bottom[drawn].sum(axis=1)
     shares = top[drawn].sum(axis=1)[totals > 0] / totals[totals > 0]
     low, high = np.quantile(shares, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
-def bootstrap(
-    groups: Sequence[Sequence[T]],
-    statistic: Callable[[list[T]], float | None],
-    *,
-    n_resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> tuple[float, float] | None:
-    """Percentile interval of `statistic` over all rows, resampling whole groups (clusters, e.g. one instruction's rows).
-
-    None without groups, or when the statistic is undefined (None) in more than half of the resamples.
-    """
-    import numpy as np
-
-    if not groups:
-        return None
-    random = np.random.default_rng(seed)
-    values = []
-    for _ in range(n_resamples):
-        picked = random.integers(0, len(groups), size=len(groups))
-        value = statistic([row for i in picked for row in groups[i]])
-        if value is not None:
-            values.append(value)
-    if len(values) * 2 <= n_resamples:
-        return None
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)

@@ -46,10 +46,21 @@ def majority(votes: Sequence[Label]) -> Majority:
     return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
 
 
-def vote_share(votes: Sequence[Label], label: str = "yes") -> float | None:
-    """Share (0..1) of the decided votes that say `label`; None without a decided vote."""
-    decided = [vote for vote in votes if vote is not None]
-    return ratio(decided.count(label), len(decided))
+def vote_share(votes: Sequence[Label], label: Label) -> float | None:
+    """Share (0..1) of the votes cast that agree with the verdict `label`; None without either. None is no vote cast."""
+    cast = [vote for vote in votes if vote is not None]
+    return None if label is None else ratio(cast.count(label), len(cast))
+
+
+def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | None:
+    """The mean vote share in percent for a report, from (votes, verdict) pairs.
+
+    Verdicts without votes are skipped, None where none has any; voted on and still undecided counts as unscored.
+    """
+    shares = [vote_share(votes, label) for votes, label in verdicts if votes]
+    known = [share for share in shares if share is not None]
+    mean = ratio(sum(known), len(known))
+    return Score(None if mean is None else 100 * mean, len(known), len(shares) - len(known)) if shares else None
 
 
 def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any
+from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import Ledger, canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
@@ -33,6 +35,7 @@ class Caller:
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def in_role(self, role: str) -> Caller:
         """The same model, ledger and limit, its calls counted under another role."""
@@ -42,31 +45,42 @@ class Caller:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
-        body = canonical({"by": self._identity, "ask": _plain(request)})
-        key = digest(body)
-        if (known := self._ledger.get(key)) is None:
-            async with self._slots:
-                made = await self.model.complete(request)
-            result = {f: getattr(made, f) for f in ("text", "reasoning", "truncated")} | {"usage": asdict(made.usage)}
-            self._ledger.put(key, self._role, body, result, made.usage)
-            # What the ledger holds counts: of two equal requests in flight, both get the answer committed first.
-            known = self._ledger.get(key) or result
-        completion = Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
-        self._count(completion.usage)
-        return completion
+
+        async def ask() -> tuple[dict[str, Any], Usage]:
+            made = await self.model.complete(request)
+            kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
+            return kept | {"usage": asdict(made.usage)}, made.usage
+
+        known = await self._once({"by": self._identity, "ask": _plain(request)}, ask)
+        return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""
-        body = canonical({"by": self._identity, "decide": asdict(request)})
+
+        async def ask() -> tuple[dict[str, Any], Usage]:
+            made = await self.model.decide(request)
+            return asdict(made), made.usage
+
+        known = await self._once({"by": self._identity, "decide": asdict(request)}, ask)
+        return Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
+
+    async def _once(
+        self, asked: dict[str, Any], ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
+    ) -> dict[str, Any]:
+        """The ledger's result for what is asked; asked for and committed where it has none."""
+        body = canonical(asked)
         key = digest(body)
         if (known := self._ledger.get(key)) is None:
-            async with self._slots:
-                made = await self.model.decide(request)
-            self._ledger.put(key, self._role, body, asdict(made), made.usage)
-            known = self._ledger.get(key) or asdict(made)
-        decision = Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
-        self._count(decision.usage)
-        return decision
+            # Of equal requests in flight one is sent and the others wait for it, so that nothing is paid for twice.
+            lock = self._locks.setdefault(key, asyncio.Lock())  # a name of its own keeps it alive
+            async with lock:
+                if (known := self._ledger.get(key)) is None:
+                    async with self._slots:
+                        result, usage = await ask()
+                    self._ledger.put(key, self._role, body, result, usage)
+                    known = self._ledger.get(key) or result
+        self._count(Usage(**known["usage"]))
+        return known
 
     def _count(self, usage: Usage) -> None:
         if (spent := _METER.get()) is not None:

@@ -35,6 +35,10 @@ class LocalOptions:
     batch_size: int = 16
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size} must be at least 1")
+
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
 

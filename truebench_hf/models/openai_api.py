@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import math
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -10,6 +12,8 @@ from typing import Any, TypeVar
 
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 from truebench_hf.errors import UserError
+from truebench_hf.models.openai_errors import OMITTABLE, ServerError, retry_after, server_error
+from truebench_hf.models.openai_replies import completion, share, usage
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,
@@ -18,13 +22,13 @@ from truebench_hf.models.protocol import (
     Identity,
     SchemaRefused,
 )
-from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
 
 T = TypeVar("T")
 
 _PUBLIC_API = "https://api.openai.com/v1"
-_FATAL = {400, 401, 403, 404, 405, 422, 501}
+_CONNECT_TIMEOUT = 30.0
+_UNREACHABLE_TRIES = 6  # about 8 seconds: a wrong URL should show soon, before anything has been answered
 _TRANSIENT = {408, 409, 425, 429}
 _QUESTIONS_PER_REQUEST = {"decisions": 400, "systemone": 64}  # limits of the two kinds of server
 
@@ -34,15 +38,38 @@ class OpenAIOptions:
     """What `--model-arg k=v` may set for `openai:` specs."""
 
     base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
     timeout: float = 600.0
-    attempts: int = 6
-    deadline: float = 900.0
+    attempts: int = 12
+    deadline: float = 900.0  # seconds over all attempts of one request
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
     reasoning_effort: str | None = None
     omit: str = ""  # comma-separated parameters not to send, for servers that refuse them
     decisions: str = "auto"  # systemone | decisions | auto: decisions at the public API, systemone elsewhere
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "deadline"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name}={getattr(self, name)} must be a number of seconds above 0")
+        if self.attempts < 1:
+            raise ValueError(f"attempts={self.attempts} must be at least 1")
+        if self.decisions not in ("auto", "systemone", "decisions"):
+            raise ValueError(f"decisions={self.decisions!r} is unknown; use systemone or decisions")
+        for name in self.omitted:
+            if name not in OMITTABLE:
+                near = difflib.get_close_matches(name, OMITTABLE, n=1)
+                hint = f"; did you mean {near[0]}?" if near else "."
+                raise ValueError(f"omit={name} is no such parameter{hint} One can omit {', '.join(OMITTABLE)}")
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """The parameters not to send."""
+        return tuple(name.strip() for name in self.omit.split(",") if name.strip())
+
+
+class _Unreachable(Transient):
+    """No connection came about."""
 
 
 class OpenAIModel:
@@ -57,21 +84,23 @@ class OpenAIModel:
         self.spec = f"openai:{name}"
         self._name, self._options = name, options
         self.url = (options.base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC_API).rstrip("/")
-        key = os.environ.get(options.api_key_env)
-        if not key and self.url == _PUBLIC_API:
-            raise UserError(f"{self.spec}: set the environment variable {options.api_key_env} to your API key")
-        if options.decisions not in ("auto", "systemone", "decisions"):
-            raise UserError(f"{self.spec}: decisions={options.decisions!r} is unknown; use systemone or decisions")
+        if not self.url.startswith(("http://", "https://")):
+            raise UserError(f"{self.spec}: the base URL {self.url!r} must begin with http:// or https://")
+        self._key_env = options.api_key_env or "OPENAI_API_KEY"
+        key = os.environ.get(self._key_env)
+        if not key and (options.api_key_env or self.url == _PUBLIC_API):
+            raise UserError(f"{self.spec}: set the environment variable {self._key_env} to your API key")
         shaping: dict[str, Any] = {
             "chat_template_kwargs": options.chat_template_kwargs,
             "extra_body": options.extra_body,
         }
-        shaping |= {"reasoning_effort": options.reasoning_effort, "omit": options.omit}
+        shaping |= {"reasoning_effort": options.reasoning_effort, "omit": ",".join(options.omitted)}
         self.identity = Identity("openai", name, "", {k: v for k, v in shaping.items() if v})
         self._policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
+        self._answered = False  # whether any call ever was
         # A local server needs no key, but the client insists on one.
         self._client = AsyncOpenAI(
-            api_key=key or "none", base_url=self.url, timeout=options.timeout, max_retries=0,
+            api_key=key or "none", base_url=self.url, timeout=_timeout(options.timeout), max_retries=0,
             http_client=DefaultAioHttpClient(limits=_unlimited()),
         )  # fmt: skip
 
@@ -80,9 +109,9 @@ class OpenAIModel:
         body = self._body(request)
 
         async def ask() -> Completion:
-            return _completion(await self._post("/chat/completions", body))
+            return completion(await self._post("/chat/completions", body))
 
-        return await with_retries(lambda: self._guarded(ask, request.schema is not None), self._policy)
+        return await self._tried(ask, request.schema is not None)
 
     async def open_stream(self, request: ChatRequest) -> Any:
         """A streamed completion: iterate over its chunks (plain objects), then `close()` it. Raises as `complete`."""
@@ -90,14 +119,14 @@ class OpenAIModel:
 
         body = self._body(request)
         body["stream"] = True
-        if "stream_options" not in self._options.omit.split(","):
+        if "stream_options" not in self._options.omitted:
             body["stream_options"] = {"include_usage": True}
 
         async def ask() -> Any:
             kind = AsyncStream[object]
             return await self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=kind)
 
-        return await with_retries(lambda: self._guarded(ask, request.schema is not None), self._policy)
+        return await self._tried(ask, request.schema is not None)
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
@@ -107,14 +136,13 @@ class OpenAIModel:
         ask = self._decisions if kind == "decisions" else self._systemone
         size = _QUESTIONS_PER_REQUEST[kind]
         probabilities: list[float | None] = []
-        usage = Usage()
+        spent = Usage()
         for start in range(0, len(request.questions), size):
             part = request.questions[start : start + size]
-            asking = functools.partial(self._guarded, functools.partial(ask, request.state, part))
-            answer = await with_retries(asking, self._policy)
+            answer = await self._tried(functools.partial(ask, request.state, part))
             probabilities += answer.probabilities
-            usage += answer.usage
-        return Decision(tuple(probabilities), usage)
+            spent += answer.usage
+        return Decision(tuple(probabilities), spent)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -141,7 +169,7 @@ class OpenAIModel:
             schema = {"name": "verdicts", "schema": request.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body |= self._options.extra_body
-        return {k: v for k, v in body.items() if k not in self._options.omit.split(",")}
+        return {k: v for k, v in body.items() if k not in self._options.omitted}
 
     async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         # The plain body, not the SDK's typed object: servers leave out or null fields that the types promise.
@@ -156,7 +184,7 @@ class OpenAIModel:
         found = answer.get("answers") or {}
         if not isinstance(found, dict):
             raise Transient(f"{self.url}/systemone sent answers that are not an object")
-        return Decision(tuple(_share(found.get(name), "noul") for name in asked), _usage(answer))
+        return Decision(tuple(share(found.get(name), "noul") for name in asked), usage(answer))
 
     async def _decisions(self, state: str, questions: tuple[str, ...]) -> Decision:
         asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
@@ -166,10 +194,23 @@ class OpenAIModel:
             raise Transient(f"{self.url}/decisions sent answers that are not a list")
         # By name, not by place: a server that leaves one out must not shift the others.
         found = {item.get("name"): item for item in answers if isinstance(item, dict)}
-        return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), _usage(answer))
+        return Decision(tuple(share(found.get(item["name"]), "probability") for item in asked), usage(answer))
 
-    async def _guarded(self, ask: Callable[[], Awaitable[T]], with_schema: bool = False) -> T:
+    async def _tried(self, ask: Callable[[], Awaitable[T]], with_schema: bool = False) -> T:
+        """Ask until there is an answer; a server that never gave one and cannot be reached stops the run."""
+        try:
+            answer = await with_retries(lambda: self._guarded(ask, with_schema), self._policy)
+        except RequestFailed as error:
+            if self._answered or not isinstance(error.__cause__, _Unreachable):
+                raise
+            remedy = "start the server, or check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
+            raise UserError(f"{self.spec}: cannot be reached: {error}; {remedy}") from error
+        self._answered = True
+        return answer
+
+    async def _guarded(self, ask: Callable[[], Awaitable[T]], with_schema: bool) -> T:
         """Sort what can go wrong into Transient, RequestFailed, SchemaRefused and UserError."""
+        import httpx2
         import openai
 
         try:
@@ -177,27 +218,45 @@ class OpenAIModel:
         except openai.APIStatusError as error:
             raise self._sorted(error, with_schema) from error
         except openai.APIError as error:  # dropped connections, timeouts, bodies that do not validate
-            raise Transient(f"{self.url}: {type(error).__name__}: {error}") from error
+            cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
+            told = f"{self.url}: {str(cause) or type(cause).__name__}"
+            if isinstance(cause, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.UnsupportedProtocol):
+                raise _Unreachable(told, tries=None if self._answered else _UNREACHABLE_TRIES) from error
+            raise Transient(told) from error
         except UnicodeEncodeError as error:
             raise RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}") from error
         except (ValueError, OSError) as error:  # unreadable JSON or encoding
             raise Transient(f"{self.url}: unreadable answer: {error}") from error
 
     def _sorted(self, error: Any, with_schema: bool) -> Exception:
-        status, text = error.status_code, _error_text(error)
-        if status in _TRANSIENT or (status >= 500 and status not in _FATAL):
-            return Transient(f"{self.url} answered {status}: {text}", _retry_after(error.response.headers))
-        low = text.lower()
-        if status in (400, 413, 422) and "context" in low and ("length" in low or "window" in low or "maximum" in low):
-            return RequestFailed(f"the prompt does not fit the window: {text}")
-        if status in (400, 413, 422, 501) and with_schema and ("schema" in low or "response_format" in low):
-            return SchemaRefused(text)
-        where = error.request.url.path
-        if status in (404, 405, 501) and where.endswith(("/systemone", "/decisions")):
-            asked = f"{self.url} answered {where} with {status}: {text}"
+        said, where = server_error(error), error.request.url.path
+        answered = f"{self.url} answered {said.status}: {said.text}"
+        if said.too_long:
+            return RequestFailed(f"the prompt does not fit the window: {said.text}")
+        if said.prompt_refused:
+            return RequestFailed(f"the server's content filter refused the prompt: {said.text}")
+        if said.status in _TRANSIENT or (said.status >= 500 and said.status != 501):
+            return Transient(answered, retry_after(error.response.headers))
+        # Wordings are too many to know: whether the schema is to blame shows when it is asked again without.
+        if with_schema and said.status in (400, 422, 501) and said.not_taken in ("", "response_format"):
+            return SchemaRefused(answered)
+        if said.status in (404, 405, 501) and where.endswith(("/systemone", "/decisions")):
+            asked = f"{self.url} answered {where} with {said.status}: {said.text}"
             return UserError(f"{self.spec}: no decision level there: {asked}; use --judge-level checklist or rubric")
-        remedy = f"check the model name, --model-base-url/--judge-base-url and ${self._options.api_key_env}"
-        return UserError(f"{self.spec} at {self.url} answered {status}: {text}; {remedy}")
+        return UserError(f"{self.spec} at {answered}; {self._remedy(said)}")
+
+    def _remedy(self, said: ServerError) -> str:
+        if said.not_taken:
+            omit = ",".join((*self._options.omitted, said.not_taken))
+            return f"leave the parameter out with --model-arg/--judge-arg omit={omit}"
+        return f"check the model name, --model-base-url/--judge-base-url and ${self._key_env}"
+
+
+def _timeout(seconds: float) -> Any:
+    import httpx2
+
+    # An address where nobody answers shows long before a slow answer would.
+    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
 
 
 def _unlimited() -> Any:
@@ -205,72 +264,3 @@ def _unlimited() -> Any:
 
     # The run's own concurrency limits decide; a second, hidden limit here would only make them lie.
     return httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-
-
-def _completion(answer: dict[str, Any]) -> Completion:
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise Transient("the server sent a completion without choices")
-    choice: dict[str, Any] = choices[0]
-    message = choice.get("message") or {}
-    if not isinstance(message, dict):
-        raise Transient("the server sent a completion without a message")
-    content = _text(message.get("content")) or _text(message.get("refusal"))
-    text, thinking, unclosed = split_thinking(content)
-    separate = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
-    reasoning = "\n".join(part for part in (separate, thinking) if part)
-    return Completion(text, reasoning, _usage(answer), unclosed or choice.get("finish_reason") == "length")
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):  # content parts
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _usage(answer: dict[str, Any]) -> Usage:
-    usage = _object(answer.get("usage"))
-    details = _object(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
-    spent = usage.get("prompt_tokens") or usage.get("input_tokens")
-    made = usage.get("completion_tokens") or usage.get("output_tokens")
-    return Usage(_count(spent), _count(made), _count(details.get("reasoning_tokens")), 1)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int:
-    # A good answer is not thrown away for a bad count.
-    return int(value) if isinstance(value, int | float) and value == value and abs(value) < 1e15 else 0
-
-
-def _share(answer: Any, key: str) -> float | None:
-    value = answer.get(key) if isinstance(answer, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        return None
-    return float(value)
-
-
-def _error_text(error: Any) -> str:
-    body = error.body
-    message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    return " ".join(str(message or error.message).split())[:500]
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds asked for by Retry-After (a number or a date), None where it is absent or unreadable."""
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import fields
@@ -26,15 +27,15 @@ SPECS = {
 def open_model(spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None) -> ChatModel:
     """The model a spec names. Nothing heavy is loaded before its first request.
 
-    `arguments` are the provider's options as text; `base_url` is one for `openai:`. Raises UserError on an unknown
-    spec or option, and on a missing extra.
+    `arguments` are the provider's options as text; `base_url` is for `openai:`, and gives way to one among them.
+    Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
     given = dict(arguments or {})
     if base_url is not None:
         if kind != "openai":
             raise UserError(f"{spec}: a base URL only goes with openai: specs; leave it out")
-        given["base_url"] = base_url
+        given.setdefault("base_url", base_url)  # an argument is about this very model
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
         raise unknown("spec", spec, SPECS)
     if kind in ("smollm2", "hf"):
@@ -60,14 +61,20 @@ def open_model(spec: str, arguments: Mapping[str, str] | None = None, base_url: 
 
 
 def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Options:
-    """An options object from texts: each value is read as its field's type, JSON for numbers, flags and objects."""
+    """An options object from texts: each value is read as its field's type, JSON for numbers, flags and objects.
+
+    Raises UserError on an unknown name, an unreadable value, and what the options themselves refuse.
+    """
     types = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
     for key, text in given.items():
         if key not in types:
             raise unknown(f"option of {spec}", key, [field.name for field in fields(kind)])  # type: ignore[arg-type]
         values[key] = text if types[key] in (str, str | None) else _read(text, types[key], f"{spec}: {key}={text}")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise UserError(f"{spec}: {error}") from error
 
 
 def _read(text: str, wanted: Any, shown: str) -> Any:
@@ -89,15 +96,34 @@ def _need(module: str, extra: str) -> None:
         raise UserError(f"this spec needs {module}: pip install 'truebench-hf[{extra}]'")
 
 
+# What a model's name shows of its maker's line, wherever in the name it stands. Short words stand alone.
+_FAMILIES = {
+    "llama": "(?<!o)llama",  # ollama is a server
+    "qwen": "qwen|qwq|qvq",
+    "gpt": r"gpt|(?<![a-z0-9])o[134](?![a-z0-9])",
+    "claude": "claude",
+    "gemini": "gemini|gemma",
+    "mistral": "mistral|ministral|mixtral|magistral|mathstral|codestral|devstral|pixtral|voxtral",
+    "deepseek": "deepseek",
+    "phi": "(?<![a-z])phi(?![a-z])",
+    "command": "(?<![a-z])(?:command|aya)(?![a-z])",
+    "solar": "(?<![a-z])solar(?![a-z])",
+    "gauss": "(?<![a-z])gauss(?![a-z])",
+    "nova": "(?<![a-z])nova(?![a-z])",
+    "yi": "(?<![a-z])yi(?![a-z])",
+} | {word: word for word in ("smollm", "exaone", "glm", "kimi", "grok", "granite", "olmo", "falcon", "minimax")}
+
+
 def family(spec: str) -> str:
-    """The family a model's name shows (`Qwen/Qwen3-8B` and `qwen2.5:7b` -> `qwen`), for marking self-judged runs."""
-    name = spec.partition(":")[2] or spec
-    name = name.rstrip("/").rpartition("/")[2].lower()
-    letters = ""
-    for character in name:
-        if not character.isalpha():
-            break
-        letters += character
-    return {"o": "gpt", "chatgpt": "gpt", "qwq": "qwen", "codestral": "mistral", "mixtral": "mistral"}.get(
-        letters, letters or name
-    )
+    """The family a model's name shows (`Qwen/Qwen3-8B` and `my-qwen2.5:7b` -> `qwen`), for marking self-judged runs.
+
+    Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
+    """
+    kind, _, rest = spec.lower().rstrip("/").partition(":")
+    name = rest if kind in ("hf", "vllm", "openai", "scripted") else f"{kind}:{rest}".rstrip(":")
+    parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
+    for text in (parts[-1], "/".join(parts[-2:])):
+        found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]
+        if found:
+            return min(found)[1]
+    return parts[-1].partition(":")[0]

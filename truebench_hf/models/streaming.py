@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.local import _MACHINE, LocalModel, generate
-from truebench_hf.models.openai_api import OpenAIModel, _usage
+from truebench_hf.models.openai_api import OpenAIModel
+from truebench_hf.models.openai_replies import check_end, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
@@ -101,24 +102,26 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     import openai
 
-    text, thought, usage, cut = "", "", Usage(calls=1), False
+    text, thought, spent, cut = "", "", Usage(calls=1), False
     chunks = await model.open_stream(request)
     try:
         async for chunk in chunks:
             if chunk.get("usage"):
-                usage = _usage(chunk)
+                spent = usage(chunk)
             for choice in (chunk.get("choices") or [])[:1]:
                 delta = choice.get("delta") or {}
-                text += delta.get("content") or ""
-                thought += delta.get("reasoning_content") or delta.get("reasoning") or ""
+                said, part = texts(delta.get("content"))
+                text += said
+                thought += separate_thinking(delta) + part
+                check_end(choice)
                 cut = cut or choice.get("finish_reason") == "length"
                 yield _so_far(text, thought)
-    except (openai.APIError, OSError, ValueError) as error:
+    except (openai.APIError, OSError, ValueError, Transient) as error:
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.close()
     whole = _so_far(text, thought)
-    yield replace(whole, usage=usage, truncated=cut or whole.truncated)
+    yield replace(whole, usage=spent, truncated=cut or whole.truncated)
 
 
 def _so_far(raw: str, separate: str = "") -> Completion:

@@ -6,7 +6,11 @@ import re
 
 # Closed blocks anywhere; some chat templates put the opening tag into the prompt, so the answer may start inside.
 _CLOSED = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_HEADLESS = re.compile(r"\A(.*?)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+# Such a closing tag ends a line, begins one, or clings to the last word; in quotes or between blanks it is talked about.
+_HEADLESS = re.compile(
+    r"""\A(.*?)(?: (?: ^[^\S\n]* | (?<=[^\s"'`(\[]) ) </think(?:ing)?> | </think(?:ing)?> (?=[^\S\n]*\n) )""",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
 _UNCLOSED = re.compile(r"\A\s*<think(?:ing)?>(.*)\Z", re.DOTALL | re.IGNORECASE)
 
 

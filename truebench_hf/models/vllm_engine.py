@@ -34,6 +34,13 @@ class VllmOptions:
     prefix_caching: bool = True
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not 0 < self.gpu_memory_utilization <= 1:
+            raise ValueError(f"gpu_memory_utilization={self.gpu_memory_utilization} must be above 0 and at most 1")
+        for name, least in {"max_model_len": 0, "kv_cache_gib": 0, "tensor_parallel_size": 1}.items():
+            if not least <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+
 
 class VllmModel:
     """A chat model run by vLLM in this process. Its engine starts with the first request.

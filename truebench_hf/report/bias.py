@@ -9,7 +9,7 @@ from typing import Any
 def bias_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(name, value) rows of a report's `bias_corrected`: the estimates or why they are withheld, and what they rest on."""
     corrected, powered = found["rogan_gladen"], found["prediction_powered"]
-    return [
+    rows = [
         ("Criteria passed, as judged", _percent(corrected["observed"]) + f" (n = {corrected['n']})"),
         ("Corrected for the judge's errors", _estimate(corrected)),
         ("Prediction-powered", _estimate(powered)),
@@ -17,6 +17,9 @@ def bias_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Sensitivity, specificity", f"{_percent(corrected['sensitivity'])}, {_percent(corrected['specificity'])}"),
         ("Labels", _labels(found, corrected)),
     ]
+    if lent := found.get("borrowed"):
+        rows.append(("Youden's J on borrowed labels", f"{_j(lent)}; {_counts(lent)}; they enter no estimate"))
+    return rows
 
 
 def _estimate(found: Mapping[str, Any]) -> str:
@@ -33,11 +36,15 @@ def _j(corrected: Mapping[str, Any]) -> str:
 
 
 def _labels(found: Mapping[str, Any], corrected: Mapping[str, Any]) -> str:
+    whose = "this run's answers" if found["labels_from_run"] else "other models' answers, or answers of another run"
+    return f"{_counts(corrected)}; of {whose}"
+
+
+def _counts(corrected: Mapping[str, Any]) -> str:
     parts = [f"{corrected['n1']} truly pass", f"{corrected['n0']} truly fail"]
     if corrected["unusable"]:
         parts.append(f"{corrected['unusable']} unusable")
-    whose = "this run's answers" if found["labels_from_run"] else "other models' answers, or answers of another run"
-    return f"{', '.join(parts)}; of {whose}"
+    return ", ".join(parts)
 
 
 def _percent(share: float | None) -> str:

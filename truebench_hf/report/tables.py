@@ -17,6 +17,7 @@ HEADLINES = {
     "soft_turn": "Soft by turn",
     "drfr": "DRFR (criteria)",
     "flip_rate": "Flip rate (criteria whose votes differ)",
+    "vote_share": "Vote share (votes that agree with the verdict)",
 }
 
 
@@ -41,7 +42,8 @@ def print_report(report: Report, headlines: Sequence[str] | None = None) -> None
         level = facts.get("judging", {}).get("level", "")
         # Names come from outside: a bracket in one is no markup.
         model, judge = (escape(str(facts.get(role, ""))) for role in ("model", "judge"))
-        console.print(f"[bold]{model}[/bold] judged by [bold]{judge}[/bold], level {level}")
+        console.print(f"[bold]{model}[/bold]" + (f" judged by [bold]{judge}[/bold]" if judge else ""), end="")
+        console.print(f", level {level}" if level else "")
     main = {
         HEADLINES.get(name, name): score
         for name, score in report.scores.items()

@@ -25,6 +25,9 @@ def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:
             return metric.compute(**{c: read_column(c, text) for c, text in zip(columns, texts, strict=True)})
         except (UserError, ValueError) as error:
             raise gr.Error(str(error), print_exception=False) from error
+        except (TypeError, AttributeError, LookupError) as error:  # a number where a list or an object should stand
+            message = f"an entry is not built like those of the example, {json.dumps(example, ensure_ascii=False)}"
+            raise gr.Error(f"{message}: {error}", print_exception=False) from error
 
     return gr.Interface(
         fn=compute,

@@ -5,12 +5,13 @@ Rows have the columns of `mini.COLUMNS`; where they come from is told in `row_fi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.row_files import load as load
-from truebench_hf.benchmarks.rubric_eval.taxonomy import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
@@ -69,13 +70,17 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     `checklist` or `rubric_index` are absent they are derived. Raises UserError naming the row and the field.
     """
     grouped: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for number, row in enumerate(map(_named, rows), 1):
+    for number, row in enumerate(map(named, rows), 1):
         where = f"row {number}" + (f" ({row['id']})" if row.get("id") else "")
         _check(row, where)
         grouped.setdefault(_response_id(row), []).append((where, row))
     if not grouped:
         raise UserError("the data holds no rows")
-    return [_item(name, group) for name, group in grouped.items()]
+    found = [_item(name, group) for name, group in grouped.items()]
+    names = Counter(rubric.id for item in found for rubric in item.rubrics)
+    if doubled := next((name for name, n in names.items() if n > 1), None):
+        raise UserError(f"{names[doubled]} rows have the id {doubled!r}; every row needs its own")
+    return found
 
 
 def spread(every: Sequence[Item], limit: int | None) -> list[Item]:
@@ -103,6 +108,7 @@ def data_hash(chosen: Sequence[Item]) -> str:
             [[message.role, message.content] for message in item.case.history],
             [criterion.text for criterion in item.case.criteria],
             [[r.id, r.index, r.label, r.kind, r.split] for r in item.rubrics],
+            *([item.case.context] if item.case.context else []),  # most data has none, and keeps its hash of before
         ]
         for item in chosen
     ]  # fmt: skip
@@ -113,7 +119,7 @@ def _item(name: str, group: Sequence[tuple[str, Mapping[str, Any]]]) -> Item:
     where, first = group[0]
     checklist = list(first.get("checklist") or (row["rubric"] for _, row in group))
     for place, row in group:
-        for column in ("messages", "response", "checklist"):
+        for column in ("messages", "context", "response", "checklist"):
             if row.get(column) != first.get(column):
                 raise UserError(f"{place}: field {column!r} differs from that of {where}, of the same response {name}")
     rubrics = tuple(_rubric(name, row, checklist, place) for place, row in group)
@@ -127,9 +133,8 @@ def _item(name: str, group: Sequence[tuple[str, Mapping[str, Any]]]) -> Item:
         history[-1].content, first["response"], criteria, history[:-1], first.get("context"),
         first["instruction_category"],
     )  # fmt: skip
-    instruction = str(first.get("instruction_id") or digest(canonical(first["messages"]))[:12])
     facts = (first["instruction_category"], str(first.get("language") or ""), str(first.get("source_benchmark") or ""))
-    return Item(name, instruction, *facts, str(first.get("response_model") or ""), case, rubrics)
+    return Item(name, instruction_id(first), *facts, str(first.get("response_model") or ""), case, rubrics)
 
 
 def _rubric(response_id: str, row: Mapping[str, Any], checklist: Sequence[str], where: str) -> Rubric:
@@ -154,7 +159,12 @@ def _rubric(response_id: str, row: Mapping[str, Any], checklist: Sequence[str], 
     )
 
 
-def _named(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def instruction_id(row: Mapping[str, Any]) -> str:
+    """The id of a row's instruction: its own, or one made of the conversation."""
+    return str(row.get("instruction_id") or digest(canonical(row["messages"]))[:12])
+
+
+def named(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """The row with the name of its rubric type, which Parquet and the Hub hold as a number (a class label)."""
     kind = row.get("rubric_type")
     if isinstance(kind, bool) or not isinstance(kind, int) or not 0 <= kind < len(RUBRIC_TYPES):
@@ -171,6 +181,8 @@ def _check(row: Mapping[str, Any], where: str) -> None:
     for column in ("response", "rubric"):
         if not isinstance(row.get(column), str) or not (row[column].strip() or column == "response"):
             raise UserError(f"{where}: field {column!r} must be a text")
+    if not isinstance(row.get("context"), str | None):
+        raise UserError(f"{where}: field 'context' must be a text or empty")
     checklist = row.get("checklist")
     if checklist and not (isinstance(checklist, list) and all(isinstance(text, str) for text in checklist)):
         raise UserError(f"{where}: field 'checklist' must be a list of texts")

@@ -10,6 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Judgment, Overall, Study
 from truebench_hf.benchmarks.rubric_eval.tables import figures
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.metrics.votes import vote_share
 from truebench_hf.report.study import page
 
 
@@ -53,6 +54,7 @@ def _entry(scores: JudgeScores) -> dict[str, Any]:
         "by_split": splits,
         "pass_rate": asdict(scores.pass_rate),
         "flip_rate": asdict(scores.flip_rate) if scores.flip_rate else None,
+        "vote_share": asdict(scores.vote_share) if scores.vote_share else None,
         "undecided_reasons": dict(scores.reasons),
         "usage": asdict(scores.usage),
     }
@@ -62,6 +64,7 @@ def _agreement(overall: Overall) -> dict[str, Any]:
     return {
         "overall": _cell(overall.pooled),
         "category_mean": _cell(overall.mean),
+        "missing_categories": list(overall.missing),
         "by_category": {name: _cell(cell) for name, cell in overall.by_category.items()},
     }
 
@@ -95,4 +98,5 @@ def _plain(judge: str, paradigm: str, row: Judgment) -> dict[str, Any]:
         "reason": verdict.reason,
         "probability": verdict.probability,
         "votes": list(verdict.votes),
+        "vote_share": vote_share(verdict.votes, verdict.label),
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
@@ -17,12 +18,13 @@ from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.benchmarks.rubric_eval.options import PARADIGMS, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.output import write_study
 from truebench_hf.benchmarks.rubric_eval.scores import Judgment, Study, score, spread
-from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
+from truebench_hf.judging.rehearsal import rehearse
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.types import Usage, Verdict
@@ -35,6 +37,7 @@ class _Run:
     """What one run works with."""
 
     options: MetaevalOptions
+    settings: Mapping[str, JudgeSettings]  # by paradigm
     items: Sequence[Item]
     folder: RunFolder
     step: Callable[[str], None]
@@ -42,7 +45,7 @@ class _Run:
     def judge(self, model: ChatModel, name: str, paradigm: str) -> Judge:
         """The judge of a role of its own, so that the ledger tells what each paradigm cost."""
         caller = Caller(model, self.folder.ledger, f"{name} {paradigm}", self.options.judge_concurrency)
-        return Judge(caller, self.options.settings(paradigm), self.options.prompts)
+        return Judge(caller, self.settings[paradigm], self.options.prompts)
 
 
 def metaeval(options: MetaevalOptions) -> Study:
@@ -54,20 +57,36 @@ def metaeval(options: MetaevalOptions) -> Study:
     chosen = data.spread(data.items(data.load(options.data)), options.limit)
     if not any(rubric.label for item in chosen for rubric in item.rubrics):
         raise UserError(f"--data {options.data}: no row has a label to measure judges by")
-    models, tie_breaker = options.open_judges(), options.open_tie_breaker()
-    paradigms = options.chosen_paradigms
+    # Whatever may be wrong is found before the folder is tied to these options.
+    settings = {paradigm: options.settings(paradigm) for paradigm in options.chosen_paradigms}
+    for setting in settings.values():
+        rehearse(setting, options.prompts)
+    models, tie_breaker = options.judges(), options.open_tie_breaker(len(options.judge))
+    paradigms = list(settings)
+    _check_nothing_vanishes(options.out, list(models), paradigms)
     folder = RunFolder(options.out, _settings(options, chosen))
     try:
         bars = {f"{name} {paradigm}": len(chosen) for name in models for paradigm in paradigms}
         with progress(bars) as step, rare_collection():
-            run = _Run(options, chosen, folder, step)
+            run = _Run(options, settings, chosen, folder, step)
             found, notes = asyncio.run(_judge_all(run, models, tie_breaker, paradigms))
         study = _study(run, found, notes, list(models))
-        folder.finish({"judges": list(models), "paradigms": list(paradigms), "usage": _usage(folder)})
+        folder.finish({"judges": list(models), "paradigms": paradigms, "usage": _usage(folder)})
         write_study(folder, study, {key: _judgments(chosen, verdicts) for key, verdicts in found.items()})
         return study
     finally:
         folder.ledger.close()
+
+
+def _check_nothing_vanishes(out: str, judges: Sequence[str], paradigms: Sequence[str]) -> None:
+    """Results are written anew from what a command names: one that names less would drop what the folder holds."""
+    held = read_info(Path(out))
+    for flag, before, now in (("--judge", "judges", judges), ("--paradigms", "paradigms", paradigms)):
+        if gone := [name for name in held.get(before, []) if name not in now]:
+            raise UserError(
+                f"--out {out} has results of {', '.join(gone)} too, which would be dropped; name them again with {flag} "
+                "(finished calls are not asked again), or choose another folder"
+            )
 
 
 async def _judge_all(
@@ -171,7 +190,7 @@ def _study(run: _Run, found: Mapping[tuple[str, str], Verdicts], notes: list[str
 
 
 def _settings(options: MetaevalOptions, chosen: Sequence[Item]) -> dict[str, Any]:
-    """What locks the folder. Judges and paradigms may be added to a study: the ledger keeps their calls apart."""
+    """What ties the folder to a study. Judges and paradigms may be added: the ledger keeps their calls apart."""
     names = ("data", "limit", "structured", "votes", "judge_arg", "seed")
     decision = options.settings("decision")
     prompts = ("checklist", "rubric", "decision", "decision_question", "repair")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.data import Item, Rubric
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.votes import flip_score
+from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.types import Score, Usage, Verdict
 
 Cell = Mapping[str, Score]  # measure -> score
@@ -28,11 +28,15 @@ class Judgment:
 
 @dataclass(frozen=True)
 class Overall:
-    """Agreement on all data or one split: `pooled` over its rows, `mean` of its categories as the paper has it."""
+    """Agreement on all data or one split: `pooled` over its rows, `mean` of its categories as the paper has it.
+
+    The mean is over all four categories, or None: `missing` names those without labelled rows.
+    """
 
     pooled: Cell
     mean: Cell
     by_category: Mapping[str, Cell]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class JudgeScores:
     """One judge under one paradigm. `splits` has `all` first, then the data's own splits, if it has any.
 
     `pass_rate` is the share of rubrics the judge passes, `reasons` counts why rubrics were left undecided, `flip_rate`
-    is the share of rubrics whose votes differ (between draws, or between the members of a panel).
+    is the share of rubrics whose votes differ (between draws, or between the members of a panel), `vote_share` the mean
+    share of votes that agree with the verdict.
     """
 
     judge: str
@@ -51,6 +56,7 @@ class JudgeScores:
     by_language: Mapping[str, Cell]
     pass_rate: Score
     flip_rate: Score | None = None
+    vote_share: Score | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = Usage()
     is_panel: bool = False
@@ -79,6 +85,7 @@ def score(
         by_language=_groups(judgments, lambda j: j.item.language, (), seed),
         pass_rate=pass_rate([_passed(judgment.verdict) for judgment in judgments]),
         flip_rate=flip_score([judgment.verdict.votes for judgment in judgments]),
+        vote_share=share_score([(judgment.verdict.votes, judgment.verdict.label) for judgment in judgments]),
         reasons=dict(Counter(undecided).most_common(10)),
         usage=usage or Usage(),
         is_panel=is_panel,
@@ -124,7 +131,11 @@ def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
 def _overall(judgments: Sequence[Judgment], seed: int) -> Overall:
     categories = _groups(judgments, lambda j: j.item.category, INSTRUCTION_CATEGORIES, seed)
     mean = _cell(judgments, seed, [judgment.item.category for judgment in judgments])
-    return Overall(_cell(judgments, seed), mean, categories)
+    labelled = {judgment.item.category for judgment in judgments if judgment.rubric.label is not None}
+    missing = tuple(name for name in INSTRUCTION_CATEGORIES if name not in labelled)
+    if missing:
+        mean = {name: replace(score, value=None, ci95=None) for name, score in mean.items()}
+    return Overall(_cell(judgments, seed), mean, categories, missing)
 
 
 def _groups(

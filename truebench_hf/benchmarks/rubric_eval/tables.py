@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Study
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.report.figures import Dot, Dots, Figure, Grid
 from truebench_hf.report.tables import interval, value
 
@@ -17,7 +17,6 @@ _CATEGORIES = {
 }  # fmt: skip
 _PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tables 3 and 9
 _JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
-_MEAN_NOTE = "Overall is the unweighted mean of the four categories, as in the paper."
 
 
 def figures(study: Study) -> list[Figure]:
@@ -37,7 +36,7 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
     """One line per judge and paradigm: agreement over all rows with intervals, what is undecided, what it cost."""
     header = (
         "Judge", "Paradigm", "BAcc", "95 % interval", "BAcc strict", "mF1", "Acc", "TPR", "TNR", "n", "undecided",
-        "mean BAcc", "passes", "flips", "calls", "tokens in", "tokens out",
+        "mean BAcc", "passes", "flips", "share", "calls", "tokens in", "tokens out",
     )  # fmt: skip
     rows = []
     for entry in scores:
@@ -51,12 +50,12 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
         rows.append((
             entry.judge, entry.paradigm, value(best), interval(best), *(value(cell[name]) for name in measures),
             str(best.n), str(best.unscored), value(mean["balanced_accuracy"]), value(entry.pass_rate),
-            value(entry.flip_rate) if entry.flip_rate else "-", *spent,
+            *("-" if score is None else value(score) for score in (entry.flip_rate, entry.vote_share)), *spent,
         ))  # fmt: skip
     note = (
         "In percent. BAcc over decided rows, strict with undecided = wrong; intervals resample whole instructions. "
-        "mean BAcc: unweighted mean of the categories. passes: share of rubrics the judge passes. flips: share of "
-        "rubrics whose votes differ."
+        f"{_mean_note('mean BAcc', scores)} passes: share of rubrics the judge passes. flips: share of rubrics whose "
+        "votes differ. share: mean share of the votes cast that agree with the verdict."
     )
     return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
 
@@ -86,7 +85,7 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         for short, full in _PAPER_MODELS.items()
     ]  # fmt: skip
     header = ("Judge", "granularity", "reasoning", *_CATEGORIES.values(), "Overall", "gain")
-    note = f"{_MEAN_NOTE} gain: points that reasoning adds. Paper rows: its table {table}, on its own data."
+    note = f"{_mean_note('Overall', scores, split)} gain: points that reasoning adds. Paper rows: its table {table}, on its own data."
     return Grid(
         f"Balanced accuracy by paradigm (like the paper's table {table}){_on(split)}",
         header,
@@ -111,7 +110,9 @@ def main_table(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         if split not in ("easy", "hard") or row["Split"].lower() == split
     ]
     header = ("Judge", *(column.replace("/", " ") for column in measured))
-    note = f"{_MEAN_NOTE} Paper rows: its table 2, on its own data, rubric level with reasoning."
+    note = (
+        f"{_mean_note('Overall', scores, split)} Paper rows: its table 2, on its own data, rubric level with reasoning."
+    )
     return Grid(
         f"Judges per category (like the paper's table 2){_on(split)}",
         header,
@@ -210,6 +211,13 @@ def _dots(title: str, values: Iterable[tuple[str, str, Any]], mark: float, note:
         if score.value is not None:
             lines.setdefault(line, []).append(Dot(series, score.value, score.ci95))
     return Dots(title, tuple((line, tuple(dots)) for line, dots in lines.items()), mark=mark, note=note)
+
+
+def _mean_note(name: str, scores: Sequence[JudgeScores], split: str = "all") -> str:
+    """What the mean is, and why there is none; all judges decided the same rows, so one of them tells."""
+    missing = next((entry.splits[split].missing for entry in scores if split in entry.splits), ())
+    why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
+    return f"{name} is the unweighted mean of the four categories, as in the paper{why}."
 
 
 def _named(scores: Sequence[JudgeScores]) -> list[tuple[str, JudgeScores]]:

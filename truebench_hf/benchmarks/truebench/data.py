@@ -37,6 +37,7 @@ class Release:
     criteria: int
 
 
+_FILES = ("json", "jsonl", "csv", "parquet", "txt", "gz")  # a name that ends so is no Hub id
 RELEASES = {
     "v0.6.1": Release(
         "https://raw.githubusercontent.com/SamsungLabs/TRUEBench/bb8c0541dc7dca375249fe03cccec592532f6632"
@@ -60,7 +61,7 @@ def load(data: str) -> list[Instance]:
         return read_jsonl(download(data))
     if Path(data).is_file():
         return read_jsonl(Path(data))
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", data) and not data.endswith(".jsonl"):
+    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", data) and Path(data).suffix[1:] not in _FILES:
         return _from_hub(data)
     raise UserError(f"--data {data}: no such file; give mini, {', '.join(RELEASES)}, a JSONL path or a Hub id")
 
@@ -169,12 +170,15 @@ def _from_hub(data: str) -> list[Instance]:
 
     name, _, revision = data.partition("@")
     try:
-        table = load_dataset(name, split="test", revision=revision or None)
+        splits = load_dataset(name, revision=revision or None)
     except Exception as error:  # the client has many errors of its own; all mean: cannot be loaded
         raise UserError(
             f"--data {data}: cannot be loaded from the Hub: {' '.join(str(error).split())[:300]}"
         ) from error
-    return instances((f"{data}, row {number}", row) for number, row in enumerate(table))
+    split = "test" if "test" in splits or len(splits) != 1 else next(iter(splits))
+    if split not in splits:
+        raise UserError(f"--data {data}: has no split test, and more than one other: {', '.join(splits)}")
+    return instances((f"{data}, row {number}", row) for number, row in enumerate(splits[split]))
 
 
 def _parsed(line: bytes, where: str) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
@@ -15,8 +14,10 @@ from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.run import RESPONSES, judge
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.errors import UserError
+from truebench_hf.engine.pool import outside_loop
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
+from truebench_hf.options import from_values
 from truebench_hf.types import Criterion, Instance, Message, Report, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
@@ -34,11 +35,13 @@ def score_responses(
     parallel(predictions=responses, references=references)
     instances = _instances(references)
     answered = [_response(i, given) for i, given in zip(instances, responses, strict=True)]
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
+    for name in options:
+        if name not in names:
+            raise unknown("option of truebench_score", name, names)
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = JudgeOptions(out=out or scratch, judge=judge_spec, **values)
-        with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop of its own on this one
-            return thread.submit(_judged, chosen, instances, answered).result()
+        chosen = from_values(JudgeOptions, options | {"out": out or scratch, "judge": judge_spec})
+        return outside_loop(lambda: _judged(chosen, instances, answered))
 
 
 def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report:

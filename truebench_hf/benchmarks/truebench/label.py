@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from truebench_hf.benchmarks.truebench.run import results
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report import sheets
-from truebench_hf.report.sheet_answers import SheetAgreement
+from truebench_hf.report.sheet_answers import Annotations, SheetAgreement
 from truebench_hf.types import Report
 
 SHEETS = "sheets"
@@ -38,41 +39,77 @@ def sample(run: str, n: int, annotators: Sequence[str], seed: int = 0, out: str 
 def read(run: str, files: Sequence[str], decisions: Sequence[str] = ()) -> tuple[Report, SheetAgreement]:
     """Read filled-in sheets into the run's `labels.jsonl` and write its report anew.
 
-    `decisions` are sheets of an adjudicator, which settle what annotators disagree on. Labels of earlier sheets stay
-    unless they are given again. Raises UserError on sheets of another run, or of other answers.
+    Answers join those that were read before, annotator by annotator: a newer answer counts, a blank replaces none.
+    `decisions` are sheets of an adjudicator, which settle what annotators disagree on, now and later. Raises UserError
+    on sheets of another run, or of other answers.
     """
-    given = sheets.read_back(list(files))
-    adjudicator = sheets.read_back(list(decisions)) if decisions else None
-    settled: dict[str, str] = {}
-    for name in adjudicator.annotators if adjudicator else ():
-        settled |= adjudicator.of(name) if adjudicator else {}
     judged = _judged(run)
     known = {unit.id: unit for unit in units(judged)}
+    given = sheets.read_back(list(files))
     if strange := [name for name in given.labels if name not in known]:
         raise UserError(
             f"{strange[0]}: is in a sheet, but not among the answers of {run}; give the sheets that were made for it, "
             "or use --labels for labels of another run"
         )
+    before = _stored(run)
+    own = [row for row in before.values() if row["id"] in known and row["annotations"]]
+    said = _joined(own, given)
+    settled = {row["id"]: row["label"] for row in own if row.get("how") == "decided"} | _decided(decisions)
     judge = str(read_info(Path(run))["settings"]["judge"])
-    fresh = [
-        to_row(known[row["id"]], judge, row) for row in sheets.label_rows(given, sheets.adjudicate(given, settled))
-    ]
-    file = Path(run) / FILE
-    before = {row["id"]: row for row in read_labels(file)} if file.exists() else {}
-    rows = before | {row["id"]: row for row in fresh}
-    return _rewritten(run, judged, list(rows.values())), sheets.agreement(given)
+    labels = sheets.label_rows(said, sheets.adjudicate(said, settled))
+    fresh = {
+        row["id"]: to_row(known[row["id"]], judge, row)
+        for row in labels
+        if row["how"] != "unanswered" or row["id"] not in before
+    }
+    return _rewritten(run, judged, before | fresh), sheets.agreement(said)
+
+
+def _decided(files: Sequence[str]) -> dict[str, str]:
+    """What adjudicators answered in their sheets."""
+    answers = sheets.read_back(list(files)) if files else None
+    return {item: label for name in answers.annotators for item, label in answers.of(name).items()} if answers else {}
+
+
+def _joined(before: Sequence[Mapping[str, Any]], given: Annotations) -> Annotations:
+    """The answers in sheets beside those that rows of `labels.jsonl` keep."""
+    labels: dict[str, dict[str, str | None]] = {
+        row["id"]: {entry["annotator"]: entry["label"] for entry in row["annotations"]} for row in before
+    }
+    for item, answers in given.labels.items():
+        said = labels.setdefault(item, {})
+        said |= {name: answer for name, answer in answers.items() if answer is not None or name not in said}
+    options = dict.fromkeys(labels, ("yes", "no")) | dict(given.options)
+    return replace(given, labels=labels, options=options)
 
 
 def borrow(run: str, labels: str) -> Report:
-    """Put the labels of another run (`labels.jsonl` or its folder) beside this one, and write its report anew."""
+    """Put the labels of another run (`labels.jsonl` or its folder) beside the run's own, and write its report anew.
+
+    What the run's own answers are labelled with stays, and no open label replaces a settled one. Raises UserError
+    where there is nothing to borrow.
+    """
     path = Path(labels) / FILE if Path(labels).is_dir() else Path(labels)
-    return _rewritten(run, _judged(run), read_labels(path))
+    lent = {row["id"]: row for row in read_labels(path)}
+    if not lent:
+        raise UserError(f"{path}: holds no labels; give the labels.jsonl of a run that has some")
+    judged = _judged(run)
+    own, before = {unit.id for unit in units(judged)}, _stored(run)
+    settled = {name for name, row in before.items() if row["label"] is not None}
+    fresh = {n: row for n, row in lent.items() if n not in settled or (n not in own and row["label"] is not None)}
+    return _rewritten(run, judged, before | fresh)
 
 
-def _rewritten(run: str, judged: Sequence[Judged], rows: Sequence[dict[str, Any]]) -> Report:
+def _stored(run: str) -> dict[str, dict[str, Any]]:
+    """The rows of the run's `labels.jsonl` by id."""
+    file = Path(run) / FILE
+    return {row["id"]: row for row in read_labels(file)} if file.exists() else {}
+
+
+def _rewritten(run: str, judged: Sequence[Judged], rows: Mapping[str, dict[str, Any]]) -> Report:
     folder = RunFolder(run, {})
     try:
-        folder.write_lines(FILE, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        folder.write_lines(FILE, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows.values()))
         return results(folder, judged)
     finally:
         folder.ledger.close()

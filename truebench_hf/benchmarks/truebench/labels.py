@@ -14,8 +14,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.bias import bias_corrected, prediction_powered
-from truebench_hf.types import Label, Message, Verdict
+from truebench_hf.metrics.bias import BiasCorrected, bias_corrected, prediction_powered
+from truebench_hf.types import Label, Message, Report, Verdict
 
 FILE = "labels.jsonl"
 _WORDS = ("yes", "no", None)
@@ -67,7 +67,7 @@ _KEPT = ("label", "how", "label_source", "annotations")
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
-    """The rows of a `labels.jsonl`. Raises UserError naming the line that is none."""
+    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the line that is none."""
     rows, seen = [], set()
     try:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -77,41 +77,58 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
             if row["id"] in seen:
                 raise UserError(f"{path}, line {number}: id {row['id']} stands twice; remove one")
             seen.add(row["id"])
-            rows.append(row)
+            said = [{"annotator": e["annotator"], "label": e["label"]} for e in row.get("annotations") or ()]
+            rows.append(row | {"annotations": said})
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{path}: cannot be read as labels ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the labels.jsonl that `truebench label read` wrote") from error
     return rows
 
 
+def corrected(report: Report, judged: Sequence[Judged], folder: Path) -> Report:
+    """The report of a run with what the `labels.jsonl` in its folder says about the judge, if there is one."""
+    file = folder / FILE
+    return replace(report, bias_corrected=correction(judged, read_labels(file))) if file.exists() else report
+
+
 def correction(judged: Sequence[Judged], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Both estimates of the share of criteria that are met (0..1), for `Report.bias_corrected`; {} without labels.
 
     `rows` are those of `labels.jsonl`. A label of one of the run's own answers is held against the run's verdict on it,
-    any other against the verdict it was read with; as soon as there is one of those, both estimates are withheld and
-    only the judge's error rates are given.
+    any other (`borrowed`) against the verdict it was read with. The estimates rest on own labels alone; where there is
+    none, they are withheld, and the judge's error rates are those of the borrowed ones.
     """
     if not rows:
         return {}
     run = {unit.id: unit for unit in units(judged)}
+    own = [row for row in rows if row["id"] in run]
+    others = [row for row in rows if row["id"] not in run]
+    from_run = any(row["label"] is not None for row in own) or not others
+    used = own if from_run else others
+    rates = _held(judged, run, used, from_run)
+    known = {row["id"]: row["label"] for row in own}
+    powered = prediction_powered(
+        [unit.label for unit in run.values()],
+        [known.get(name) for name in run],
+        groups=[unit.instance_id for unit in run.values()],
+    )
+    if not from_run:
+        powered = replace(powered, estimate=None, ci95=None, withheld=rates.withheld)
+    return {
+        "rogan_gladen": asdict(rates),
+        "prediction_powered": asdict(powered),
+        "labels": len(used),
+        "labels_from_run": from_run,
+        "borrowed": asdict(_held(judged, run, others, from_run=False)) if from_run and others else None,
+    }
+
+
+def _held(
+    judged: Sequence[Judged], run: Mapping[str, Unit], rows: Sequence[Mapping[str, Any]], from_run: bool
+) -> BiasCorrected:
+    """Labels against the judge's verdicts, and the run's pass rate by them."""
     labels = [verdict.label for item in judged for turn in item.verdicts for verdict in turn]
     groups = [item.instance.id for item in judged for turn in item.verdicts for _ in turn]
     predicted = [run[row["id"]].label if row["id"] in run else row["predicted"] for row in rows]
-    own = all(row["id"] in run for row in rows)
     gold = [row["label"] for row in rows]
-    corrected = bias_corrected(labels, gold, predicted, groups=groups, labels_from_run=own)
-    known = {row["id"]: row["label"] for row in rows if row["id"] in run}
-    answered = list(run.values())
-    powered = prediction_powered(
-        [unit.label for unit in answered],
-        [known.get(unit.id) for unit in answered],
-        groups=[unit.instance_id for unit in answered],
-    )
-    if not own:
-        powered = replace(powered, estimate=None, ci95=None, withheld=corrected.withheld)
-    return {
-        "rogan_gladen": asdict(corrected),
-        "prediction_powered": asdict(powered),
-        "labels": len(rows),
-        "labels_from_run": own,
-    }
+    return bias_corrected(labels, gold, predicted, groups=groups, labels_from_run=from_run)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.scores import ordered
-from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.types import Usage
 
 Table = list[list[str | float]]
@@ -26,7 +25,13 @@ def category_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool)
     columns = list(_SINGLE) + ([] if official else ordered(names - set(_SINGLE), ()))
     tests: list[Callable[[Judged], bool]] = [lambda item: True]
     tests += [lambda item, name=name: item.instance.category == name for name in columns]  # type: ignore[misc]
-    tests += [lambda item: len(item.verdicts) == 1, lambda item: len(item.verdicts) > 1]
+    if official:  # by name, whatever the number of turns
+        tests += [
+            lambda item: item.instance.category != "Multi-Turn",
+            lambda item: item.instance.category == "Multi-Turn",
+        ]
+    else:
+        tests += [lambda item: len(item.verdicts) == 1, lambda item: len(item.verdicts) > 1]
     header: list[str | float] = ["Model Name", "Overall", *columns, "Single-Turn", "Multi-Turn"]
     return [header, *([model, *_cells(judged, tests, official)] for model, judged in runs)]
 
@@ -64,7 +69,7 @@ def to_csv(table: Table) -> str:
 
 
 def _cells(judged: Sequence[Judged], tests: Sequence[Callable[[Judged], bool]], official: bool) -> list[str | float]:
-    outcome = [(item, official_passes(item.labels) if official else item.passed) for item in judged]
+    outcome = [(item, item.passed_officially if official else item.passed) for item in judged]
     cells: list[str | float] = []
     for test in tests:
         scored = [passed for item, passed in outcome if passed is not None and test(item)]

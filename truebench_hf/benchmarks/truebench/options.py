@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
-from truebench_hf.judging.options import ReplyOptions
+from truebench_hf.judging.options import PanelOptions, ReplyOptions
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option
 
@@ -43,10 +44,11 @@ class GenerateOptions(FolderOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(FolderOptions, ReplyOptions):
+class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     """Who judges, and how."""
 
     judge: str = option(help="Judge: a spec like the model's.")
+    panel_judge: tuple[str, ...] = option((), help="Another judge beside --judge, for --panel; may be repeated.")
     judge_level: str | None = option(
         None, help="checklist (one call a turn), rubric (one a criterion), decision (probabilities) or cascade "
         "(decision, the doubtful rest by reasoning); decision for smollm2, checklist for all others."
@@ -57,8 +59,8 @@ class JudgeOptions(FolderOptions, ReplyOptions):
         None, help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
     )
     abstain_band: str | None = option(
-        None, help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then that of "
-        "--calibration, otherwise 0.2,0.8."
+        None, help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then by "
+        "default that of --calibration, without a calibration 0.2,0.8."
     )  # fmt: skip
     calibration: str | None = option(None, help="calibration.json of this judge from `truebench calibrate`.")
     cascade_judge: str | None = option(None, help="Who gets a cascade's doubtful rest; the judge itself if not given.")
@@ -68,8 +70,6 @@ class JudgeOptions(FolderOptions, ReplyOptions):
     votes: int = option(1, help="Votes per criterion (majority); more than one needs a judge temperature.")
     judge_temperature: float = option(0.0, help="Sampling temperature of the judge.")
     judge_concurrency: int = option(16, help="Requests to the judge at a time.")
-    judge_base_url: str | None = option(None, help="URL of the judge's OpenAI-compatible server.")
-    judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the judge; may be repeated.")
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
     def __post_init__(self) -> None:
@@ -79,6 +79,16 @@ class JudgeOptions(FolderOptions, ReplyOptions):
             raise UserError(
                 f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
             )
+        if self.panel_judge and self.panel is None:
+            raise UserError("--panel-judge goes with --panel majority, unanimous or weighted; name one")
+        if self.panel and (self.judge_level == "cascade" or self.calibration):
+            raise UserError("a cascade and a --calibration belong to one judge; leave out --panel")
+        self.check_panel(len(self.judges))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The specs of all who judge every criterion."""
+        return (self.judge, *self.panel_judge)
 
     @property
     def settings(self) -> JudgeSettings:
@@ -90,7 +100,7 @@ class JudgeOptions(FolderOptions, ReplyOptions):
             raise unknown("judge level", level, LEVELS)
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not self.judge_temperature >= 0:
+        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not 0 <= self.judge_temperature < inf:
             raise UserError("--judge-concurrency and --judge-max-tokens are at least 1, --judge-temperature at least 0")
         sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
         by_probability = level in ("decision", "cascade")
@@ -100,10 +110,15 @@ class JudgeOptions(FolderOptions, ReplyOptions):
             raise UserError(f"--cascade-judge and its options go with --judge-level cascade, not with {level}")
         fitted = read_calibration(self.calibration, self.judge, self.prompts) if self.calibration else None
         band = _band(self.abstain_band) or (fitted.band if fitted and level == "cascade" else None)
+        if fitted and level == "cascade" and band is None:
+            raise UserError(
+                f"--calibration {self.calibration}: holds no band, since no reasoning judge was priced there or no "
+                "cascade paid; give one, e.g. --abstain-band 0.2,0.8, or use --judge-level decision"
+            )
         return JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured,
-            threshold=self.threshold or (fitted.threshold if fitted else 0.5), abstain_band=band,
-            calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
+            threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
+            abstain_band=band, calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
             votes=self.votes, sampling=sampling,
         )  # fmt: skip
 

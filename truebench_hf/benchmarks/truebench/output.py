@@ -14,12 +14,14 @@ from truebench_hf.errors import UserError
 from truebench_hf.report import html
 from truebench_hf.types import Report
 
+JUDGMENTS = "judgments.jsonl"
+
 
 def write_results(folder: RunFolder, report: Report, judged: Sequence[Judged], *, official: bool) -> None:
     """Write `judgments.jsonl`, `scores.json`, `scores_category.csv`, `scores_language.csv` and `report.html`."""
     model, judge = str(report.provenance["model"]), str(report.provenance["judge"])
     lines = (json.dumps(to_row(item, judge), ensure_ascii=False) + "\n" for item in judged)
-    folder.write_lines("judgments.jsonl", lines)
+    folder.write_lines(JUDGMENTS, lines)
     folder.write_json("scores.json", as_json(report))
     folder.write("scores_category.csv", tables.to_csv(tables.category_table([(model, judged)], official)))
     folder.write("scores_language.csv", tables.to_csv(tables.language_table([(model, judged)], official)))
@@ -32,8 +34,8 @@ def read_judged(path: Path) -> tuple[str, str, list[Judged]]:
 
     Rows that stand twice are returned twice: see `without_doubles`. Raises UserError naming the line.
     """
-    file = path / "judgments.jsonl" if path.is_dir() else path
-    model = path.name.split("_TRUEBench")[0].removesuffix(".jsonl")
+    file = path / JUDGMENTS if path.is_dir() else path
+    model = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
     judge, rows = "", list[Judged]()
     try:
         with file.open(encoding="utf-8") as lines:

@@ -8,7 +8,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import parse_row
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import instance_passes
+from truebench_hf.metrics.pass_rate import instance_passes, official_passes
+from truebench_hf.metrics.votes import vote_share
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
 
 
@@ -20,6 +21,7 @@ class Judged:
     response: Response
     verdicts: tuple[tuple[Verdict, ...], ...]
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    recorded: bool | None = None  # what an official evaluation file says of the instance, by label, vote or quirk
 
     @property
     def labels(self) -> list[list[Label | None]]:
@@ -30,6 +32,11 @@ class Judged:
     def passed(self) -> bool | None:
         """Whether every criterion of every turn passes; None is unscored."""
         return instance_passes(self.labels)
+
+    @property
+    def passed_officially(self) -> bool:
+        """By the official rule: as the official file has it, else from our verdicts."""
+        return official_passes(self.labels) if self.recorded is None else self.recorded
 
     @property
     def undecided(self) -> str:
@@ -73,7 +80,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "probability": verdict.probability,
         "votes": list(verdict.votes),
-    }
+    } | ({"vote_share": vote_share(verdict.votes, verdict.label)} if verdict.votes else {})
 
 
 def from_row(row: dict[str, Any], where: str) -> tuple[Judged, str]:
@@ -117,7 +124,8 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
         usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
     except (TypeError, ValueError) as error:
         raise UserError(f"{where}: not a row of an official evaluation file ({error})") from error
-    return Judged(instance, response, verdicts, usage)
+    recorded = row.get("pass")
+    return Judged(instance, response, verdicts, usage, recorded if isinstance(recorded, bool) else None)
 
 
 def _official_turn(turn: Turn, parsed: list[Any]) -> tuple[Verdict, ...]:

@@ -10,23 +10,29 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.labels import FILE as LABELS
-from truebench_hf.benchmarks.truebench.labels import correction, read_labels
+from truebench_hf.benchmarks.truebench.judges import (
+    JUDGING,
+    judge_of,
+    judge_settings,
+    judging_models,
+    judging_specs,
+    slots,
+)
+from truebench_hf.benchmarks.truebench.labels import corrected
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.output import write_results
+from truebench_hf.benchmarks.truebench.output import JUDGMENTS, write_results
 from truebench_hf.benchmarks.truebench.records import Judged, unanswered
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.folder import RunFolder, read_info, without_login
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import cases
-from truebench_hf.judging.judge import Judge, prompts_used
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import ChatModel
@@ -35,17 +41,19 @@ from truebench_hf.options import pairs
 from truebench_hf.types import Instance, Message, Report, Response, Usage, Verdict
 
 RESPONSES = "responses.jsonl"
-_JUDGES = ("judge", "cascade_judge")
+# What the command said; the hash of the chosen data and the model's own identity say what came of it.
+_SAID = ("data", "limit", "language", "category", "model_arg", "model_base_url")
 
 
 def run(options: RunOptions) -> Report:
     """Answer and judge in one pass: a turn is judged as soon as it is answered. Writes the results into `out`."""
     chosen = _chosen(options)
     model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
-    asked = _judging_models(options)
-    folder = RunFolder(options.out, _generate_settings(options, chosen) | _judge_settings(options))
+    asked = judging_models(options)
+    settings = _generate_settings(options, chosen, model) | judge_settings(options)
+    folder = RunFolder(options.out, settings, _SAID + _judging_is_free(options.out))
     models = Caller(model, folder.ledger, "model", options.model_concurrency)
-    judges = _judge_of(asked, folder, options)
+    judges = judge_of(asked, folder, options)
 
     async def work(instance: Instance) -> Judged:
         spent = metered()
@@ -69,8 +77,8 @@ def run(options: RunOptions) -> Report:
     try:
         with progress({"answers": turns, "judgments": turns}) as step:
             # Twice the slots: while some conversations are being judged, others keep the model busy.
-            limit = 2 * (models.concurrency + judges.caller.concurrency)
-            judged = _collect(chosen, work, limit, [model.close, *(judge.close for judge in asked)])
+            limit = 2 * (models.concurrency + slots(asked, options))
+            judged = _collect(chosen, work, limit, [model.close, *(judge.close for judge in asked.values())])
         return results(folder, judged)
     finally:
         folder.ledger.close()
@@ -80,7 +88,7 @@ def generate(options: GenerateOptions) -> int:
     """The first stage: only the answers, kept in the ledger and in `responses.jsonl`. Returns how many failed."""
     chosen = _chosen(options)
     model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
-    folder = RunFolder(options.out, _generate_settings(options, chosen))
+    folder = RunFolder(options.out, _generate_settings(options, chosen, model), _SAID)
     caller = Caller(model, folder.ledger, "model", options.model_concurrency)
     try:
         with progress({"answers": len(chosen)}) as step:
@@ -102,9 +110,9 @@ def generate(options: GenerateOptions) -> int:
 def judge(options: JudgeOptions) -> Report:
     """The second stage: judge the answers that `generate` left in the folder."""
     answered = _read_responses(Path(options.out))
-    asked = _judging_models(options)
-    folder = RunFolder(options.out, _judge_settings(options))
-    judges = _judge_of(asked, folder, options)
+    asked = judging_models(options)
+    folder = RunFolder(options.out, judge_settings(options), _judging_is_free(options.out))
+    judges = judge_of(asked, folder, options)
     responses = {instance.id: response for instance, response in answered}
     try:
         with progress({"judgments": sum(len(response.answers) for response in responses.values())}) as step:
@@ -117,25 +125,10 @@ def judge(options: JudgeOptions) -> Report:
                 return _judged(instance, response, verdicts, spent | {"model": response.usage})
 
             chosen = [instance for instance, _ in answered]
-            judged = _collect(chosen, work, 2 * judges.caller.concurrency, [model.close for model in asked])
+            judged = _collect(chosen, work, 2 * slots(asked, options), [model.close for model in asked.values()])
         return results(folder, judged)
     finally:
         folder.ledger.close()
-
-
-def _judging_models(options: JudgeOptions) -> list[ChatModel]:
-    """The judge, and the one that a cascade hands on to where that is another."""
-    models = [open_model(options.judge, pairs(options.judge_arg, "--judge-arg"), options.judge_base_url)]
-    if options.cascade_judge:
-        arguments = pairs(options.cascade_arg, "--cascade-arg")
-        models.append(open_model(options.cascade_judge, arguments, options.cascade_base_url))
-    return models
-
-
-def _judge_of(models: Sequence[ChatModel], folder: RunFolder, options: JudgeOptions) -> Judge:
-    roles = zip(models, ("judge", "cascade"), strict=False)
-    callers = [Caller(model, folder.ledger, role, options.judge_concurrency) for model, role in roles]
-    return Judge(callers[0], options.settings, options.prompts, *callers[1:])
 
 
 def _collect(
@@ -172,37 +165,35 @@ def _judged(
     return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
+def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of how it was made, from `run.json`."""
+    settings, specs = info["settings"], judging_specs(info["settings"])
+    return {
+        **settings,
+        "versions": info["versions"],
+        "self_judged": family(settings["model"]) in set(map(family, specs)),
+        "weak_judge": any(spec == "smollm2" or "smollm2-135m" in spec.lower() for spec in specs),
+    }
+
+
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
     """The report of a run, written into its folder; with `labels.jsonl` there, corrected for the judge's errors."""
-    settings = folder.info["settings"]
-    provenance = {
-        **settings,
-        "versions": folder.info["versions"],
-        "self_judged": family(settings["model"]) in {family(settings[n]) for n in _JUDGES if n in settings},
-        "weak_judge": settings["judge"] == "smollm2",
-    }
-    report = score(judged, _usage(folder), provenance)
-    if (labels := folder.path / LABELS).exists():
-        report = replace(report, bias_corrected=correction(judged, read_labels(labels)))
-    folder.finish({"usage": report.usage, "self_judged": provenance["self_judged"]})
-    write_results(folder, report, judged, official=settings.get("protocol") == "official")
+    made = provenance(folder.info)
+    report = corrected(score(judged, _usage(folder), made), judged, folder.path)
+    folder.finish({"usage": report.usage, "self_judged": made["self_judged"]})
+    write_results(folder, report, judged, official=made.get("protocol") == "official")
     return report
 
 
-def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance]) -> dict[str, Any]:
-    names = ("data", "model", "limit", "language", "category", "model_arg")
-    shaping = {name: getattr(options, name) for name in names}
-    return shaping | {"data_sha256": data.data_hash(chosen), "sampling": asdict(options.sampling)}
+def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance], model: ChatModel) -> dict[str, Any]:
+    said = {name: getattr(options, name) for name in _SAID} | {"model_base_url": without_login(options.model_base_url)}
+    shaping = {"model": options.model, "model_options": asdict(model.identity), "sampling": asdict(options.sampling)}
+    return said | shaping | {"data_sha256": data.data_hash(chosen)}
 
 
-def _judge_settings(options: JudgeOptions) -> dict[str, Any]:
-    settings, prompts = options.settings, options.prompts
-    hashes = {name: prompts.hash(name) for name in prompts_used(settings)}
-    # Spelled apart from the model's sampling, since both stand in one folder.
-    judging = {"judge": options.judge, "judge_arg": options.judge_arg, "protocol": options.protocol}
-    if settings.level == "cascade":
-        judging |= {"cascade_judge": options.cascade_judge or options.judge, "cascade_arg": options.cascade_arg}
-    return judging | {"judging": asdict(settings), "prompts": hashes}
+def _judging_is_free(out: str) -> tuple[str, ...]:
+    """Until there are results, judging may be changed: whatever is paid for stays in the ledger, under its own key."""
+    return () if (Path(out) / JUDGMENTS).exists() else JUDGING
 
 
 def _usage(folder: RunFolder) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.votes import flip_score
+from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.types import Report, Score
 
 
@@ -18,8 +18,9 @@ def score(
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
     labels = [item.labels for item in judged]
-    passed = [item.passed for item in judged]
-    official = [rates.official_passes(turns) for turns in labels]
+    ours, official = [item.passed for item in judged], [item.passed_officially for item in judged]
+    by_official_rule = (provenance or {}).get("protocol") == "official"
+    passed: Sequence[bool | None] = official if by_official_rule else ours
     several = [len(item.verdicts) > 1 for item in judged]
     scores: dict[str, Score | Mapping[str, Score]] = {
         "overall": rates.pass_rate(passed),
@@ -34,10 +35,13 @@ def score(
         "soft_turn": rates.soft_turn(labels),
         "drfr": rates.drfr(labels),
     }
-    if flips := flip_score([verdict.votes for item in judged for turn in item.verdicts for verdict in turn]):
+    votes = [(verdict.votes, verdict.label) for item in judged for turn in item.verdicts for verdict in turn]
+    if flips := flip_score([cast for cast, _ in votes]):
         scores["flip_rate"] = flips
-    unscored = {item.instance.id: item.undecided for item, p in zip(judged, passed, strict=True) if p is None}
-    notes = _notes(scores, judged, provenance or {})
+    if share := share_score(votes):
+        scores["vote_share"] = share
+    unscored = {item.instance.id: item.undecided for item, p in zip(judged, ours, strict=True) if p is None}
+    notes = _notes(rates.pass_rate(ours), rates.pass_rate(official), judged, provenance or {})
     return Report(scores, unscored, usage or {}, provenance or {}, notes)
 
 
@@ -65,9 +69,10 @@ def _groups(
     return {name: rates.pass_rate(groups[name]) for name in ordered(set(groups), order)}
 
 
-def _notes(scores: Mapping[str, Any], judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
     notes = []
-    overall, official = scores["overall"], scores["official"]
+    if provenance.get("protocol") == "official":
+        notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
     if official.value is not None and (overall.value is None or abs(overall.value - official.value) > 1e-9):
         ours = "undefined" if overall.value is None else f"{overall.value:.2f}"
         gap = "" if overall.value is None else f", {official.value - overall.value:+.2f} points"

@@ -25,7 +25,7 @@ def overview(measured: Sequence[JudgeRun]) -> Table:
         [judge, _HERE, "" if split == "all" else split, _PARADIGMS.get(paradigm, paradigm), *_balanced(found)]
         for run in measured
         for judge, paradigm, scores in _lines(run)
-        for split, found in scores["splits"].items()
+        for split, found in _splits(scores).items()
     ]
     for row in reference.table("rubriceval_table2_main")["rows"]:
         scores = [row[f"{name}/BAcc"] for name in ("Overall", *_CATEGORIES)]
@@ -41,7 +41,7 @@ def paradigms(measured: Sequence[JudgeRun]) -> Table:
         for judge, paradigm, scores in _lines(run):
             level, _, reasoning = _PARADIGMS.get(paradigm, paradigm).partition(", ")
             said = {"reasoning": "yes", "no reasoning": "no"}.get(reasoning, "")
-            for split, found in scores["splits"].items():
+            for split, found in _splits(scores).items():
                 rows.append([judge, _HERE, "" if split == "all" else split, level, said, *_balanced(found)])
     for name, split in (("rubriceval_table3_paradigms", "mixed"), ("rubriceval_table9_paradigms_by_split", "")):
         for row in reference.table(name)["rows"]:
@@ -92,15 +92,20 @@ def _lines(run: JudgeRun) -> list[tuple[str, str, Mapping[str, Any]]]:
     return [
         (shown.name(str(line["judge"])), str(line.get("paradigm", "")), line)
         for line in (lines if isinstance(lines, list) else [])
-        if isinstance(line, Mapping) and "judge" in line and isinstance(line.get("splits"), Mapping)
+        if isinstance(line, Mapping) and "judge" in line and isinstance(line.get("by_category"), Mapping)
     ]
+
+
+def _splits(scores: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """All rows, and the splits of the data where it has any."""
+    return {"all": scores} | dict(scores.get("by_split") or {})
 
 
 def _balanced(split: Mapping[str, Any]) -> list[float | None]:
     """Overall (the mean of the categories, as in the paper) and the categories."""
     groups = split.get("by_category") or {}
     cells = [
-        split.get("mean"),
+        split.get("category_mean"),
         *(groups.get(name) for name in ("constrained", "compositional", "multi_turn", "system")),
     ]
     return [_number(cell, "balanced_accuracy") for cell in cells]
@@ -108,8 +113,8 @@ def _balanced(split: Mapping[str, Any]) -> list[float | None]:
 
 def _of_type(scores: Mapping[str, Any], level: str, name: str) -> float | None:
     if level == "overall":
-        return _number(scores["splits"].get("all", {}).get("pooled"), "accuracy")
-    return _number((scores.get("by_dimension" if level == "dimension" else "by_type") or {}).get(name), "accuracy")
+        return _number(scores.get("overall"), "accuracy")
+    return _number((scores.get("by_dimension" if level == "dimension" else "by_rubric_type") or {}).get(name), "accuracy")
 
 
 def _number(cell: Any, measure: str) -> float | None:

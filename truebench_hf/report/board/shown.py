@@ -11,7 +11,9 @@ _SECRET = re.compile(r"\b(?:hf_|sk-)[A-Za-z0-9_-]{8,}|\b(?:\d{1,3}\.){3}\d{1,3}(
 
 
 def name(spec: str) -> str:
-    """A model spec without the folder it was loaded from: `hf:/data/m/Qwen3-8B` -> `hf:Qwen3-8B`."""
+    """A model spec without the folder it was loaded from: `hf:/data/m/Qwen3-8B` -> `hf:Qwen3-8B`; a panel by each."""
+    if " + " in spec:
+        return " + ".join(map(name, spec.split(" + ")))
     kind, colon, rest = spec.partition(":")
     if not colon:
         return rest or (kind if "/" not in kind else kind.rstrip("/").rpartition("/")[2])

@@ -18,7 +18,7 @@ from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import YES_NO
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest, Sampling, SchemaRefused
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Label, Verdict
 
 _WORDS = {"yes": "YES", "no": "NO"}
@@ -79,8 +79,6 @@ def _values(case: Case, shuffled: Sequence[Verdict]) -> dict[str, Any]:
     opinions = [
         {"verdict": _WORDS[str(verdict.label)], "reason": verdict.reason or "(no reason given)"} for verdict in shuffled
     ]
-    values = sections(case)
-    texts = [values[name] for name in ("conversation", "instruction", "response", "context")]
     # The rationales stand between tags too, and must not be able to close them.
-    tag = fence(*texts, beside=[*values["criteria"], *(opinion["reason"] for opinion in opinions)])
-    return values | {"opinions": opinions, "tag": tag}
+    values = sections(case, beside=[opinion["reason"] for opinion in opinions])
+    return values | {"opinions": opinions}

@@ -11,8 +11,9 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import EXITS, Trace, table
 from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.judging.case import stated
 from truebench_hf.models.spec import family
 from truebench_hf.types import Usage, Verdict
 
@@ -22,7 +23,9 @@ SPLITS = ("easy", "hard")
 def row(trace: Trace) -> dict[str, Any]:
     """One labelled rubric in the columns of rubric_eval.
 
-    `rubric_type` is None where the source's is not one of ours; `source_label` keeps it as a hint for the taxonomy.
+    Rubrics stand as judges saw them, with what they rest on, so that whoever reads the row decides what its label
+    answers. `rubric_type` is None where the source's is not one of ours; `source_label` keeps it as a hint for the
+    taxonomy.
     """
     subject, rubric = trace.subject, trace.subject.rubrics[trace.index]
     kind = RUBRIC_TYPES.get(rubric.kind or "")
@@ -36,10 +39,11 @@ def row(trace: Trace) -> dict[str, Any]:
         "source_benchmark": subject.source,
         "language": subject.language,
         "messages": [asdict(message) for message in subject.messages],
+        "context": subject.context,
         "response": subject.response,
-        "checklist": [criterion.text for criterion in subject.rubrics],
+        "checklist": [stated(criterion) for criterion in subject.rubrics],
         "rubric_index": trace.index,
-        "rubric": rubric.text,
+        "rubric": stated(rubric),
         "rubric_type": kind.name if kind else None,
         "dimension": kind.dimension if kind else None,
         "label": trace.label,
@@ -59,7 +63,7 @@ def exit_row(trace: Trace) -> dict[str, Any]:
         "label": trace.label,
         "reason": trace.reason,
         "response_model": subject.response_model,
-        "rubric": rubric.text,
+        "rubric": stated(rubric),
         "source_type": rubric.kind,
         **{stage: _labels(getattr(trace, stage)) for stage in ("coarse", "fine", "meta")},
     }
@@ -110,7 +114,15 @@ def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int
     if own := sorted(model for model in models if family(model) in judges):
         notes.append(f"judged by a model of its own family: {', '.join(own)}")
     if untyped:
-        notes.append(f"{untyped} rows have no rubric type: `truebench taxonomy` gives them one")
+        notes.append(
+            f"{untyped} rows have no rubric type: `truebench taxonomy --data {options.out}/labels` writes rows that do"
+        )
+    if deciding := [spec for spec in options.judge_specs if options.decides(spec)]:
+        notes.append(
+            f"{len(deciding)} of {len(options.judge_specs)} base judges give probabilities, which carry no rationale "
+            "and do not depend on the other rubrics: their coarse verdicts stand in the fine pass, and `easy` "
+            + ("stays empty" if len(deciding) == len(options.judge_specs) else "can stay empty")
+        )
     if "smollm2" in (*options.judge_specs, *options.meta_specs):
         notes.append("smollm2 is a weak judge: it shows that the funnel runs, its labels are not to be trusted")
     return notes

@@ -1,14 +1,15 @@
 """The Rubric Arbitration Framework: labels for rubrics from base judges and meta-judges (paper 003, section 3.3.2).
 
 Base judges read each response with its whole checklist; what they agree on is dropped as too easy to tell judges
-apart. They look again at every disputed rubric alone, with rationales; agreement makes the easy split. Meta-judges read
-the rationales of what is still disputed; agreement makes the hard split, and the rest is discarded, with its reason.
+apart. They look again at every disputed rubric alone, with rationales (a judge that gives probabilities has none, and
+keeps its verdict); agreement makes the easy split. Meta-judges read the rationales of what is still disputed; agreement
+makes the hard split, and the rest is discarded, with its reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -72,12 +73,24 @@ class _Stages:
 
     judges: tuple[Judge, ...]
 
-    async def columns(self, subject: Subject, chosen: Sequence[int]) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of all judges on each rubric at the positions `chosen`."""
+    async def columns(
+        self, subject: Subject, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
+    ) -> dict[int, tuple[Verdict, ...]]:
+        """The verdicts of all judges on each rubric at the positions `chosen`.
+
+        A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
+        question does not depend on what else is asked.
+        """
         if not chosen or not self.judges:
             return {}
         case = subject.case(chosen)
-        by_judge = await asyncio.gather(*(judge.verdicts(case) for judge in self.judges))
+
+        async def column(place: int, judge: Judge) -> Sequence[Verdict]:
+            if coarse is not None and judge.settings.level == "decision":
+                return [coarse[i][place] for i in chosen]
+            return await judge.verdicts(case)
+
+        by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(self.judges)))
         return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
 
 
@@ -147,8 +160,8 @@ async def _way(panel: _Panel, answered: Answered, trusted: Trusted) -> list[Trac
     going = [i for i in everything if unanimous(coarse[i]) is None]
     known = [i for i in everything if trusted.label(subject, i) is not None]
     fine, extra, candidates = await asyncio.gather(
-        panel.fine.columns(subject, going),
-        panel.extra.columns(subject, [i for i in known if i not in going]),
+        panel.fine.columns(subject, going, coarse),
+        panel.extra.columns(subject, [i for i in known if i not in going], coarse),
         panel.candidates.columns(subject, known),
     )
     looks = fine | extra

@@ -35,7 +35,8 @@ def compare(folder: str, answers: Iterable[str], decisions: Iterable[str] = ()) 
     """How far people agree with the labels of an arbitration, and with each other.
 
     `answers` are the sheets of the annotators, `decisions` those of an adjudicator, which settle ties. Items that stay
-    open are counted and left out. Writes `human.json`, and `human.jsonl` with the labels for `--reference`, into the
+    open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper estimates as long as
+    there are any (`upper_estimate`). `accuracy_open_wrong` counts them as wrong. Writes `human.json`, and `human.jsonl` with the labels for `--reference`, into the
     folder. Raises UserError on sheets that do not belong to it.
     """
     given = sheet_answers.read_back(list(answers))
@@ -82,7 +83,8 @@ def _question(row: Row) -> dict[str, Any]:
     """A row as an annotator sees it: neither the label nor what judges said."""
     *before, last = row["messages"]
     earlier = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in before)
-    shown = {"Conversation so far": earlier} if earlier else {}
+    shown = {"Context": row["context"]} if row.get("context") else {}
+    shown |= {"Conversation so far": earlier} if earlier else {}
     return {
         "id": str(row["id"]),
         "sections": shown | {"Instruction": last["content"], "Response": row["response"]},
@@ -91,13 +93,16 @@ def _question(row: Row) -> dict[str, Any]:
 
 
 def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> dict[str, Any]:
-    """Accuracy (0..1) and Cohen's kappa of the arbitrated labels, people's being right."""
+    """Accuracy (0..1) and Cohen's kappa of the arbitrated labels, people's being right; `n` rows are settled."""
     human, ours = [people.get(str(row["id"])) for row in rows], [row["label"] for row in rows]
     found = agreement(human, ours)
     kappa = cohen_kappa(human, ours).value
     return {
         "n": found.n,
+        "n_open": found.unlabelled,
+        "upper_estimate": found.unlabelled > 0,
         "accuracy": found.accuracy,
+        "accuracy_open_wrong": (found.tp + found.tn) / len(rows) if rows else None,
         "kappa": kappa,
         "kappa_band": None if kappa is None else verbal_band(kappa),
     }

@@ -30,13 +30,14 @@ class Subject:
     response: str | None = None
     response_model: str = ""
     reference: str | None = None
+    context: str | None = None
 
     def case(self, chosen: Sequence[int]) -> Case:
         """What a judge is shown of the rubrics at the positions `chosen`."""
         assert self.response is not None, "a subject is judged once it has a response"
         criteria = tuple(self.rubrics[i] for i in chosen)
         last, before = self.messages[-1], self.messages[:-1]
-        return Case(last.content, self.response, criteria, before, category=self.category)
+        return Case(last.content, self.response, criteria, before, self.context, self.category)
 
 
 def load(data: str, limit: int | None = None) -> list[Subject]:
@@ -67,7 +68,7 @@ def from_source(record: Any) -> Subject:
     shipped = str(record.meta.get("response_model") or record.source) if record.response is not None else ""
     return Subject(
         instruction, response_id, record.source, record.category, record.language, tuple(record.messages),
-        tuple(record.rubrics), ids, record.response, shipped, record.reference,
+        tuple(record.rubrics), ids, record.response, shipped, record.reference, record.meta.get("context"),
     )  # fmt: skip
 
 
@@ -78,5 +79,5 @@ def _from_item(item: rubric_rows.Item) -> Subject:
     messages = (*case.history, Message("user", case.instruction))
     return Subject(
         item.instruction_id, item.id, item.source, item.category, item.language, messages, case.criteria, ids,
-        case.response, item.model,
+        case.response, item.model, context=case.context,
     )  # fmt: skip

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.rubric_eval.calibration.prices import price_figures
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.judging.calibrated import as_json
 from truebench_hf.metrics.calibration import Calibration
-from truebench_hf.metrics.cascade import Point, frontier
 from truebench_hf.report.figures import Axis, Figure, Grid, Plot, Series
 from truebench_hf.report.study import page
 from truebench_hf.report.tables import interval, value
@@ -45,7 +45,7 @@ def write_calibration(folder: RunFolder, options: CalibrateOptions, study: Study
 def figures(study: Study) -> list[Figure]:
     """Measures before and after, the fit, the reliability plot with its bins, and the cascades."""
     shown: list[Figure] = [_measures(study), _decisions(study), _fit(study), _reliability(study), _bins(study)]
-    return [*shown, *_cascades(study)] if study.points else shown
+    return [*shown, *price_figures(study)]
 
 
 def _measures(study: Study) -> Grid:
@@ -107,56 +107,6 @@ def _bins(study: Study) -> Grid:
     header = ("P(yes)", "n as given", "met", "n calibrated", "met")
     rows = tuple((span, str(n), _number(met), str(m), _number(after)) for span, n, met, m, after in cells)
     return Grid("Bins of the reliability plot", header, rows, printed=False)
-
-
-def _cascades(study: Study) -> list[Figure]:
-    edge = frontier(study.points)
-    known = [point for point in study.points if point.balanced_accuracy is not None]
-    values = [100 * (point.balanced_accuracy or 0) for point in known]
-    low, high = (min(values) // 5 * 5, -(-max(values) // 5) * 5) if values else (0, 100)
-    series = [
-        Series("bands", tuple(map(_dot, (p for p in known if p.low is not None)))),
-        Series("thresholds alone", tuple(map(_dot, (p for p in known if p.low is None)))),
-        Series("best for its cost", tuple(map(_dot, edge)), joined=True),
-    ]
-    if study.choice:
-        x, y, _, text = _dot(study.choice)
-        series.append(Series("cheapest within a point of the best", ((x, y, 0.6, text),)))
-    plot = Plot(
-        "What a cascade costs",
-        tuple(series),
-        Axis("rubrics handed on to the reasoning judge, %", 0, 100),
-        Axis("balanced accuracy, %", low, high if high > low else low + 5),
-        note="Undecided counts as wrong. The reasoning judge's verdicts are those of one pass over all rubrics.",
-    )
-    header = ("P(yes) handed on", "rubrics %", "calls", "tokens", "balanced accuracy %")
-    note = "Each is half a point better than the one above; all of them are in calibration.json."
-    grid = Grid("Cascades that nothing cheaper beats", header, tuple(map(_cells, _steps(edge))), note=note)
-    return [plot, grid]
-
-
-def _steps(edge: Sequence[Point]) -> list[Point]:
-    """The points of a frontier that are worth a line: half a point better than the last one shown."""
-    shown: list[Point] = []
-    for point in edge:
-        if not shown or (point.balanced_accuracy or 0) >= (shown[-1].balanced_accuracy or 0) + 0.005:
-            shown.append(point)
-    return shown
-
-
-def _dot(point: Point) -> tuple[float, float, float, str]:
-    _, share, calls, tokens, accuracy = _cells(point)
-    shown = f"{_span(point)}, {share} % handed on, {calls} calls, {tokens} tokens, balanced accuracy {accuracy} %"
-    return 100 * point.handed_on, 100 * (point.balanced_accuracy or 0), 0.0, shown
-
-
-def _cells(point: Point) -> tuple[str, ...]:
-    accuracy = "-" if point.balanced_accuracy is None else f"{100 * point.balanced_accuracy:.2f}"
-    return _span(point), f"{100 * point.handed_on:.1f}", str(point.calls), f"{point.tokens:,.0f}", accuracy
-
-
-def _span(point: Point) -> str:
-    return f"none (threshold {point.high:.3f})" if point.low is None else f"{point.low:.3f} to {point.high:.3f}"
 
 
 def _facts(study: Study) -> dict[str, str]:

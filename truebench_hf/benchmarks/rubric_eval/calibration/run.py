@@ -9,23 +9,24 @@ measure are RubricEval's (paper 003, sections 3 and 4).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
 from truebench_hf.benchmarks.rubric_eval.calibration.output import write_calibration
-from truebench_hf.benchmarks.rubric_eval.calibration.study import Row, Study, measure
+from truebench_hf.benchmarks.rubric_eval.calibration.study import Row, Spent, Study, measure
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.metrics.cascade import First
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.types import Verdict
+from truebench_hf.types import Usage, Verdict
 
 _DECISION = JudgeSettings(level="decision")
 
@@ -41,9 +42,9 @@ def calibrate(options: CalibrateOptions) -> Study:
     folder = RunFolder(options.out, _settings(options, chosen))
     try:
         with progress({"judgments": len(chosen) * len(models)}) as step, rare_collection():
-            rows, tokens = asyncio.run(_judged(options, chosen, models, folder, lambda: step("judgments")))
+            rows, spent = asyncio.run(_judged(options, chosen, models, folder, lambda: step("judgments")))
         provenance = {**folder.info["settings"], "versions": folder.info["versions"], "usage": _usage(folder)}
-        study = measure(options, rows, tokens, provenance)
+        study = measure(options, rows, spent, len(chosen), provenance)
         folder.finish({"usage": study.provenance["usage"]})
         write_calibration(folder, options, study, rows)
         return study
@@ -57,8 +58,8 @@ async def _judged(
     models: Sequence[ChatModel],
     folder: RunFolder,
     step: Callable[[], None],
-) -> tuple[list[Row], dict[str, float]]:
-    """The rows in the order of the data, and what each call of the reasoning judge took, in tokens."""
+) -> tuple[list[Row], Spent]:
+    """The rows in the order of the data, and what they took."""
     callers = [
         Caller(model, folder.ledger, role, options.judge_concurrency)
         for model, role in zip(models, ("judge", "cascade"), strict=False)
@@ -67,30 +68,38 @@ async def _judged(
     reasoning = [Judge(caller, options.reasoning_settings, options.prompts) for caller in callers[1:]]
     whole = options.cascade_level == "checklist"
 
-    async def work(item: Item) -> tuple[list[Row], dict[str, float]]:
+    async def work(item: Item) -> tuple[list[Row], dict[str, Usage]]:
+        spent = metered()
         decided = await first.verdicts(item.labelled)
         step()
-        spent = metered()
         second: Sequence[Verdict] = ()
         for judge in reasoning:
             verdicts = await judge.verdicts(item.case if whole else item.labelled)
             second = [verdicts[rubric.index] for rubric in item.rubrics] if whole else verdicts
             step()
-        taken = sum(usage.input_tokens + usage.output_tokens for usage in spent.values())
-        rows = _rows(item, decided, second, whole)
-        calls = dict.fromkeys(row.call for row in rows if row.call)
-        # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
-        return rows, {call: taken / len(calls) for call in calls}
+        return _rows(item, decided, second, whole), spent
 
     try:
         found = {item.id: made async for item, made in _each(chosen, work, 2 * first.caller.concurrency)}
     finally:
         for model in models:
             await model.close()
-    tokens: dict[str, float] = {}
-    for _, taken in found.values():
-        tokens |= taken
-    return [row for item in chosen for row in found[item.id][0]], tokens
+    made = [found[item.id] for item in chosen]
+    return [row for rows, _ in made for row in rows], _spent(made)
+
+
+def _spent(made: Sequence[tuple[Sequence[Row], Mapping[str, Usage]]]) -> Spent:
+    first, second = Usage(), dict[str, float]()
+    for rows, used in made:
+        first += used.get("judge", Usage())
+        calls = dict.fromkeys(row.call for row in rows if row.call)
+        # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
+        second |= {call: _tokens(used.get("cascade", Usage())) / len(calls) for call in calls}
+    return Spent(First(first.calls, _tokens(first)), second)
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 async def _each(chosen: Sequence[Item], work: Callable[[Item], Any], limit: int) -> AsyncIterator[tuple[Item, Any]]:

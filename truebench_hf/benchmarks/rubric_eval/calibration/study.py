@@ -11,7 +11,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated
 from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
 from truebench_hf.metrics.calibrators import Calibrator, cross_fit, cross_threshold, fit
-from truebench_hf.metrics.cascade import Point, Second, cheapest, curve
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.types import Label, Score
 
@@ -30,18 +30,27 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What judging took: the decision judge on all rows, and the reasoning judge in tokens by call."""
+
+    first: First
+    second: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Study:
     """A finished calibration.
 
     `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
-    `agreement` has the balanced accuracy in percent of each way to decide. `points` are the cascades and `choice` the
-    cheapest good one; without a reasoning judge there are none.
+    `agreement` has the balanced accuracy in percent of each way to decide, over `responses`. `points` are the ways to
+    spend the two judges and `choice` the cheapest good one; without a reasoning judge there are none.
     """
 
     calibrated: Calibrated
     before: Calibration
     after: Calibration
     agreement: Mapping[str, Score]
+    responses: int
     points: tuple[Point, ...] = ()
     choice: Point | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -49,21 +58,42 @@ class Study:
 
 
 def measure(
-    options: CalibrateOptions, rows: Sequence[Row], tokens: Mapping[str, float], provenance: Mapping[str, Any]
+    options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int, provenance: Mapping[str, Any]
 ) -> Study:
-    """Fit and measure. `tokens` are what each call of the reasoning judge took. Raises UserError where no fit exists."""
+    """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
     raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
     calibrator = fit(options.kind, raw, gold)
     if calibrator is None:
         raise UserError(
             f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
         )
-    how: Any = {"folds": options.folds, "seed": options.seed}
-    fair = cross_fit(options.kind, raw, gold, groups, **how)
-    cuts = cross_threshold(options.kind, raw, gold, groups, **how)
+    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
     best = best_threshold(fair, gold)
     if best is None:
         raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
+    points: tuple[Point, ...] = ()
+    if spent.second:
+        second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
+        points = curve(fair, gold, spent.first, second, best.value)
+    choice = cheapest(points)
+    band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
+    return Study(
+        Calibrated(options.judge, calibrator, best.value, band),
+        calibration(raw, gold),
+        calibration(fair, gold),
+        _agreement(options, rows, fair),
+        responses,
+        points,
+        choice,
+        provenance,
+        _notes(options, rows, calibrator, choice),
+    )
+
+
+def _agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
+    """Balanced accuracy of each way to decide; `fair` are the cross-fitted probabilities."""
+    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    cuts = cross_threshold(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
     ways = {
         "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
         "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
@@ -71,26 +101,10 @@ def measure(
     }
     if any(row.call for row in rows):
         ways["reasoning judge"] = [row.second for row in rows]
-    agreement = {
+    return {
         name: clustered_agreement(groups, gold, labels, seed=options.seed)["balanced_accuracy"]
         for name, labels in ways.items()
     }
-    points: tuple[Point, ...] = ()
-    if tokens:
-        second = Second([row.second for row in rows], [row.call for row in rows], tokens)
-        points = curve(fair, gold, second, best.value)
-    choice = cheapest(points)
-    band = (choice.low, choice.high) if choice and choice.low is not None else None
-    return Study(
-        Calibrated(options.judge, calibrator, best.value, band),
-        calibration(raw, gold),
-        calibration(fair, gold),
-        agreement,
-        points,
-        choice,
-        provenance,
-        _notes(options, rows, calibrator, choice),
-    )
 
 
 def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:
@@ -114,5 +128,7 @@ def _notes(
     if choice is not None:
         notes.append("Bands were chosen on the rows they are measured on: expect a little less on new data.")
     if choice is not None and choice.low is None:
-        notes.append("No cascade pays here: a threshold alone comes within one point of the best.")
+        alone = "a threshold" if choice.high is not None else "the reasoning judge"
+        cheaper = "" if choice.high is not None else ", and no cascade that does costs less"
+        notes.append(f"No cascade pays here: {alone} alone comes within one point of the best{cheaper}.")
     return tuple(notes)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.contrast.pairs import FATES, Attempt
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.types import Usage, Verdict
 
@@ -42,6 +42,7 @@ def _row(attempt: Attempt, response: str, response_id: str, name: str, label: st
     messages = [asdict(message) for message in case.history] + [{"role": "user", "content": case.instruction}]
     return {
         "id": name,
+        "split": "test",  # easy and hard tell how arbitration went, which nobody ran on the edit
         "instruction_id": item.instruction_id,
         "response_id": response_id,
         "response_model": "",
@@ -49,6 +50,7 @@ def _row(attempt: Attempt, response: str, response_id: str, name: str, label: st
         "source_benchmark": item.source,
         "language": item.language,
         "messages": messages,
+        "context": case.context,
         "response": response,
         "checklist": [criterion.text for criterion in case.criteria],
         "rubric_index": rubric.index,

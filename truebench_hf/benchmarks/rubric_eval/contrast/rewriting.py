@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.models.caller import Caller

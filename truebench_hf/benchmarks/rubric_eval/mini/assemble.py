@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, fill
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 
 Row = dict[str, Any]
 

@@ -7,6 +7,7 @@ import dataclasses
 import datasets
 import evaluate
 
+from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.preference import pairwise_agreement
 
 _DESCRIPTION = """\
@@ -33,6 +34,11 @@ class PreferenceAgreement(evaluate.Metric):  # type: ignore[misc]
             inputs_description=_INPUTS,
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
         )
+
+    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
+        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
+        parallel(predictions=predictions, references=references)
+        super().add_batch(predictions=predictions, references=references)
 
     def _compute(self, predictions, references):  # type: ignore[no-untyped-def]
         return dataclasses.asdict(pairwise_agreement(references, predictions))

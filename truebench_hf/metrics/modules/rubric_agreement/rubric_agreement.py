@@ -8,6 +8,7 @@ import datasets
 import evaluate
 
 from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.kappa import cohen_kappa
 
 _DESCRIPTION = """\
@@ -35,6 +36,11 @@ class RubricAgreement(evaluate.Metric):  # type: ignore[misc]
             inputs_description=_INPUTS,
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
         )
+
+    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
+        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
+        parallel(predictions=predictions, references=references)
+        super().add_batch(predictions=predictions, references=references)
 
     def _compute(self, predictions, references, positive="yes", negative="no"):  # type: ignore[no-untyped-def]
         found = agreement(references, predictions, positive=positive, negative=negative)

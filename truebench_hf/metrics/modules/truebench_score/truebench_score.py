@@ -6,6 +6,7 @@ import datasets
 import evaluate
 
 from truebench_hf.benchmarks.truebench import given
+from truebench_hf.metrics.binary import parallel
 
 _DESCRIPTION = """\
 An instance passes when every criterion of every turn does; the score is the share of instances that pass. Give \
@@ -37,6 +38,11 @@ class TruebenchScore(evaluate.Metric):  # type: ignore[misc]
             inputs_description=_INPUTS,
             features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
         )
+
+    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
+        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
+        parallel(predictions=predictions, references=references)
+        super().add_batch(predictions=predictions, references=references)
 
     def _compute(self, predictions, references, judge=None, out=None, **options):  # type: ignore[no-untyped-def]
         if judge is None:

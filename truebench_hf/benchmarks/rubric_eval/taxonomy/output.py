@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.kind_scores import Sorted, Taxonomy, dimension
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
-from truebench_hf.benchmarks.rubric_eval.taxonomy import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.report.figures import Bars, Cloud, Figure, Grid
 from truebench_hf.report.study import page
@@ -79,23 +79,25 @@ def _kinds(study: Taxonomy) -> Grid:
 
 
 def _distribution(study: Taxonomy) -> Bars:
-    counts, total = _counts(study), max(1, len([item for item in study.rubrics if item.shown]))
+    counts, what = _counts(study)
+    total = max(1, counts.total())
     ranked = sorted(RUBRIC_TYPES, key=lambda name: -counts[name])
     bars = tuple((name, float(counts[name]), f"{counts[name]} ({100 * counts[name] / total:.1f} %)") for name in ranked)
-    return Bars(
-        "Rubrics by type (like the paper's figure 4)", bars, "Distinct rubrics, by the model's type if it gave one."
-    )
+    note = f"Counted are {what}, by the model's type if it gave one."
+    return Bars("Rubrics by type (like the paper's figure 4)", bars, note)
 
 
 def _dimensions(study: Taxonomy) -> Grid:
-    counts, total = _counts(study), max(1, len([item for item in study.rubrics if item.shown]))
+    counts, what = _counts(study)
+    total = max(1, counts.total())
     rows = []
     for name in DIMENSIONS:
         of_it = {kind: n for kind, n in counts.items() if dimension(kind) == name}
         parts = ", ".join(f"{kind} {100 * n / total:.1f} %" for kind, n in sorted(of_it.items(), key=lambda x: -x[1]))
         rows.append((name, str(sum(of_it.values())), f"{100 * sum(of_it.values()) / total:.1f}", parts))
-    header = ("Dimension", "rubrics", "%", "its types, in % of all rubrics")
-    return Grid("Rubrics by dimension (like the paper's figure 7)", header, tuple(rows))
+    header = ("Dimension", "count", "%", "its types, in % of all")
+    title = "Rubrics by dimension (like the paper's figure 7)"
+    return Grid(title, header, tuple(rows), note=f"Counted are {what}, by the model's type if it gave one.")
 
 
 def _sources(study: Taxonomy) -> Grid:
@@ -146,8 +148,14 @@ def _cloud(study: Taxonomy, places: Sequence[tuple[float, float]]) -> Cloud:
     return Cloud("Rubrics in the plane (like the paper's figure 6)", points, groups, note)
 
 
-def _counts(study: Taxonomy) -> Counter[str]:
-    return Counter(item.shown for item in study.rubrics if item.shown)
+def _counts(study: Taxonomy) -> tuple[Counter[str], str]:
+    """How often each type occurs, and what was counted: judgments, as in the paper, where the data has any."""
+    judged = any(item.entry.rows for item in study.rubrics)
+    counts: Counter[str] = Counter()
+    for item in study.rubrics:
+        if item.shown:
+            counts[item.shown] += sum(item.entry.rows.values()) if judged else 1
+    return +counts, "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
 
 
 def _where(category: str, source: str | None) -> str:

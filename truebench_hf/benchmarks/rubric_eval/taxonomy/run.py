@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.classify_options import TaxonomyOptions
-from truebench_hf.benchmarks.rubric_eval.classify_output import write_taxonomy
-from truebench_hf.benchmarks.rubric_eval.kind_scores import Sorted, Taxonomy, kind_scores
-from truebench_hf.benchmarks.rubric_eval.rubric_kinds import Entry, entries
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, entries, is_source
+from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
+from truebench_hf.benchmarks.rubric_eval.taxonomy.output import write_taxonomy
+from truebench_hf.benchmarks.rubric_eval.taxonomy.rows import typed, write_rows
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded, rare_collection
@@ -35,10 +37,12 @@ _NAMES = {name: name for name in RUBRIC_TYPES}
 def taxonomy(options: TaxonomyOptions) -> Taxonomy:
     """Sort rubrics by type; `truebench taxonomy` as a Python call. Writes the study into `options.out`.
 
+    Where a model sorts rows of rubric_eval, they are written too, into `labels/`, with the types filled in.
     Every call is in the ledger first: the same options in the same folder ask nothing twice. Raises UserError on what
     the caller can fix.
     """
-    found = entries(options.data, options.limit)
+    rows = None if is_source(options.data) else data.load(options.data)
+    found = entries(options.data, options.limit, rows)
     folder = RunFolder(options.out, _settings(options, found))
     try:
         if options.model is None:
@@ -53,6 +57,9 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
             "with_known_type": len(known), "usage": spent, **folder.info["settings"],
             "versions": folder.info["versions"],
         }  # fmt: skip
+        if rows is not None and options.model is not None:
+            write_rows(folder, filled := typed(rows, done))
+            facts["rows_without_type"] = sum(row["rubric_type"] is None for row in filled)
         study = kind_scores(done, facts, seed=options.seed)
         folder.finish({"usage": spent})
         write_taxonomy(folder, study, places(found, options.seed) if options.tsne else None)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.taxonomy import INSTRUCTION_CATEGORIES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.errors import UserError
+from truebench_hf.judging.case import stated
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,20 @@ class Entry:
     rows: Mapping[str, int]
 
 
-def entries(chosen: str, limit: int | None = None) -> list[Entry]:
-    """The distinct rubrics of `SOURCE:PATH` (see `truebench_hf.loaders.sources`) or of rubric_eval rows.
+def is_source(chosen: str) -> bool:
+    """Whether the data is `SOURCE:PATH` (see `truebench_hf.loaders.sources`) rather than rubric_eval rows."""
+    kind, colon, _ = chosen.partition(":")
+    return bool(colon) and kind.isidentifier()
 
-    The first `limit` of them. Raises UserError where the data cannot be read or holds no rubrics.
+
+def entries(chosen: str, limit: int | None = None, loaded: Sequence[Row] | None = None) -> list[Entry]:
+    """The distinct rubrics of `SOURCE:PATH` or of rubric_eval rows: the first `limit` of them.
+
+    `loaded` are the rows of `chosen`, for those who have them already. Raises UserError where the data cannot be read or holds no rubrics.
     """
-    kind, colon, path = chosen.partition(":")
     found: dict[tuple[str, str], Entry] = {}
     rows: dict[tuple[str, str], Counter[str]] = {}
-    for entry in _of_source(kind, path) if colon and kind.isidentifier() else _of_rows(chosen):
+    for entry in _of_source(chosen) if is_source(chosen) else _of_rows(data.load(chosen) if loaded is None else loaded):
         key = (entry.instruction_id, entry.rubric)
         rows.setdefault(key, Counter()).update(entry.rows)
         # One response may leave a rubric without a row and thus without a type; another has it.
@@ -81,8 +90,8 @@ def by_source(found: Sequence[Entry]) -> list[SourceCounts]:
     return counts
 
 
-def _of_rows(chosen: str) -> Iterator[Entry]:
-    for item in data.items(data.load(chosen)):
+def _of_rows(rows: Sequence[Row]) -> Iterator[Entry]:
+    for item in data.items(rows):
         known = {rubric.index: rubric for rubric in item.rubrics}
         for i, criterion in enumerate(item.case.criteria):
             row = known.get(i)
@@ -92,12 +101,13 @@ def _of_rows(chosen: str) -> Iterator[Entry]:
             )  # fmt: skip
 
 
-def _of_source(name: str, path: str) -> Iterator[Entry]:
+def _of_source(chosen: str) -> Iterator[Entry]:
     from truebench_hf.loaders.sources import read
 
+    name, _, path = chosen.partition(":")
     for record in read(name, path):
         for criterion in record.rubrics:
             yield Entry(
                 record.id, record.source, record.category, record.language, record.messages[-1].content,
-                criterion.text, None, criterion.kind or "", {},
+                stated(criterion), None, criterion.kind or "", {},
             )  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.rubric_kinds import Entry, SourceCounts, by_source
-from truebench_hf.benchmarks.rubric_eval.taxonomy import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, SourceCounts, by_source
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.intervals import bootstrap_ratio
 from truebench_hf.metrics.kappa import cohen_kappa

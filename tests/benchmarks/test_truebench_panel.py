@@ -1,0 +1,151 @@
+"""`truebench run` with a panel of judges: what is decided, asked, kept and marked; and what is refused beforehand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.runs import row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.label import sample
+from truebench_hf.errors import UserError
+from truebench_hf.hub.schema import check_row
+from truebench_hf.hub.staging import _base_name
+from truebench_hf.report.board import shown
+from truebench_hf.types import Report, Score
+
+CRITERIA = ["is a river", "is in Europe", "is short"]
+
+
+def judge(path: Path, *failed: str) -> str:
+    return script(path, [{"contains": "<criteria", "verdicts": dict.fromkeys(failed, "FAIL")}])
+
+
+def run(folder: Path, judges: list[str], **more: Any) -> Report:
+    options = {
+        "data": write_jsonl(folder / "data.jsonl", [row(1, [("Name a river.", CRITERIA)])]),
+        "model": script(folder / "answers.json", [{"contains": "river", "reply": "The Nile."}]),
+        "out": str(folder / "out"), "judge": judges[0], "panel_judge": judges[1:], "panel": "majority",
+    }  # fmt: skip
+    return truebench_hf.run(**options | more)
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    (line,) = (folder / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    found = json.loads(line)
+    check_row(found, "line 1")
+    turn: list[dict[str, Any]] = found["verdicts"][0]
+    return turn
+
+
+def value(report: Report, name: str) -> float | None:
+    score = report.scores[name]
+    assert isinstance(score, Score)
+    return score.value
+
+
+def three(folder: Path) -> list[str]:
+    return [judge(folder / "a.json", "Europe"), judge(folder / "b.json", "Europe", "short"), judge(folder / "c.json")]
+
+
+def test_a_panel_judges_a_run(tmp_path: Path) -> None:
+    judges = three(tmp_path)
+    report = run(tmp_path, judges)
+    assert [verdict["label"] for verdict in verdicts(tmp_path)] == ["yes", "no", "yes"]
+    assert [verdict["votes"] for verdict in verdicts(tmp_path)] == [
+        ["yes", "yes", "yes"], ["no", "no", "yes"], ["yes", "no", "yes"]
+    ]  # fmt: skip
+    assert value(report, "overall") == 0
+    assert value(report, "flip_rate") == pytest.approx(200 / 3)
+    assert value(report, "vote_share") == pytest.approx(100 * (1 + 2 / 3 + 2 / 3) / 3)
+    assert report.provenance["judge"] == f"{' + '.join(judges)} (majority)"
+    assert {role: spent["calls"] for role, spent in report.usage["total"].items()} == {
+        "model": 1, "judge": 1, "judge 2": 1, "judge 3": 1
+    }  # fmt: skip
+    again = run(tmp_path, judges)
+    assert (again.scores, again.usage["now"]) == (report.scores, {}), "nothing is asked twice"
+
+
+@pytest.mark.parametrize(
+    ("more", "labels", "reason"),
+    [
+        ({"panel": "unanimous"}, ["yes", None, None], "only the first is agreed on"),
+        ({"panel": "weighted", "weights": "1,1,3"}, ["yes", "yes", "yes"], "the third outweighs the others"),
+    ],
+)
+def test_other_rules(tmp_path: Path, more: dict[str, Any], labels: list[str | None], reason: str) -> None:
+    run(tmp_path, three(tmp_path), **more)
+    assert [verdict["label"] for verdict in verdicts(tmp_path)] == labels, reason
+
+
+def test_the_tie_breaker_is_asked_about_the_ties(tmp_path: Path) -> None:
+    judges, casting = three(tmp_path)[1:], judge(tmp_path / "d.json", "short")
+    report = run(tmp_path, judges, tie_breaker=casting)
+    assert [verdict["label"] for verdict in verdicts(tmp_path)] == ["yes", "yes", "no"]
+    assert report.usage["total"]["tie-breaker"]["calls"] == 1
+
+
+def test_every_judge_counts_for_the_self_judged_mark(tmp_path: Path) -> None:
+    judges = [*three(tmp_path), judge(tmp_path / "qwen3.json")]
+    assert run(tmp_path, judges).provenance["self_judged"] is False
+    other = run(tmp_path, judges, out=str(tmp_path / "two"), model=judge(tmp_path / "qwen2.json"))
+    assert other.provenance["self_judged"] is True, "the fourth judge is of the model's family"
+
+
+def test_another_panel_is_another_run(tmp_path: Path) -> None:
+    judges = three(tmp_path)
+    run(tmp_path, judges)
+    with pytest.raises(UserError, match="belongs to a run with other options"):
+        run(tmp_path, judges, panel="unanimous")
+
+
+def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -> None:
+    run(tmp_path, three(tmp_path))
+    assert sample(str(tmp_path / "out"), 2, ["ann"])
+
+
+def test_no_table_shows_one_judge_alone_or_a_path() -> None:
+    name = "openai:org/a + scripted:/home/me/b.json + hf:org/c (weighted 2,1,1)"
+    assert shown.name(name) == _base_name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"panel": None}, "--panel-judge goes with --panel"),
+        ({"panel_judge": []}, "at least two judges"),
+        ({"panel": "plurality"}, "unknown panel rule"),
+        ({"panel": "weighted", "weights": "1,2"}, "3 in all, not 2"),
+        ({"panel": "unanimous", "tie_breaker": "smollm2"}, "knows no ties"),
+        ({"judge_level": "cascade"}, "belong to one judge"),
+        ({"judge_arg": ["4.record=x"]}, "no judge number 4"),
+        ({"threshold": 0.0}, "--threshold lies between"),
+        ({"judge_temperature": float("inf")}, "--judge-temperature at least 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(
+    tmp_path: Path, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        run(tmp_path, three(tmp_path), **more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_judge_twice_is_refused(tmp_path: Path) -> None:
+    one = judge(tmp_path / "a.json")
+    with pytest.raises(UserError, match="stands twice"):
+        run(tmp_path, [one, one])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("judges", [1, 2])
+def test_a_prompt_that_cannot_be_filled_is_refused_before_the_folder_is_opened(tmp_path: Path, judges: int) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text("{{ criteria }} {{ answer }}")
+    options = {"panel": None} if judges == 1 else {}
+    with pytest.raises(UserError, match="'answer' is undefined; values on offer"):
+        run(tmp_path, three(tmp_path)[:judges], prompt=[f"checklist={mine}"], **options)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,84 @@
+"""Who judges a run: one judge, one that hands on to another (a cascade), or a panel of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.options import JudgeOptions
+from truebench_hf.engine.folder import RunFolder, without_login
+from truebench_hf.judging.judge import Judge, prompts_used
+from truebench_hf.judging.panel import Panel
+from truebench_hf.judging.rehearsal import rehearse
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.models.spec import open_model
+from truebench_hf.options import pairs
+
+# Every setting of `judge_settings`.
+JUDGING = (
+    "judge",
+    "judge_arg",
+    "judge_base_url",
+    "protocol",
+    "cascade_judge",
+    "cascade_arg",
+    "panel",
+    "judging",
+    "prompts",
+)
+
+
+def judging_models(options: JudgeOptions) -> dict[str, ChatModel]:
+    """The models by role: judge, and cascade, or judge 2, judge 3, ... and tie-breaker.
+
+    Called before the run folder is opened: raises UserError on whatever the judging options have wrong.
+    """
+    rehearse(options.settings, options.prompts)
+    opened = options.open_judges(options.judges)
+    models = {f"judge {number}" if number > 1 else "judge": model for number, model in enumerate(opened, 1)}
+    if options.cascade_judge:
+        arguments = pairs(options.cascade_arg, "--cascade-arg")
+        models["cascade"] = open_model(options.cascade_judge, arguments, options.cascade_base_url)
+    if casting := options.open_tie_breaker(len(options.judges)):
+        models["tie-breaker"] = casting
+    return models
+
+
+def slots(models: Mapping[str, ChatModel], options: JudgeOptions) -> int:
+    """How many cases the judges can have in work at a time."""
+    return max(options.judge_concurrency, *(model.batch or 0 for model in models.values()))
+
+
+def judge_of(models: Mapping[str, ChatModel], folder: RunFolder, options: JudgeOptions) -> Judge | Panel:
+    """What judges a case, made of the models; every call goes through the folder's ledger."""
+    callers = {role: Caller(model, folder.ledger, role, options.judge_concurrency) for role, model in models.items()}
+    if options.panel is None:
+        return Judge(callers["judge"], options.settings, options.prompts, callers.get("cascade"))
+    judges = {role: Judge(caller, options.settings, options.prompts) for role, caller in callers.items()}
+    casting = judges.pop("tie-breaker", None)
+    return Panel(list(judges.values()), options.panel, options.panel_weights, casting)
+
+
+def judge_settings(options: JudgeOptions) -> dict[str, Any]:
+    """What of the judging shapes the results."""
+    settings, prompts = options.settings, options.prompts
+    hashes = {name: prompts.hash(name) for name in prompts_used(settings)}
+    # Spelled apart from the model's sampling, since both stand in one folder.
+    judging: dict[str, Any] = {"judge": options.judge, "judge_arg": options.judge_arg, "protocol": options.protocol}
+    judging["judge_base_url"] = without_login(options.judge_base_url)
+    if settings.level == "cascade":
+        judging |= {"cascade_judge": options.cascade_judge or options.judge, "cascade_arg": options.cascade_arg}
+    if options.panel:
+        rule = f"{options.panel} {options.weights}" if options.weights else options.panel
+        judging["judge"] = f"{' + '.join(options.judges)} ({rule})"  # so that no table shows one of them alone
+        judging["panel"] = {"judges": options.judges, "rule": rule, "tie_breaker": options.tie_breaker}
+    return judging | {"judging": asdict(settings), "prompts": hashes}
+
+
+def judging_specs(settings: Mapping[str, Any]) -> set[str]:
+    """The specs of all who had a say in a run, from its settings."""
+    if panel := settings.get("panel"):
+        return {*panel["judges"], *([panel["tie_breaker"]] if panel["tie_breaker"] else [])}
+    return {settings[name] for name in ("judge", "cascade_judge") if name in settings}
