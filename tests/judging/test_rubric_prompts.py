@@ -115,6 +115,14 @@ def test_one_criterion_is_judged_by_the_rules_of_many(rule: str) -> None:
     assert rule in prompts.source("rubric")
 
 
+@pytest.mark.parametrize(
+    "rule",
+    ["partly met is no", "condition does not hold", "in parentheses", "Meaning counts", "N sentences", "courteous"],
+)
+def test_decisions_follow_the_same_rules_in_fewer_words(rule: str) -> None:
+    assert rule in Prompts().source("decision")
+
+
 def test_what_a_criterion_rests_on_is_a_note_behind_it_at_every_level() -> None:
     case = Case("Write a poem, then translate it.", "Roses.", (Criterion("Is it translated?", None, "Is it\na poem?"),))
     shown = "Is it translated? (It rests on this: Is it a poem?)"

@@ -114,7 +114,9 @@ def _balanced(split: Mapping[str, Any]) -> list[float | None]:
 def _of_type(scores: Mapping[str, Any], level: str, name: str) -> float | None:
     if level == "overall":
         return _number(scores.get("overall"), "accuracy")
-    return _number((scores.get("by_dimension" if level == "dimension" else "by_rubric_type") or {}).get(name), "accuracy")
+    return _number(
+        (scores.get("by_dimension" if level == "dimension" else "by_rubric_type") or {}).get(name), "accuracy"
+    )
 
 
 def _number(cell: Any, measure: str) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, answer, prepare
@@ -27,6 +28,7 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.rehearsal import rehearse
 from truebench_hf.models.caller import Caller
 from truebench_hf.types import Verdict
 
@@ -41,6 +43,8 @@ def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
     trusted = read_trusted(options.reference) if options.reference else Trusted({})
     everyone = (*options.responder_specs, *options.judge_specs, *options.meta_specs, *options.candidate_specs)
     pool = ModelPool(everyone, options.model_arg)
+    for spec, stage in product((*options.judge_specs, *options.candidate_specs), ("coarse", "fine")):
+        rehearse(options.settings(spec, stage), options.prompts)
     folder = RunFolder(options.out, _settings(options, subjects))
     try:
         panel = _Panel(options, pool, folder)

@@ -23,6 +23,7 @@ from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.rehearsal import rehearse
 from truebench_hf.metrics.cascade import First
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.protocol import ChatModel
@@ -39,6 +40,8 @@ def calibrate(options: CalibrateOptions) -> Study:
     """
     chosen = _labelled(data.spread(data.items(data.load(options.data)), options.limit), options.data)
     models = options.open_judges()
+    for settings in (_DECISION, options.reasoning_settings):
+        rehearse(settings, options.prompts)
     folder = RunFolder(options.out, _settings(options, chosen))
     try:
         with progress({"judgments": len(chosen) * len(models)}) as step, rare_collection():

@@ -24,6 +24,7 @@ from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.rehearsal import rehearse
 from truebench_hf.models.caller import Caller
 from truebench_hf.types import Verdict
 
@@ -45,6 +46,7 @@ def contrast(options: ContrastOptions) -> dict[str, Any]:
     items = data.items(rows)
     chosen, unlabelled = _chosen(items, options)
     pool = ModelPool((options.writer, options.judge), options.model_arg)
+    rehearse(options.settings, options.prompts)
     folder = RunFolder(options.out, _settings(options, items))
     writer = pool.caller(folder.ledger, "writer", options.writer, options.concurrency)
     judge = Judge(
