@@ -274,6 +274,12 @@ def test_an_open_verdict_tells_no_address() -> None:
     assert "Open" in page
 
 
+def test_a_models_name_is_no_markup_in_a_chart() -> None:
+    hostile = _entry('m <a href="https:e.co">x</a>', 50.0, size_b=1.0)
+    for figure in (charts.radar([hostile]), charts.heat_map([hostile]), charts.score_by_size([hostile])):
+        assert "<a" not in figure.to_json().replace("\\u003c", "<")
+
+
 def test_judges_published_and_measured() -> None:
     cell = {"balanced_accuracy": {"value": 61.24, "n": 9}, "accuracy": {"value": 70.0, "n": 9}}
     line = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +75,7 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
         figure.add_trace(
             go.Scatter(
                 x=[e.size_b for e in known], y=y, error_y=bars, mode="markers", name=name,
-                text=[e.model for e in known], marker={"symbol": symbol, "size": 10, "color": colour},
+                text=[_inert(e.model) for e in known], marker={"symbol": symbol, "size": 10, "color": colour},
                 hovertemplate="%{text}<br>%{x} B: %{y:.1f} %<extra></extra>",
             )
         )  # fmt: skip
@@ -94,7 +95,12 @@ def _value(entry: Entry, name: str) -> float | None:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    return _inert(name if len(name) <= 28 else f"{name[:27]}…")
+
+
+def _inert(name: str) -> str:
+    # Plotly reads links and line breaks out of texts; a model's name is text.
+    return html.escape(name, quote=False)
 
 
 def _plain(figure: Any, height: int) -> Any:
