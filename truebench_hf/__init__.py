@@ -18,7 +18,8 @@ __version__ = "0.1.0"
 def run(**options: Any) -> Report:
     """Score a model on TRUEBench. Takes the options of `truebench run` by name (`data`, `model`, `judge`, `out`, ...).
 
-    Lists may be given as any sequence, `k=v` options as a dict; works in a notebook too. Raises UserError on what the caller can fix, TypeError on unknown options.
+    Lists may be given as any sequence, `k=v` options as a dict; works in a notebook too. Raises UserError on what the
+    caller can fix, TypeError on unknown options.
     """
     from truebench_hf.benchmarks.truebench.options import RunOptions
     from truebench_hf.benchmarks.truebench.run import run as run_truebench

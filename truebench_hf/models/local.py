@@ -149,7 +149,7 @@ def _rows(
     import torch
 
     # Loops are foretold where every token is a fixed choice and the cache can be cut back.
-    foretold = not how["do_sample"] and "stopping_criteria" not in how and growing_cache(model) is not None
+    foretold = not how["do_sample"] and "stopping_criteria" not in how and cache is not None
     rows: list[list[int]] = [[] for _ in ids]
     going = list(range(len(rows)))
     while going:

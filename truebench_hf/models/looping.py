@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from truebench_hf.models.kv_cache import growing_cache
+
 _TAIL = 128  # tokens looked at
 _GRAM = 8  # tokens that count as something said before
 _AHEAD = 48  # tokens offered at a time
@@ -29,8 +31,6 @@ def repeats(tokens: Sequence[int]) -> bool:
 def finish(model: Any, ids: Any, mask: Any, cache: Any, row: int, room: int, how: dict[str, Any]) -> list[int]:
     """Up to `room` further tokens of one row of a left-padded batch, whose `cache` holds all but its last token."""
     import torch
-
-    from truebench_hf.models.kv_cache import growing_cache
 
     pad = int((mask[row] == 0).sum())
     own = growing_cache(model)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import Any
 
+from truebench_hf.models.kv_cache import growing_cache
+
 _WORTHWHILE = 256  # tokens saved per prompt; below it, one padded batch is as fast and simpler
 
 
@@ -29,8 +31,6 @@ def prefill(model: Any, prompts: Sequence[list[int]]) -> Any | None:
 
 def _walk(model: Any, prompts: Sequence[list[int]]) -> Any | None:
     import torch
-
-    from truebench_hf.models.kv_cache import growing_cache
 
     width = max(map(len, prompts)) - 1
     running, cache, held = growing_cache(model), growing_cache(model), list[int]()
