@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,6 @@ from truebench_hf.loaders.export import export
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
-
-
-@pytest.fixture
-def hub() -> Iterator[HubStub]:
-    with HubStub() as running:
-        yield running
-
-
-@pytest.fixture
-def client(hub: HubStub, tmp_path: Path) -> HubClient:
-    return HubClient(hub, tmp_path)
 
 
 @pytest.fixture(scope="module")

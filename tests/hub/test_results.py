@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
-from tests.support.runs import command, script
-from truebench_hf import run
-from truebench_hf.benchmarks.truebench import data
+from tests.support.runs import command
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results import read_index
 from truebench_hf.hub.staging import public, stage_run
-
-ADDRESS = "http://10.0.0.4:8000/v1"
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs: `whole` over mini, where the server of one answer was down, and `part` over three instances."""
-    folder = tmp_path_factory.mktemp("secret-folder")
-    rules = [{"contains": data.load("mini")[0].turns[0].prompt[:40], "error": f"the server at {ADDRESS} is down"}]
-    model = script(folder / "tea-model.json", rules, {"reply": "Answer 🍵."})
-    judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {"sentence": "FAIL"}}])
-    chosen: dict[str, dict[str, Any]] = {"whole": {}, "part": {"limit": 3}}
-    for name, options in chosen.items():
-        run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), **options)
-    return folder
-
-
-@pytest.fixture
-def hub() -> Iterator[HubStub]:
-    with HubStub() as running:
-        yield running
 
 
 def publish(hub: HubStub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -90,7 +66,7 @@ def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) ->
     staged = stage_run(runs / "whole", tmp_path / "a")
     again = stage_run(tmp_path / "a" / "runs" / staged.run_id, tmp_path / "b")
     assert again.index["overall"] == staged.index["overall"]
-    assert read_index(tmp_path / "a") == [staged.index]
+    assert json.loads((tmp_path / "a" / "index" / f"{staged.run_id}.jsonl").read_text()) == staged.index
 
 
 def test_pull_request_and_dry_run(hub: HubStub, runs: Path, tmp_path: Path) -> None:
@@ -134,52 +110,22 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     assert hub.files("dataset", "org/results")["README.md"].endswith(b"Ours.")
 
 
-def test_the_entry_of_a_model_page(hub: HubStub, runs: Path, tmp_path: Path) -> None:
-    python(hub, tmp_path, "from huggingface_hub import create_repo; create_repo('org/tea-model'); print(1)")
-    arguments = ["results", str(runs / "whole"), "--model-repo", "org/tea-model", "--dataset", "org/truebench"]
-    done = publish(hub, tmp_path, *arguments, "--repo-id", "org/results")
-    assert done.returncode == 0, done.stderr
-    assert len(hub.pulls("model", "org/tea-model")) == 1
-    assert ".eval_results/truebench.yaml" not in hub.files("model", "org/tea-model")
-    content = hub.files("model", "org/tea-model", "refs/pr/1")[".eval_results/truebench.yaml"]
-    (row,) = yaml.safe_load(content)
-    scores = json.loads((runs / "whole" / "scores.json").read_text())
-    assert row["dataset"] == {"id": "org/truebench", "task_id": "all"}
-    assert row["value"] == round(scores["overall"]["value"], 2)
-    assert row["evaluation_framework"] == "truebench-hf"
-    assert "judge scripted:judge.json at checklist level; n=35, 1 unscored" in row["notes"]
-    assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
-    code = f"""if True:
-        import json, yaml
-        from huggingface_hub import parse_eval_result_entries
-        (entry,) = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
-        print(json.dumps([entry.dataset_id, entry.task_id, entry.value, entry.date]))"""
-    assert python(hub, tmp_path, code)[:3] == ["org/truebench", "all", row["value"]]
-    done = publish(hub, tmp_path, *arguments, "--variant", "strict-judge", "--direct")
-    assert done.returncode == 0, done.stderr
-    assert ".eval_results/truebench-strict-judge.yaml" in hub.files("model", "org/tea-model")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["whole"], "say where to"),
         (["whole", "--model-repo", "org/m"], "--dataset"),
-        (["whole", "--model-repo", "org/m", "--dataset", "org/d", "--variant", "a/b"], "--variant"),
-        (["part", "--model-repo", "org/m", "--dataset", "org/d"], "--limit"),  # a part must not look like the whole
-        (["whole", "--model-repo", "org/absent", "--dataset", "org/d"], "no such repository"),
         (["whole", "--repo-id", "results"], "ORGANISATION/NAME"),
+        (["whole", "--repo-id", "org/a--b"], "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
         (["absent", "--repo-id", "org/r"], "not a run folder|no scores.json"),
     ],
 )
 def test_bad_input_is_one_line(hub: HubStub, runs: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
-    import re
-
     done = publish(hub, tmp_path, "results", str(runs / arguments[0]), *arguments[1:])
     assert done.returncode == 2
     assert re.search(message, done.stderr)
     assert done.stderr.count("\n") == 1
-    assert not [request for request in hub.requests if "/commit/" in request.path]
+    assert hub.requests == []
 
 
 def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Path, tmp_path: Path) -> None:
@@ -206,23 +152,6 @@ def test_judgments_over_other_data_are_not_published(runs: Path, tmp_path: Path)
         stage_run(tmp_path / "run", tmp_path / "out")
 
 
-def test_a_submission_becomes_a_pull_request(hub: HubStub, runs: Path, tmp_path: Path) -> None:
-    code = f"""if True:
-        import json
-        from huggingface_hub import create_repo
-        from truebench_hf.benchmarks.truebench import data
-        from truebench_hf.hub.results import submit
-        create_repo("org/results", repo_type="dataset")
-        pushed = submit({str(runs / "whole" / "judgments.jsonl")!r}, "org/results", reference=data.load("mini"))
-        print(json.dumps(pushed.url))"""
-    assert "/discussions/1" in python(hub, tmp_path, code)
-    files = hub.files("dataset", "org/results", "refs/pr/1")
-    row = json.loads(next(content for name, content in files.items() if name.startswith("index/")))
-    assert row["submitted"] is True
-    assert row["overall"]["value"] == json.loads((runs / "whole" / "scores.json").read_text())["overall"]["value"]
-    assert b"secret-folder" not in b"".join(files.values())
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -245,7 +174,7 @@ def test_paths_are_known_by_their_last_part(value: str, shown: str) -> None:
 
 def test_keys_and_addresses_go_and_token_counts_stay() -> None:
     settings = {
-        "model_base_url": ADDRESS,
+        "model_base_url": "http://10.0.0.4:8000/v1",
         "model_arg": ["api_key_env=MY_KEY", "max_retries=3", "default_headers={}", "max_completion_tokens=5"],
         "sampling": {"max_tokens": 5, "temperature": 0.0},
     }
@@ -259,17 +188,58 @@ def test_keys_and_addresses_go_and_token_counts_stay() -> None:
     }
 
 
-def test_the_space_and_a_metric_are_pushed(hub: HubStub, tmp_path: Path) -> None:
+def test_the_index_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path: Path) -> None:
+    rows = {name: stage_run(runs / name, tmp_path / name).index for name in ("whole", "official")}
+    assert [(rows[name]["judge_level"], rows[name]["protocol"]) for name in rows] == [
+        ("checklist", "default"),
+        ("checklist", "official"),
+    ]
+    # One instance has no verdicts: unscored by our rule, failed by the official one, and neither is refused.
+    assert [(rows[name]["overall"]["n"], rows[name]["overall"]["unscored"]) for name in rows] == [(35, 1), (36, 0)]
+    assert not any(row["submitted"] for row in rows.values())
+
+
+def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
+    arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr")
+    first, second = (publish(hub, tmp_path, *arguments) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    assert "nothing new for dataset org/results: the same waits as" in second.stdout
+    assert "/discussions/1" in second.stdout
+    assert len(hub.pulls("dataset", "org/results")) == 1
+    repo = hub.repo("dataset", "org/results")
+    repo.merge(repo.pull("1"))
+    third = publish(hub, tmp_path, *arguments)
+    assert third.returncode == 2
+    # The client's own answer is the address of the last commit, as if something had been sent.
+    assert third.stderr.endswith("truebench: org/results: all of this is already in it; no pull request was opened\n")
+    assert len(hub.pulls("dataset", "org/results")) == 1
+
+
+def test_the_space_is_pushed_with_the_library_and_a_metric_alone(hub: HubStub, tmp_path: Path) -> None:
     space = tmp_path / "space"
     space.mkdir()
-    for name in ("app.py", "README.md"):
-        (space / name).write_text("---\ntitle: x\n---\n" if name == "README.md" else "print(1)\n")
+    for name in ("app.py", "README.md", "requirements.txt"):
+        (space / name).write_text("---\ntitle: x\n---\n" if name == "README.md" else "# 1\n")
+    (space / "truebench_hf").mkdir()
+    (space / "truebench_hf" / "old.py").write_text("")  # of a Space that was fetched and is pushed again
     done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space))
     assert done.returncode == 0, done.stderr
     assert hub.repo("space", "org/board").sdk == "gradio"
-    assert hub.files("space", "org/board")["app.py"] == b"print(1)\n"
-    done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(tmp_path / "absent"))
-    assert done.returncode == 2
+    files = hub.files("space", "org/board")
+    assert files["app.py"] == b"# 1\n"
+    assert {"truebench_hf/__init__.py", "truebench_hf/loaders/catalogue.py", "truebench_hf/prompts/decision.jinja"} <= {
+        *files
+    }
+    assert not any("__pycache__" in name or name == "truebench_hf/old.py" for name in files)
+    repo = hub.repo("space", "org/board")
+    repo.commit("main", "", "", {**repo.head("main").files, "truebench_hf/old.py": blob(b"of an earlier library")})
+    assert publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space)).returncode == 0
+    assert hub.files("space", "org/board") == files
+    (space / "requirements.txt").unlink()
+    for wrong in (space, tmp_path / "absent"):
+        done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(wrong))
+        assert done.returncode == 2
+        assert "no Space there" in done.stderr
     done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/other_name")
     assert done.returncode == 2
     assert "org/rubric_agreement" in done.stderr

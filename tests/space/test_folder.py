@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
 import urllib.request
+import venv
 from importlib import metadata
 from pathlib import Path
 
 import yaml
 
 from tests.space.conftest import serving
+from truebench_hf.hub.space import stage_space
 
-FOLDER = Path(__file__).parents[2] / "space"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "space"
 
 
 def test_the_header_fits_what_is_installed() -> None:
@@ -32,3 +40,47 @@ def test_it_starts_from_its_variables_and_tells_nothing_of_the_machine(tmp_path:
     assert "libtorch" not in libraries, "no model engine is loaded before the playground is used"
     assert "hf:model-9B" in page
     assert str(tmp_path) not in page + json.dumps(config)
+
+
+def test_the_requirements_are_those_of_the_library_with_its_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = (FOLDER / "requirements.txt").read_text("utf-8").splitlines()
+    listed = [line for line in lines if not line.startswith("#")]
+    assert listed == sorted({*project["dependencies"], *extras["space"], *extras["local"]})
+
+
+def test_the_requirements_install_without_any_other_file_of_the_folder(tmp_path: Path) -> None:
+    """As the Hub's builder does it: requirements.txt alone is there, and the rest of the folder comes later."""
+    shutil.copy(FOLDER / "requirements.txt", tmp_path)
+    # Everything in it is installed here, so that no index is needed; what is on no index would have to be here by name.
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--dry-run", "--no-deps", "-r", "requirements.txt"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "truebench" not in done.stdout
+
+
+def test_the_pushed_folder_carries_the_library(tmp_path: Path) -> None:
+    stage_space(FOLDER, tmp_path / "app")
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False)
+    (site,) = environment.glob("lib/python*/site-packages")
+    # The installed dependencies behind its own packages; a link to this checkout is not followed from there.
+    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    probe = "import importlib.util as u; print(u.find_spec('truebench_hf'))"
+    code = (
+        "import app, truebench_hf\n"
+        "from truebench_hf.loaders.catalogue import entry\n"
+        "from truebench_hf.benchmarks.truebench.data import load\n"
+        "print(app.from_environment().model, entry('truebench').name, len(load('mini')), truebench_hf.__file__)"
+    )
+    shown = [
+        subprocess.run(
+            [environment / "bin" / "python", "-c", program], cwd=cwd, capture_output=True, text=True, timeout=120
+        )
+        for program, cwd in ((probe, environment), (code, tmp_path / "app"))
+    ]
+    assert shown[0].stdout.strip() == "None", "the environment has the library of its own: the test would prove nothing"
+    assert shown[1].returncode == 0, shown[1].stderr
+    package = tmp_path / "app" / "truebench_hf" / "__init__.py"
+    assert shown[1].stdout.split() == ["smollm2", "truebench", "36", str(package)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -42,21 +42,23 @@ def _results(
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
-    from truebench_hf.hub.results import publish_entry, publish_run
+    from truebench_hf.hub.model_page import page, publish_page
+    from truebench_hf.hub.results import publish_run
 
     if not repo_id and not model_repo:
         raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
     if model_repo and not dataset:
         raise UserError("--model-repo needs --dataset ORG/NAME: the data set whose leaderboard the score belongs to")
+    # Made first: what is wrong with it must be known before the run is pushed.
+    made = (
+        page(run, model_repo, dataset, results_repo=repo_id, variant=variant, dry_run=dry_run)
+        if model_repo and dataset
+        else None
+    )
     if repo_id:
         _show(publish_run(run, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
-    if model_repo and dataset:
-        _show(
-            publish_entry(
-                run, model_repo, dataset,
-                results_repo=repo_id, variant=variant, create_pr=not direct, dry_run=dry_run,
-            )
-        )  # fmt: skip
+    if made:
+        _show(publish_page(made, create_pr=not direct, dry_run=dry_run))
 
 
 def _space(
@@ -68,10 +70,10 @@ def _space(
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
+    from truebench_hf.hub.space import publish_space
+
     source = folder or Path(__file__).resolve().parents[2] / "space"
-    if not (source / "app.py").is_file() or not (source / "README.md").is_file():
-        raise UserError(f"{source}: no Space there (app.py, README.md); give it with --folder")
-    _push(source, repo_id, "space", "Update the Space", private, create_pr, dry_run)
+    _show(publish_space(source, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
 
 
 def _metric(
@@ -82,21 +84,15 @@ def _metric(
     dry_run: DryRun = False,
 ) -> None:
     import truebench_hf
+    from truebench_hf.hub.push import push_folder
 
     folder = Path(truebench_hf.metric(name))
     if repo_id.rpartition("/")[2] != name:
         # evaluate looks for NAME.py in ORG/NAME.
         named = f"{repo_id.partition('/')[0]}/{name}"
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
-    _push(folder, repo_id, "space", f"Update {name}", private, create_pr, dry_run)
-
-
-def _push(
-    folder: Path, repo_id: str, kind: Literal["space"], message: str, private: bool, create_pr: bool, dry_run: bool
-) -> None:
-    from truebench_hf.hub.push import push_folder
-
-    _show(push_folder(folder, repo_id, kind, private=private, create_pr=create_pr, dry_run=dry_run, message=message))
+    message = f"Update {name}"
+    _show(push_folder(folder, repo_id, "space", private=private, create_pr=create_pr, dry_run=dry_run, message=message))
 
 
 def _show(pushed: Pushed) -> None:
@@ -105,5 +101,7 @@ def _show(pushed: Pushed) -> None:
     total = f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes"
     if pushed.dry_run:
         print(f"dry run: {total} would go to {pushed.repo_type} {pushed.repo_id}")
+    elif not pushed.new:
+        print(f"nothing new for {pushed.repo_type} {pushed.repo_id}: the same waits as {pushed.url}")
     else:
         print(f"{total} to {pushed.repo_type} {pushed.repo_id}: {pushed.url}")

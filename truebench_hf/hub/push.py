@@ -9,14 +9,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf import __version__
 from truebench_hf.errors import UserError
 
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
 RepoType = Literal["model", "dataset", "space"]
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
+
+
+class AlreadyThere(UserError):
+    """What was to be proposed is in the repository already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Pushed:
     message: str
     dry_run: bool
     url: str | None = None  # of the commit, or of the pull request
+    new: bool = True  # False: the same contents wait at `url` already, as an open pull request
 
 
 def push_folder(
@@ -41,46 +49,70 @@ def push_folder(
     create_pr: bool = False,
     dry_run: bool = False,
     message: str = "Upload",
+    description: str = "",
     replace: Sequence[str] = (),
     create: bool = True,
 ) -> Pushed:
     """Push every file below `folder` in a single commit, so that a failure leaves the remote as it was.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be. The commit message gets the version and the hash of the contents. The token is the one that
-    `hf auth login` or HF_TOKEN gave; it appears in no message. Raises UserError where the user can mend it.
+    repository if need be. The commit message gets the version and the hash of the contents; `description` (Markdown) is
+    the text of a pull request. One whose contents wait already is not opened twice. The token is the one that
+    `hf auth login` or HF_TOKEN gave; it appears in no message. Raises UserError where the user can mend it, AlreadyThere
+    where a pull request would change nothing.
     """
-    _check_name(repo_id)
+    check_name(repo_id)
     files = _files(folder)
     content = content_hash(folder, files)
-    title = f"{message} (truebench-hf {__version__}, sha256 {content[:12]})"
+    mark = f"sha256 {content[:12]})"
+    title = f"{message} (truebench-hf {__version__}, {mark}"
     sizes = {name: path.stat().st_size for name, path in files.items()}
     if dry_run:
         return Pushed(repo_id, repo_type, sizes, content, title, True)
     with hub_errors(repo_id):
-        url = _commit(files, repo_id, repo_type, private, create_pr, title, tuple(replace), create)
+        if create:
+            _create(repo_id, repo_type, private)
+        if create_pr and (waiting := _waiting(repo_id, repo_type, mark)):
+            return Pushed(repo_id, repo_type, sizes, content, title, False, waiting, new=False)
+        url = _commit(files, repo_id, repo_type, create_pr, title, description, replace)
     return Pushed(repo_id, repo_type, sizes, content, title, False, url)
+
+
+def hub_api() -> HfApi:
+    """The Hub's client under our name."""
+    from huggingface_hub import HfApi
+
+    return HfApi(library_name="truebench-hf", library_version=__version__)
+
+
+def _create(repo_id: str, repo_type: RepoType, private: bool) -> None:
+    api, sdk = hub_api(), "gradio" if repo_type == "space" else None
+    api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
+    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
+        # exist_ok accepts a public repository of that name, and never changes its visibility.
+        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
+
+
+def _waiting(repo_id: str, repo_type: RepoType, mark: str) -> str | None:
+    """Where an open pull request is whose title ends with the mark of these contents."""
+    found = hub_api().get_repo_discussions(
+        repo_id, repo_type=repo_type, discussion_type="pull_request", discussion_status="open"
+    )
+    return next((str(pull.url) for pull in found if pull.status == "open" and pull.title.endswith(mark)), None)
 
 
 def _commit(
     files: dict[str, Path],
     repo_id: str,
     repo_type: RepoType,
-    private: bool,
     create_pr: bool,
     title: str,
-    replace: tuple[str, ...],
-    create: bool,
+    description: str,
+    replace: Sequence[str],
 ) -> str:
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    api = HfApi(library_name="truebench-hf", library_version=__version__)
-    if create:
-        sdk = "gradio" if repo_type == "space" else None
-        api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
-    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
-        # exist_ok accepts a public repository of that name, and never changes its visibility.
-        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
+    api = hub_api()
     operations: list[Any] = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
     if replace:
         present = api.list_repo_files(repo_id, repo_type=repo_type)
@@ -88,20 +120,26 @@ def _commit(
         operations += [CommitOperationDelete(name) for name in stale]
     # Not upload_folder: with xet it makes several commits, and one that fails half-way would leave a mixed state.
     done = api.create_commit(
-        repo_id, operations, commit_message=title, repo_type=repo_type, create_pr=create_pr or None
+        repo_id,
+        operations,
+        commit_message=title,
+        commit_description=description,
+        repo_type=repo_type,
+        create_pr=create_pr or None,
     )
+    if create_pr and done.pr_url is None:
+        # The client makes no empty commit, and answers with the last one there is.
+        raise AlreadyThere(f"{repo_id}: all of this is already in it; no pull request was opened")
     return str(done.pr_url or done.commit_url)
 
 
 @contextmanager
 def hub_errors(repo_id: str) -> Iterator[None]:
     """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     try:
         yield
-    except HFValidationError as error:
-        raise UserError(f"--repo-id {repo_id}: {_one_line(error)}") from None
     except HfHubHTTPError as error:
         raise UserError(_http_message(repo_id, error)) from None
     except OfflineModeIsEnabled:
@@ -132,9 +170,17 @@ def _files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _check_name(repo_id: str) -> None:
+def check_name(repo_id: str, option: str = "--repo-id") -> None:
+    """Raise UserError, with the name of the option, unless this can be the name of a repository on the Hub."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
-        raise UserError(f"--repo-id {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
+        raise UserError(f"{option} {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
 
 
 def _http_message(repo_id: str, error: Any) -> str:

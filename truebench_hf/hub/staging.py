@@ -66,7 +66,8 @@ def stage_run(run: Path, out: Path) -> Staged:
         raise UserError(f"{run}: scores.json cannot be read: {error}") from error
     if not info or not isinstance(scores, dict):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    checked = validate(run / "judgments.jsonl", claimed=scores)
+    protocol = info.get("settings", {}).get("protocol")
+    checked = validate(run / "judgments.jsonl", claimed=scores, protocol=protocol)
     expected = info.get("settings", {}).get("data_sha256")
     whole = all(turn.prompt for item in checked.judged for turn in item.instance.turns)  # no turn was left unreached
     if whole and expected != checked.data_sha256:
@@ -77,13 +78,14 @@ def stage_run(run: Path, out: Path) -> Staged:
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
     """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
     settings = {"model": checked.model, "judge": checked.judge, "data": checked.data}
-    info = public({"settings": settings | {"data_sha256": checked.data_sha256}}) | {"submitted": True}
+    info = public({"submitted": True, "settings": settings | {"data_sha256": checked.data_sha256}})
     return _stage(checked, as_json(checked.report), info, judgments, out)
 
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:
     """`run.json` without what is nobody's business: local folders, addresses of servers, keys."""
-    kept = ("settings", "sessions", "versions", "usage", "self_judged")
+    # A submission stays one when it is fetched and published again.
+    kept = ("submitted", "settings", "sessions", "versions", "usage", "self_judged")
     return {name: _public(info[name]) for name in kept if name in info}
 
 

@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.truebench.records import Judged, from_row
 from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.schema import check_row
-from truebench_hf.types import Instance, Report
+from truebench_hf.types import Instance, Report, Turn
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
@@ -46,29 +46,34 @@ def validate(
     path: str | Path,
     *,
     name: str = "judgments.jsonl",
-    reference: Sequence[Instance] | None = None,
     claimed: Mapping[str, Any] | None = None,
+    protocol: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Submission:
     """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
 
-    With `reference` every row must be one of these instances, with the same prompts and criteria. With `claimed` (the
-    content of a `scores.json`) the scores computed again must equal it. Every row's own `passed` must follow from its
-    verdicts; all rows are of one model and one judge; no instance stands twice.
+    With `claimed` (the content of a `scores.json`) the scores computed again must equal it; `protocol` is that of the
+    run, `official` for the official pass rule. Every row's own `passed` must follow from its verdicts; all rows are of
+    one model and one judge; no instance stands twice.
     """
     content = _content(Path(path), name, max_bytes)
     judged, judge = _judged(content, name)
-    if reference is not None:
-        _compare(judged, reference, name)
     digest = data.data_hash([item.instance for item in judged])
-    known = _known(digest)
-    report = score(judged, provenance={"model": judged[0].response.model, "judge": judge})
+    known = known_data(digest)
+    report = score(judged, provenance={"model": judged[0].response.model, "judge": judge, "protocol": protocol})
     if claimed is not None:
         check_scores(report, claimed)
-    notes = _notes(judged, known, reference)
+    file_sha256 = hashlib.sha256(content).hexdigest()
     return Submission(
-        judged[0].response.model, judge, judged, report, known, digest, hashlib.sha256(content).hexdigest(), notes
+        judged[0].response.model, judge, judged, report, known, digest, file_sha256, _notes(judged, known)
     )
+
+
+def known_data(digest: str) -> str | None:
+    """The name of the release, or `mini`, whose whole has this data hash."""
+    if digest == data.data_hash(data.load("mini")):
+        return "mini"
+    return _RELEASE_HASHES.get(digest)
 
 
 def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:
@@ -148,35 +153,35 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: has a verdict on a turn without an answer")
 
 
-def _compare(judged: Sequence[Judged], reference: Sequence[Instance], name: str) -> None:
-    known = {instance.id: instance for instance in reference}
-    for item in judged:
-        instance, own = item.instance, known.get(item.instance.id)
-        if own is None:
-            raise UserError(f"{name}: instance {instance.id[:60]!r} is not in the data")
-        reached = len(item.response.answers)
-        told = [(t.prompt if i < reached else "", [c.text for c in t.criteria]) for i, t in enumerate(instance.turns)]
-        held = [(t.prompt if i < reached else "", [c.text for c in t.criteria]) for i, t in enumerate(own.turns)]
-        same = (instance.language, instance.category, instance.task) == (own.language, own.category, own.task)
-        if told != held or not same:
-            raise UserError(f"{name}: instance {instance.id[:60]!r} differs from the data in its prompts or criteria")
-
-
-def _known(digest: str) -> str | None:
-    if digest == data.data_hash(data.load("mini")):
-        return "mini"
-    return _RELEASE_HASHES.get(digest)
-
-
-def _notes(judged: Sequence[Judged], known: str | None, reference: Sequence[Instance] | None) -> tuple[str, ...]:
+def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
     notes = []
-    if reference is not None and len(judged) < len(reference):
-        notes.append(f"Covers {len(judged):,} of {len(reference):,} instances.")
-    if reference is None and known is None:
+    if known is None:
         notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
+        if unreached := sum(any(not turn.prompt for turn in item.instance.turns) for item in judged):
+            notes.append(f"{unreached:,} have turns that were never asked, whose prompts the file cannot tell.")
+        notes += _like_mini(judged)
     if unscored := sum(item.passed is None for item in judged):
         notes.append(f"{unscored:,} of {len(judged):,} instances are unscored.")
     return tuple(notes)
+
+
+def _like_mini(judged: Sequence[Judged]) -> list[str]:
+    """How many instances are those of `mini`, the one data set that is always at hand."""
+    mini = {instance.id: instance for instance in data.load("mini")}
+    named = [item for item in judged if item.instance.id in mini]
+    same = sum(_same(item, mini[item.instance.id]) for item in named)
+    if not same:
+        return []
+    other = f"; {len(named) - same:,} have an id of mini and another content" if same < len(named) else ""
+    return [f"{same:,} of {len(judged):,} are instances of mini, which has {len(mini)}{other}."]
+
+
+def _same(item: Judged, own: Instance) -> bool:
+    """Whether language, category, task, criteria and the prompts that were reached are those of `own`."""
+    told, reached = item.instance, len(item.response.answers)
+    kept = tuple(Turn(turn.prompt if i < reached else "", turn.criteria) for i, turn in enumerate(own.turns))
+    seen = tuple(Turn(turn.prompt if i < reached else "", turn.criteria) for i, turn in enumerate(told.turns))
+    return (told.language, told.category, told.task, seen) == (own.language, own.category, own.task, kept)
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:

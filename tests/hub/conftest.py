@@ -1,0 +1,42 @@
+"""A Hub on the loopback, the real clients on it, and two scripted runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from tests.support.runs import script
+from truebench_hf import run
+from truebench_hf.benchmarks.truebench import data
+
+ADDRESS = "http://10.0.0.4:8000/v1"
+
+
+@pytest.fixture
+def hub() -> Iterator[HubStub]:
+    with HubStub() as running:
+        yield running
+
+
+@pytest.fixture
+def client(hub: HubStub, tmp_path: Path) -> HubClient:
+    return HubClient(hub, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs: `whole` over mini, where the server of one answer was down, `official` the same by the official protocol,
+    and `part` over three instances."""
+    folder = tmp_path_factory.mktemp("secret-folder")
+    rules = [{"contains": data.load("mini")[0].turns[0].prompt[:40], "error": f"the server at {ADDRESS} is down"}]
+    model = script(folder / "tea-model.json", rules, {"reply": "Answer 🍵."})
+    judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {"sentence": "FAIL"}}])
+    chosen: dict[str, dict[str, Any]] = {"whole": {}, "part": {"limit": 3}, "official": {"protocol": "official"}}
+    for name, options in chosen.items():
+        run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), **options)
+    return folder

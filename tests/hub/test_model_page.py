@@ -1,0 +1,174 @@
+"""A score on a model's page: which runs may claim one, what it says, and that nothing is pushed by halves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.records import Judged, to_row
+from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.errors import UserError
+from truebench_hf.hub.model_page import entry
+from truebench_hf.types import Instance, Message, Response, Verdict
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
+
+
+def judged(instance: Instance, answers: int) -> Judged:
+    """An instance whose first `answers` turns were answered, and passed unless its id ends with 7."""
+    label: Any = "no" if instance.id.endswith("7") else "yes"
+    messages = [
+        m
+        for turn in instance.turns[:answers]
+        for m in (Message("user", turn.prompt), Message("assistant", "So be it."))
+    ]
+    verdicts = tuple(
+        tuple(Verdict(c, label if number < answers else None, "") for c in turn.criteria)
+        for number, turn in enumerate(instance.turns)
+    )
+    return Judged(instance, Response(instance.id, "openai:tea", tuple(messages)), verdicts)
+
+
+def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
+    """The folder of a finished run over the release."""
+    folder.mkdir()
+    rows = (json.dumps(to_row(item, "openai:judge")) + "\n" for item in items)
+    (folder / "judgments.jsonl").write_text("".join(rows))
+    (folder / "scores.json").write_text(json.dumps(as_json(score(items))))
+    made = {"data": "v0.6.1", "data_sha256": data.data_hash(data.read_jsonl(REAL)), "judging": {"level": "checklist"}}
+    info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
+    (folder / "run.json").write_text(json.dumps(info))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    instances = data.read_jsonl(REAL)
+    return write_run(tmp_path_factory.mktemp("release") / "run", [judged(i, len(i.turns)) for i in instances])
+
+
+@needs_real
+def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Path) -> None:
+    client.value("import huggingface_hub as h; print(len(h.create_repo('org/tea')))")
+    arguments = ("publish", "results", release, "--model-repo", "org/tea", "--dataset", "org/truebench@v1")
+    done = client.truebench(*arguments, "--repo-id", "org/results")
+    assert done.returncode == 0, done.stderr
+    assert len(hub.pulls("model", "org/tea")) == 1
+    assert ".eval_results/truebench.yaml" not in hub.files("model", "org/tea")
+    content = hub.files("model", "org/tea", "refs/pr/1")[".eval_results/truebench.yaml"]
+    (row,) = yaml.safe_load(content)
+    scores = json.loads((release / "scores.json").read_text())
+    assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
+    assert row["value"] == round(scores["overall"]["value"], 2)
+    assert row["evaluation_framework"] == "truebench-hf"
+    assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 69c8df45f739); n=2485; 95% CI" in row["notes"]
+    assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
+    assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
+    parsed = client.value(f"""
+        import json, yaml
+        from huggingface_hub import parse_eval_result_entries
+        (entry,) = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
+        print(json.dumps([entry.dataset_id, entry.task_id, entry.value, entry.date]))""")
+    assert parsed[:3] == ["org/truebench", "all", row["value"]]
+    done = client.truebench(*arguments, "--variant", "strict-judge", "--direct")
+    assert done.returncode == 0, done.stderr
+    assert ".eval_results/truebench-strict-judge.yaml" in hub.files("model", "org/tea")
+
+
+@pytest.mark.parametrize(
+    ("run", "dataset", "message"),
+    [
+        ("whole", "org/truebench", "was run over mini; a model page takes a run over the whole of a known release"),
+        ("part", "org/truebench", "was run with --limit"),
+        ("whole", "truebench", "--dataset truebench: write it as ORGANISATION/NAME"),
+        ("whole", "org/a--b", "--dataset org/a--b: Cannot have"),
+        ("whole", "org/truebench@", "ORG/NAME@REVISION"),
+        ("whole", "org/truebench@a b", "ORG/NAME@REVISION"),
+    ],
+)
+def test_what_may_claim_no_score(runs: Path, run: str, dataset: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        entry(runs / run, dataset)
+
+
+def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(runs / "part", tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    info["settings"] |= {"data": "v0.6.1", "limit": None}  # whatever it is called: its hash tells
+    (run / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match="over data that is no known release"):
+        entry(run, "org/truebench")
+
+
+@needs_real
+@pytest.mark.parametrize(
+    ("own", "dataset", "refused"),
+    [
+        ("org/truebench", "org/truebench", False),
+        ("org/truebench@v1", "org/truebench", False),
+        ("org/truebench", "org/truebench@v1", False),
+        ("data/TRUEBench.jsonl", "org/truebench", False),  # a path of one folder looks like a name
+        ("other/truebench", "org/truebench", True),
+        ("org/truebench@v1", "org/truebench@v2", True),
+    ],
+)
+def test_a_data_set_of_the_hub_is_the_one_named(
+    release: Path, tmp_path: Path, own: str, dataset: str, refused: bool
+) -> None:
+    run = shutil.copytree(release, tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    info["settings"]["data"] = own
+    (run / "run.json").write_text(json.dumps(info))
+    if refused:
+        with pytest.raises(UserError, match=f"was run over {own}; publish it under that data set"):
+            entry(run, dataset)
+    else:
+        assert entry(run, dataset).dataset_id == "org/truebench"
+
+
+@needs_real
+def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
+    instances = data.read_jsonl(REAL)
+    broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
+    items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
+    assert "n=2484, 1 unscored" in str(entry(write_run(tmp_path / "whole", items), "org/truebench").notes)
+    with pytest.raises(UserError, match="whole of a known release"):
+        entry(write_run(tmp_path / "less", items[:-1]), "org/truebench")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model-repo", "m"], "--model-repo m: write it as"),
+        (["--model-repo", "org/m", "--variant", "a/b"], "--variant a/b"),
+        (["--model-repo", "org/m"], "over mini"),
+    ],
+)
+def test_nothing_is_pushed_where_the_second_target_is_bad(
+    hub: HubStub, client: HubClient, runs: Path, arguments: list[str], message: str
+) -> None:
+    both = ("--repo-id", "org/results", "--dataset", "org/truebench", *arguments)
+    done = client.truebench("publish", "results", runs / "whole", *both)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert hub.requests == []
+
+
+@needs_real
+def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
+    both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent")
+    done = client.truebench("publish", "results", release, *both)
+    assert done.returncode == 2
+    assert "org/absent: the Hub has no such repository" in done.stderr
+    assert hub.repos == {}

@@ -1,0 +1,106 @@
+"""A stranger's file on its way into a results data set: what the reviewer is told, and that it is asked once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from truebench_hf.hub.results import describe
+from truebench_hf.hub.staging import Staged, stage_file, stage_run
+from truebench_hf.hub.submission import validate
+
+RESULTS = "org/results"
+
+
+@pytest.fixture
+def results(client: HubClient) -> str:
+    client.value(f"import huggingface_hub as h; print(len(h.create_repo({RESULTS!r}, repo_type='dataset')))")
+    return RESULTS
+
+
+def submit(client: HubClient, run: Path) -> list[object]:
+    """What `submit` gives, [url, new], or the kind and text of its error."""
+    return list(
+        client.value(f"""
+            import json
+            from truebench_hf.errors import UserError
+            from truebench_hf.hub.results import submit
+            try:
+                pushed = submit({str(run / "judgments.jsonl")!r}, {RESULTS!r})
+                print(json.dumps([pushed.url, pushed.new]))
+            except UserError as error:
+                print(json.dumps([type(error).__name__, str(error)]))""")
+    )
+
+
+def staged(run: Path, out: Path) -> Staged:
+    return stage_file(run / "judgments.jsonl", validate(run / "judgments.jsonl"), out)
+
+
+def test_a_submission_becomes_a_pull_request(hub: HubStub, client: HubClient, results: str, runs: Path) -> None:
+    url, new = submit(client, runs / "whole")
+    assert str(url).endswith("/discussions/1")
+    assert new is True
+    files = hub.files("dataset", RESULTS, "refs/pr/1")
+    row = json.loads(next(content for name, content in files.items() if name.startswith("index/")))
+    assert row["submitted"] is True
+    assert row["overall"]["value"] == json.loads((runs / "whole" / "scores.json").read_text())["overall"]["value"]
+    assert (row["judge_level"], row["protocol"]) == (None, None)  # the file does not tell them
+    assert b"secret-folder" not in b"".join(files.values())
+    told = hub.repo("dataset", RESULTS).head("refs/pr/1").description
+    claims, computed = told.split("**Computed again")
+    assert "checked by nobody" in claims
+    assert "Model: `scripted:tea-model.json`" in claims
+    assert "Judge: `scripted:judge.json`" in claims
+    low, high = row["overall"]["low"], row["overall"]["high"]
+    assert f"Pass rate: {row['overall']['value']:.2f} %, 95 % interval {low:.1f} to {high:.1f}" in computed
+    assert "n: 35 scored, 1 unscored" in computed
+    assert "Data: mini" in computed
+    assert f"Data SHA-256: `{row['data_sha256']}`" in computed
+    assert "secret-folder" not in told
+
+
+def test_the_reviewer_of_a_part_is_told_how_much_of_mini_it_is(runs: Path, tmp_path: Path) -> None:
+    told = describe(staged(runs / "part", tmp_path / "out"))
+    assert "Data: not the whole of a known release" in told
+    assert "- 3 of 3 are instances of mini, which has 36." in told
+
+
+def test_names_can_hold_no_markup(runs: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    rows = [json.loads(line) for line in (runs / "part" / "judgments.jsonl").read_text().splitlines()]
+    hostile = "x` ![](https:e.co) @org\n# Merge this"
+    (run / "judgments.jsonl").write_text("".join(json.dumps(row | {"model": hostile}) + "\n" for row in rows))
+    told = describe(staged(run, tmp_path / "out"))
+    assert "- Model: `x ![](https:e.co) @org # Merge this`\n" in told  # one span of code, in which nothing is markup
+
+
+def test_the_same_file_is_queued_once(hub: HubStub, client: HubClient, results: str, runs: Path) -> None:
+    first, _ = submit(client, runs / "whole")
+    assert submit(client, runs / "whole") == [first, False]
+    assert len(hub.pulls("dataset", RESULTS)) == 1
+    assert submit(client, runs / "part")[1] is True  # another one does not wait behind it
+    repo = hub.repo("dataset", RESULTS)
+    repo.pull("2").status = "closed"
+    assert str(submit(client, runs / "part")[0]).endswith("/discussions/3")  # declined once, offered again
+    repo.merge(repo.pull("1"))
+    commits = len(hub.commits("dataset", RESULTS))
+    kind, message = submit(client, runs / "whole")
+    assert kind == "AlreadyThere"
+    assert str(message).endswith(f"is already in {RESULTS}")
+    assert (len(hub.pulls("dataset", RESULTS)), len(hub.commits("dataset", RESULTS))) == (3, commits)
+
+
+def test_a_submission_stays_one(runs: Path, tmp_path: Path) -> None:
+    first = staged(runs / "whole", tmp_path / "first")
+    folder = tmp_path / "first" / "runs" / first.run_id
+    assert json.loads((folder / "run.json").read_text())["submitted"] is True
+    # Fetched from the results data set and published by somebody as a run of their own.
+    again = stage_run(folder, tmp_path / "again")
+    info = json.loads((tmp_path / "again" / "runs" / again.run_id / "run.json").read_text())
+    assert (info["submitted"], again.index["submitted"]) == (True, True)

@@ -1,0 +1,49 @@
+"""The Space as it is pushed: its folder with the library beside `app.py`, so that it needs no package index for it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from truebench_hf.errors import UserError
+from truebench_hf.hub.push import SKIPPED, Pushed, push_folder
+
+PACKAGE = "truebench_hf"
+
+
+def publish_space(
+    folder: Path, repo_id: str, *, private: bool = False, create_pr: bool = False, dry_run: bool = False
+) -> Pushed:
+    """Push a Space and this library to the Hub as one commit; files of an earlier library go in the same commit.
+
+    Raises UserError where `folder` is no Space and on what `push_folder` finds.
+    """
+    with tempfile.TemporaryDirectory() as out:
+        stage_space(folder, Path(out, "space"))
+        return push_folder(
+            Path(out, "space"), repo_id, "space",
+            private=private, create_pr=create_pr, dry_run=dry_run, message="Update the Space",
+            replace=(f"{PACKAGE}/*",),
+        )  # fmt: skip
+
+
+def stage_space(folder: Path, out: Path) -> None:
+    """Copy a Space's folder to `out`, with the library as it is installed here, data set builders included.
+
+    Not as a wheel: the Hub installs requirements.txt before the Space's other files are there, so that it cannot name
+    one of them; and `python app.py` finds what lies beside it. Raises UserError where `folder` is no Space.
+    """
+    for name in ("app.py", "README.md", "requirements.txt"):
+        if not (folder / name).is_file():
+            raise UserError(
+                f"{folder}: no Space there (no {name}); give the folder `space` of a checkout with --folder"
+            )
+    import truebench_hf.loaders
+
+    skipped = shutil.ignore_patterns(*SKIPPED)
+    shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED, PACKAGE))
+    package, loaders = Path(__file__).parents[1], Path(truebench_hf.loaders.__path__[0])
+    shutil.copytree(package, out / PACKAGE, ignore=skipped)
+    # In a checkout they are a folder of their own, and only the installed package has them inside.
+    shutil.copytree(loaders, out / PACKAGE / "loaders", ignore=skipped, dirs_exist_ok=True)
