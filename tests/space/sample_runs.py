@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, load
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.run import run
 
@@ -29,6 +29,18 @@ def real_runs(folder: Path) -> Path:
             )
         )
     return folder / "runs"
+
+
+def patchy_run(folder: Path, out: Path) -> Path:
+    """A run over `mini` that publishing has to mend: a server's address in a reason, half a character in answers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    first = load("mini")[0].turns[0].prompt[:40]
+    rules = [{"contains": first, "error": "the server at http://10.0.0.4:8000/v1 is down"}]
+    model, judge = folder / "Patchy-3B.json", folder / "judge.json"
+    model.write_text(json.dumps({"rules": rules, "default": {"reply": "Half of \ud83c."}}))
+    judge.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {"exactly": "FAIL"}}]}))
+    run(RunOptions(data="mini", model=f"scripted:{model}", judge=f"scripted:{judge}", out=str(out)))
+    return out
 
 
 def many_runs(folder: Path, models: int, instances: int) -> Path:

@@ -5,29 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import SCRIPT, many_runs, real_runs
-from tests.support.runs import script
+from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.errors import UserError
 from truebench_hf.report.board import (
     charts,
+    columns,
     conversation,
     entries,
     explorer,
-    judges,
     reference,
-    runs,
     shown,
     table,
     ties,
 )
 from truebench_hf.report.board.entries import Entry
 from truebench_hf.report.board.explorer import Shelf, Wanted
-from truebench_hf.report.board.runs import JudgeRun
 from truebench_hf.report.board.store import Board
 from truebench_hf.types import Criterion, Score, Verdict
 
@@ -128,6 +126,11 @@ def test_other_data_is_never_ranked_together() -> None:
     assert {e.key: e.rank for e in found} == {"A": 1, "B": 1, "C": None}
 
 
+def test_a_model_without_a_score_takes_no_rank_from_one_that_scored_nothing() -> None:
+    found = ties.by_score([_entry("A", None), _entry("B", 0.0)])
+    assert {e.key: e.rank for e in found} == {"A": None, "B": 1}
+
+
 def test_published_ties_are_tests_of_two_shares() -> None:
     found = {e.model: e for e in ties.by_score(entries.published())}
     # o1 69.07 leads by 9.6 points, far over 1.96 standard errors (3.6); the next two differ by 0.2.
@@ -158,9 +161,36 @@ def test_filters() -> None:
     assert table.select(all_of_them, table.Filter(source="measured")) == []
 
 
+def test_order_keeps_together_what_was_ranked_together() -> None:
+    found = [
+        replace(_entry(name, value, setting=setting), source=source)
+        for name, value, setting, source in (
+            ("alone", 90.0, "a", "measured"), ("second", 20.0, "b", "measured"), ("first", 30.0, "b", "measured"),
+            ("paper", 99.0, "p", "paper"), ("sent", 95.0, "s", "submitted"), ("none", None, "b", "measured"),
+        )
+    ]  # fmt: skip
+    ranked = ties.by_score(found)
+    by_rank = [e.key for e in table.select(ranked, table.Filter())]
+    # The larger group first, though another holds a better score; then what was submitted; the paper last.
+    assert by_rank == ["first", "second", "none", "alone", "sent", "paper"]
+    by_score = [e.key for e in table.select(ranked, table.Filter(), "Overall")]
+    assert by_score == ["paper", "sent", "alone", "first", "second", "none"]
+    assert [e.key for e in table.select(ranked, table.Filter(), "Model")] == sorted(by_score)
+    assert table.select(ranked, table.Filter(), "no such column") == table.select(ranked, table.Filter())
+
+
+def test_cells_read_as_what_they_are() -> None:
+    maverick = next(e for e in entries.published() if e.model == "Llama4-Maverick")
+    assert columns.text(maverick, "EN").endswith(columns.MISPRINT)
+    assert not columns.text(maverick, "KO").endswith(columns.MISPRINT)
+    assert columns.text(_entry("tiny", 5.0, size_b=0.135), "Size (B)") == "0.135"
+    assert columns.text(replace(_entry("x", 5.0), rank=3, tied=True), "Rank") == "3="
+    assert columns.text(_entry("x", None), "Overall") == ""
+
+
 def test_frame_sorts_by_numbers_and_reads_as_text() -> None:
     made = ties.by_score(entries.published())[:2]
-    frame = table.framed(*table.rows(made, ("Safety",)), ranks=[table.rank_text(e) for e in made])
+    frame = table.framed(made, ("Safety",))
     assert frame["headers"] == ["Rank", "Model", "Overall", "Safety"]
     assert frame["data"][0] == [1, "o1", 69.1, 30.4]
     assert frame["metadata"]["display_value"][1][0] == "2="
@@ -182,32 +212,6 @@ def test_charts_leave_blank_what_is_not_there() -> None:
     assert len(charts.radar([entry] * 7).data) == charts.MOST
     points = charts.score_by_size([entry, _entry("y", 60.0)]).data[0]
     assert list(points.x) == [7.0]  # y has no known size
-
-
-def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
-    root = many_runs(tmp_path, 2, 40)
-    board = Board([root])
-    assert not board.snapshot.ties_known
-    board.refresh()
-    assert board.snapshot.ties_known
-    first = board.snapshot
-    board.refresh()
-    assert board.snapshot is first, "nothing changed, nothing is worked out again"
-    many_runs(tmp_path / "late", 1, 40)
-    info = json.loads((tmp_path / "late" / "run000" / "run.json").read_text())
-    info["settings"]["model"] = "hf:org/Late-9B"
-    (tmp_path / "late" / "run000" / "run.json").write_text(json.dumps(info))
-    board.refresh()
-    assert {e.model for e in board.snapshot.entries} - {e.model for e in first.entries} == {"hf:org/Late-9B"}
-
-
-def test_a_bad_folder_hides_no_other(tmp_path: Path) -> None:
-    root = many_runs(tmp_path, 1, 20)
-    for name, content in (("torn", "{"), ("list", "[]"), ("odd", '{"by_category": 3}')):
-        (root / name).mkdir()
-        (root / name / "scores.json").write_text(content)
-        (root / name / "run.json").write_text('{"settings": {"model": "m"}}')
-    assert sum(e.source == "measured" for e in Board([root]).snapshot.entries) == 1
 
 
 def test_real_runs_reach_the_board(board: Board) -> None:
@@ -278,46 +282,3 @@ def test_a_models_name_is_no_markup_in_a_chart() -> None:
     hostile = _entry('m <a href="https:e.co">x</a>', 50.0, size_b=1.0)
     for figure in (charts.radar([hostile]), charts.heat_map([hostile]), charts.score_by_size([hostile])):
         assert "<a" not in figure.to_json().replace("\\u003c", "<")
-
-
-def test_judges_published_and_measured() -> None:
-    cell = {"balanced_accuracy": {"value": 61.24, "n": 9}, "accuracy": {"value": 70.0, "n": 9}}
-    line = {
-        "judge": "hf:/secret/models/J", "paradigm": "rubric-reasoning", "overall": cell, "category_mean": cell,
-        "by_category": {"system": cell}, "by_rubric_type": {"role_persona": cell}, "by_dimension": {"style": cell},
-    }  # fmt: skip
-    run = JudgeRun("k", {}, {"judges": [line]})
-    headers, rows = judges.overview([run])
-    assert rows[0] == ["hf:J", "measured", "", "rubric, reasoning", 61.2, None, None, None, 61.2]
-    assert len(rows) == 1 + 22
-    assert len(headers) == len(rows[0])
-    _, ways = judges.paradigms([run])
-    assert ways[0][:6] == ["hf:J", "measured", "", "rubric", "yes", 61.2]
-    assert len(ways) == 1 + 8 + 16
-    headers, kinds = judges.rubric_types([run])
-    by_kind = {row[1]: row for row in kinds}
-    assert headers[2] == "hf:J (rubric-reasoning)"
-    assert by_kind["Role Persona"][2] == 70.0
-    assert by_kind["all"][2:4] == [70.0, None]  # the cell that cannot be read
-    assert judges.overview([JudgeRun("k", {}, {"judges": "odd"})])[1][0][1] == "paper †"
-
-
-def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
-    from truebench_hf.benchmarks.rubric_eval.run import metaeval
-
-    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"": "YES"}}])
-    metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
-    run = runs.read(tmp_path / "study")
-    assert isinstance(run, runs.JudgeRun)
-    # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
-    assert judges.overview([run])[1][0][1:] == ["measured", "", "rubric, no reasoning", *[50.0] * 5]
-    _, kinds = judges.rubric_types([run])
-    assert all(isinstance(row[2], float) for row in kinds), "every rubric type occurs in rubric_mini"
-
-
-def test_judge_names_match_the_taxonomy() -> None:
-    from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-
-    names = {row["Rubric Type"] for row in reference.table("rubriceval_table4_rubric_types")["rows"]} - {None}
-    assert {judges.key(name) for name in names} == set(RUBRIC_TYPES)

@@ -14,7 +14,7 @@ from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.report.space import guard
 from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.options import SpaceOptions, from_environment
+from truebench_hf.report.space.options import SpaceOptions
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,27 @@ def test_texts_out_of_bounds(text: str | None, why: str) -> None:
         guard.text_within(text, 10, "The prompt")
 
 
-def test_checklists() -> None:
-    assert guard.lines_within("- one\n\n  * two \nthree", 3, 10) == ["one", "two", "three"]
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("- one", "one"), ("  * two ", "two"), ("• three", "three"), ("3. four", "four"), ("12) five", "five"),
+        ("-5 °C is stated", "-5 °C is stated"),  # a minus, not a mark
+        ("3.5 km is stated", "3.5 km is stated"),
+        ("**Title** stands first", "**Title** stands first"),
+        ("*emphasis* is used", "*emphasis* is used"),
+        ("2024. That year is named", "2024. That year is named"),  # no list is that long
+        ("- 3. is named", "3. is named"),  # one mark, the rest is content
+        ("a - b", "a - b"),
+    ],
+)  # fmt: skip
+def test_only_marks_are_taken_off_a_checklist(line: str, kept: str) -> None:
+    assert guard.lines_within(f"{line}\n\nlast", 2, 30) == [kept, "last"]
+
+
+def test_checklists_out_of_bounds() -> None:
     for text, why in (
         ("", "empty"),
-        ("- \n*", "empty"),
+        ("- \n*\n3.", "empty"),
         ("a\nb\nc\nd", "the limit is 3"),
         ("x" * 11, "longer than 10"),
     ):
@@ -84,17 +100,6 @@ def test_time_is_limited_and_the_source_closed() -> None:
     assert closed == [True]
 
 
-def test_options_from_the_environment() -> None:
-    given = {"TRUEBENCH_RUNS": "a, b", "TRUEBENCH_MAX_TOKENS": "99", "TRUEBENCH_SUBMIT": "no", "TRUEBENCH_MODEL": ""}
-    options = from_environment(given)
-    assert (options.runs, options.max_tokens, options.submit, options.model) == (("a", "b"), 99, False, "smollm2")
-    assert options.host == "0.0.0.0"
-    with pytest.raises(UserError, match="TRUEBENCH_PORT=x"):
-        from_environment({"TRUEBENCH_PORT": "x"})
-    with pytest.raises(UserError, match="--max-queue 0"):
-        SpaceOptions(max_queue=0)
-
-
 def test_an_engine_opens_nothing_before_its_first_use() -> None:
     engine = Engine(SpaceOptions(model="hf:/no/such/folder"))
     assert engine.model_name == "hf:folder"
@@ -114,7 +119,13 @@ def test_verdicts_come_one_by_one_and_all_at_once_at_checklist_level(tmp_path: P
 
     assert asyncio.run(judged("decision")) == [["yes"], ["yes", "no"]]
     assert asyncio.run(judged("checklist")) == [["yes", "no"]]
-    assert asyncio.run(engine.draft("Say hello")) == ["ok", "fine"]
+    # In doubt at 0.2, and handed on to a judge that says nothing of use.
+    assert asyncio.run(judged("cascade")) == [["yes"], ["yes", None]]
+
+    async def drafted() -> list[int | list[str]]:
+        return [part async for part in engine.draft("Say hello")]
+
+    assert asyncio.run(drafted()) == [len("1. ok\n2) fine"), ["ok", "fine"]]
     assert not list(tmp_path.glob("*.sqlite*")), "what visitors type is not kept"
     assert not Path(":memory:").exists()
 

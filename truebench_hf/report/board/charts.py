@@ -14,6 +14,8 @@ _HEAT_ROWS = 30
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _GRID = "rgba(128,128,128,0.3)"
+# Light at both ends, so that the dark figures in the cells can be read on either ground.
+_HEAT = ((0, "#fbe9c6"), (0.5, "#d6e6f4"), (1, "#5aa9dc"))
 
 
 def radar(entries: Sequence[Entry]) -> Any:
@@ -21,11 +23,12 @@ def radar(entries: Sequence[Entry]) -> Any:
     from plotly import graph_objects as go
 
     figure = go.Figure()
+    around = [name.replace(" ", "<br>") for name in CATEGORIES]  # two lines: narrow pages would cut one off
     for i, entry in enumerate(entries[:MOST]):
         values = [_value(entry, name) for name in CATEGORIES]
         figure.add_trace(
             go.Scatterpolar(
-                r=[*values, values[0]], theta=[*CATEGORIES, CATEGORIES[0]], name=_short(entry.model), mode="lines+markers",
+                r=[*values, values[0]], theta=[*around, around[0]], name=_short(entry.model), mode="lines+markers",
                 line={"color": _COLOURS[i], "dash": _DASHES[i], "width": 2}, hovertemplate="%{theta}: %{r:.1f} %",
             )
         )  # fmt: skip
@@ -44,7 +47,7 @@ def heat_map(entries: Sequence[Entry]) -> Any:
     labels = [f"{_short(entry.model)}{' †' if entry.source == 'paper' else ''}" for entry in shown]
     heat = go.Heatmap(
         z=values, x=list(LANGUAGES), y=list(range(len(shown))), text=texts, texttemplate="%{text}", zmin=0, zmax=100,
-        colorscale="Cividis", xgap=1, ygap=1, customdata=[[label] * len(LANGUAGES) for label in labels],
+        colorscale=_HEAT, textfont={"color": "#1a1a1a"}, xgap=1, ygap=1, customdata=[[label] * len(LANGUAGES) for label in labels],
         hovertemplate="%{customdata}, %{x}: %{z:.1f} %<extra></extra>", showscale=False,
     )  # fmt: skip
     figure = _plain(go.Figure(heat), 130 + 24 * max(4, len(shown)))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.board import reference, shown
+from truebench_hf.report.board import identity, reference, shown
 from truebench_hf.types import Score
 
-Source = Literal["paper", "measured"]
+Source = Literal["paper", "measured", "submitted"]
 CATEGORIES = tuple(reference.table("truebench_table5_category")["columns"][2:])
 LANGUAGES = tuple(reference.table("truebench_table6_language")["columns"][2:])
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNORECASE)
@@ -21,7 +21,10 @@ _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model's scores with where they come from. `setting` is equal for entries that may be ranked together."""
+    """A model's scores with where they come from. `setting` is equal for entries that may be ranked together.
+
+    `content` is equal for copies of one run. `misprints` names the columns whose figure the paper misprints.
+    """
 
     key: str  # stands in links
     model: str
@@ -36,6 +39,7 @@ class Entry:
     licence: str | None = None
     misprints: frozenset[str] = frozenset()
     folder: Path | None = field(default=None, repr=False)
+    content: str = field(default="", repr=False)
     rank: int | None = None
     tied: bool = False
 
@@ -63,19 +67,37 @@ def published() -> tuple[Entry, ...]:
 
 
 def measured(folder: Path, info: Mapping[str, Any], scores: Mapping[str, Any]) -> Entry:
-    """The entry of a TRUEBench run from the content of its `run.json` and `scores.json`. Raises KeyError, TypeError."""
+    """The entry of a TRUEBench run from the content of its `run.json` and `scores.json`. Raises KeyError, TypeError.
+
+    A submission, marked so in `run.json`, tells neither level nor protocol of its judging: it is never ranked together
+    with measured runs, only with submissions over the same data that name the same judge.
+    """
     settings = info["settings"]
     model, judge = shown.name(settings["model"]), shown.name(settings["judge"])
-    level = settings.get("judging", {}).get("level", "")
-    setting = digest(canonical([settings.get("data_sha256"), settings["judge"], level, settings.get("protocol")]))
+    level, protocol = settings.get("judging", {}).get("level", ""), settings.get("protocol")
+    source: Source = "submitted" if info.get("submitted") else "measured"
+    how = ["submitted"] if source == "submitted" else [level, protocol]
+    setting = digest(canonical([settings.get("data_sha256"), judge, *how]))
+    content = identity.content(folder, model, judge, scores)
     parts = {name: _score(part) for by in ("by_category", "by_language") for name, part in scores[by].items()}
     size, weights, licence = model_facts(settings["model"])
-    overall = scores["official"] if settings.get("protocol") == "official" else scores["overall"]
     return Entry(
-        f"{slug(model)}-{digest(canonical(settings))[:8]}", model, "measured",
-        f"{judge} ({level})" if level else judge, shown.data(str(settings.get("data") or "not a known release")), setting,
-        _score(overall), parts, size, weights, licence, folder=folder,
+        f"{slug(model)}-{digest(content + setting)[:8]}", model, source, f"{judge} ({level})" if level else judge,
+        shown.data(str(settings.get("data") or "not a known release")), setting,
+        _score(scores["official" if protocol == "official" else "overall"]), parts, size, weights, licence,
+        folder=folder, content=content,
     )  # fmt: skip
+
+
+def once(found: Iterable[Entry]) -> list[Entry]:
+    """Every run once, the first copy of each; a submission of a run that was also measured is left out."""
+    entries = list(found)
+    ours = {entry.content for entry in entries if entry.source == "measured"}
+    unique: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.source == "measured" or entry.content not in ours:
+            unique.setdefault(entry.key, entry)
+    return list(unique.values())
 
 
 def model_facts(spec: str) -> tuple[float | None, bool | None, str | None]:

@@ -10,6 +10,7 @@ from truebench_hf.report.board.runs import JudgeRun
 
 Table = tuple[list[str], list[list[Any]]]  # headers, rows
 _CATEGORIES = ("Constrained", "Compositional", "Multi-turn", "System")
+_SCORES = ("Overall", "95 % interval", *_CATEGORIES, "n", "Not judged")
 _PAPER = "paper †"
 _PARADIGMS = {
     "checklist": "checklist, no reasoning", "checklist-reasoning": "checklist, reasoning",
@@ -19,37 +20,36 @@ _HERE = "measured"
 
 
 def overview(measured: Sequence[JudgeRun]) -> Table:
-    """Balanced accuracy by instruction category, a line per judge and split (RubricEval Table 2)."""
-    headers = ["Judge", "Results", "Split", "Paradigm", "Overall", *_CATEGORIES]
+    """Balanced accuracy by instruction category, a line per judge and split (RubricEval Table 2), best first."""
     rows = [
-        [judge, _HERE, "" if split == "all" else split, _PARADIGMS.get(paradigm, paradigm), *_balanced(found)]
+        [judge, _HERE, _data(run), _split(split), _PARADIGMS.get(paradigm, paradigm), *_balanced(found)]
         for run in measured
         for judge, paradigm, scores in _lines(run)
         for split, found in _splits(scores).items()
     ]
     for row in reference.table("rubriceval_table2_main")["rows"]:
-        scores = [row[f"{name}/BAcc"] for name in ("Overall", *_CATEGORIES)]
-        rows.append([row["Model"], _PAPER, row["Split"], "rubric, reasoning", *scores])
-    return headers, rows
+        said = [row["Model"], _PAPER, "", row["Split"], "rubric, reasoning"]
+        rows.append([*said, *_printed([row[f"{name}/BAcc"] for name in ("Overall", *_CATEGORIES)])])
+    return _sorted(["Judge", "Results", "Data", "Split", "Paradigm", *_SCORES], rows)
 
 
 def paradigms(measured: Sequence[JudgeRun]) -> Table:
-    """Balanced accuracy of the four ways to ask (RubricEval Tables 3 and 9)."""
-    headers = ["Judge", "Results", "Split", "Level", "Reasoning", "Overall", *_CATEGORIES]
+    """Balanced accuracy of the four ways to ask (RubricEval Tables 3 and 9), best first."""
     rows = []
     for run in measured:
         for judge, paradigm, scores in _lines(run):
             level, _, reasoning = _PARADIGMS.get(paradigm, paradigm).partition(", ")
             said = {"reasoning": "yes", "no reasoning": "no"}.get(reasoning, "")
             for split, found in _splits(scores).items():
-                rows.append([judge, _HERE, "" if split == "all" else split, level, said, *_balanced(found)])
+                rows.append([judge, _HERE, _data(run), _split(split), level, said, *_balanced(found)])
     for name, split in (("rubriceval_table3_paradigms", "mixed"), ("rubriceval_table9_paradigms_by_split", "")):
         for row in reference.table(name)["rows"]:
             level = row["Granularity"].removesuffix("-level").lower()
-            asked = [_PAPER, row.get("Split", split), level, "yes" if row["Reasoning"] else "no"]
+            asked = [_PAPER, "", row.get("Split", split), level, "yes" if row["Reasoning"] else "no"]
             for short, judge in (("Qwen", "Qwen2.5-32B-Instruct"), ("GPT", "GPT-4.1")):
-                rows.append([judge, *asked, *(row[f"{column}/{short}"] for column in ("Overall", *_CATEGORIES))])
-    return headers, rows
+                printed = [row[f"{column}/{short}"] for column in ("Overall", *_CATEGORIES)]
+                rows.append([judge, *asked, *_printed(printed)])
+    return _sorted(["Judge", "Results", "Data", "Split", "Level", "Reasoning", *_SCORES], rows)
 
 
 def rubric_types(measured: Sequence[JudgeRun]) -> Table:
@@ -81,7 +81,9 @@ def notes() -> list[str]:
     return [
         "† published in the RubricEval paper, on its own data; lines marked measured stem from runs on this board.",
         "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
-        "Overall of the paper is the unweighted mean of its four instruction categories.",
+        "Overall is the unweighted mean of the four instruction categories, as in the paper; blank where one is missing.",
+        "n counts the labelled rubrics that the judge decided; those it left open are not judged, and left out of the "
+        "scores. Intervals of measured lines: 95 %, by resampling whole instructions; the paper gives none.",
         "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
     ]
 
@@ -101,14 +103,40 @@ def _splits(scores: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {"all": scores} | dict(scores.get("by_split") or {})
 
 
-def _balanced(split: Mapping[str, Any]) -> list[float | None]:
-    """Overall (the mean of the categories, as in the paper) and the categories."""
-    groups = split.get("by_category") or {}
-    cells = [
-        split.get("category_mean"),
-        *(groups.get(name) for name in ("constrained", "compositional", "multi_turn", "system")),
+def _data(run: JudgeRun) -> str:
+    """The name of the rows that a study was over; nothing where it does not say."""
+    return shown.data(str(run.info.get("settings", {}).get("data") or ""))
+
+
+def _split(name: str) -> str:
+    return "" if name == "all" else name
+
+
+def _balanced(split: Mapping[str, Any]) -> list[Any]:
+    """What stands under `_SCORES`; overall is the mean of the categories, as in the paper."""
+    mean, groups = split.get("category_mean"), split.get("by_category") or {}
+    score = mean.get("balanced_accuracy") if isinstance(mean, Mapping) else None
+    facts: Mapping[str, Any] = score if isinstance(score, Mapping) else {}
+    low, high = facts.get("ci95") or (None, None)
+    by_category = [groups.get(name) for name in ("constrained", "compositional", "multi_turn", "system")]
+    return [
+        _number(mean, "balanced_accuracy"),
+        "" if low is None else f"{low:.1f} to {high:.1f}",
+        *(_number(cell, "balanced_accuracy") for cell in by_category),
+        facts.get("n"),
+        facts.get("unscored"),
     ]
-    return [_number(cell, "balanced_accuracy") for cell in cells]
+
+
+def _printed(scores: Sequence[float | None]) -> list[Any]:
+    """The paper's overall score and categories under `_SCORES`: it tells no interval and no numbers of rows."""
+    return [scores[0], "", *scores[1:], None, None]
+
+
+def _sorted(headers: list[str], rows: list[list[Any]]) -> Table:
+    """Measured lines first, then the paper's; each by overall score, those without one last."""
+    place = headers.index("Overall")
+    return headers, sorted(rows, key=lambda row: (row[1] != _HERE, row[place] is None, -(row[place] or 0.0)))
 
 
 def _of_type(scores: Mapping[str, Any], level: str, name: str) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.engine.ledger import digest
 from truebench_hf.report.board.entries import Entry, measured
 
 _DEEPEST = 4
@@ -15,7 +16,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class JudgeRun:
-    """A meta-evaluation folder: its settings and scores as they were written."""
+    """A meta-evaluation folder: its settings and scores as they were written. `key` is equal for copies of one study."""
 
     key: str
     info: Mapping[str, Any]
@@ -52,10 +53,13 @@ def stamp(folder: Path) -> tuple[int, ...]:
 def read(folder: Path) -> Entry | JudgeRun | None:
     """What a folder holds; None where it is unreadable or something else, so that one bad folder hides no other."""
     try:
-        scores = json.loads((folder / "scores.json").read_text("utf-8"))
+        text = (folder / "scores.json").read_text("utf-8")
+        scores = json.loads(text)
         info = json.loads((folder / "run.json").read_text("utf-8"))
+        if not isinstance(scores, dict) or not isinstance(info["settings"], dict):
+            return None
         if "by_category" in scores and "model" in info["settings"]:
             return measured(folder, info, scores)
-        return JudgeRun(folder.name, info, scores)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return JudgeRun(digest(text), info, scores)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -22,7 +22,7 @@ def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries with plain ranks by score within each setting; published ones with their ties, best first."""
     ranked: list[Entry] = []
     for group in _settings(entries):
-        ordered = sorted(group, key=lambda entry: (-(entry.overall.value or 0), entry.model))
+        ordered = sorted(group, key=_best_first)
         if ordered[0].source == "paper":
             ranked += _unpaired(ordered)
         else:
@@ -61,6 +61,11 @@ def read_outcomes(file: Path) -> Outcomes:
                 row = json.loads(line)
                 found[str(row["id"])] = row["passed"]
     return found
+
+
+def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
+    # The key comes last, so that the order does not depend on where folders lie.
+    return entry.overall.value is None, -(entry.overall.value or 0), entry.model, entry.key
 
 
 def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -1,21 +1,53 @@
-"""Tab 6: protocol, data, limits, and how to cite."""
+"""Tab 6: what this board holds, protocol, data, limits, and how to cite."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
 
 from truebench_hf import __version__
+from truebench_hf.report.board.store import Board, Snapshot
+from truebench_hf.report.space.look import QUIET
 
-_CITATION = f"""@software{{truebench_hf,
-  title   = {{truebench_hf: instruction-following evaluation on the Hugging Face stack}},
-  version = {{{__version__}}},
-  note    = {{Implements TRUEBench, RubricEval, TICK, FACTS Grounding and FlexBench; cite the paper you use as well}}
-}}"""
+_MOST_DATA = 8  # names of data sets; submissions may name any number of them
+_CITATIONS = Path(__file__).with_name("citations.txt")
 
 
-def build() -> None:
-    """Lay out the tab inside the current Blocks."""
+def build(board: Board, tab: Any) -> None:
+    """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
 
+    facts = gr.HTML(held(board.snapshot), elem_id="about-board")
     gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"))
-    gr.Textbox(_CITATION, label="Citation", interactive=False, lines=6, buttons=["copy"], elem_classes="tb-mono")
+    gr.Textbox(
+        _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
+        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono",
+    )  # fmt: skip
+    tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
+
+
+def held(snapshot: Snapshot) -> str:
+    """What a board holds, as HTML: how many results of which kind, over which data, and when it was last read."""
+    kinds = Counter(entry.source for entry in snapshot.entries)
+    data = Counter(entry.data for entry in snapshot.entries if entry.source != "paper")
+    results = [
+        _count(kinds["paper"], "published result"), _count(kinds["measured"], "measured run"),
+        _count(kinds["submitted"], "submitted run"), _count(len(snapshot.judges), "measurement of judges", "measurements of judges"),
+    ]  # fmt: skip
+    named = ", ".join(f"{name} ({_count(runs, 'run')})" for name, runs in data.most_common(_MOST_DATA))
+    more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
+    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
+    lines = [
+        f"This board holds {', '.join(results)}.",
+        f"Data of the runs: {named}{more}." if data else "No run has been measured here yet.",
+        f"Sources last read: {when}. {snapshot.stale}".strip(),
+    ]
+    return Markup("<p>{}</p>").format(Markup("<br>").join(escape(line) for line in lines))
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

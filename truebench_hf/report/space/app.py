@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.errors import UserError
 from truebench_hf.report.board.store import Board
 from truebench_hf.report.space import about, explorer, judges, leaderboard, look, playground, submit
 from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.report.space.options import SpaceOptions, check_address
 
 _PATIENCE = 45.0  # seconds
+_TABS = ("leaderboard", "judges", "explorer", "playground", "submit", "about")
 TITLE = "TRUEBench leaderboard and playground"
 _HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
 <p>Real tasks in 12 languages and 10 categories, each with a checklist. An answer passes only when it meets
@@ -26,63 +29,92 @@ def build(options: SpaceOptions, board: Board) -> Any:
         gr.HTML(_HEAD, elem_classes="tb-head")
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Leaderboard", id="leaderboard"):
-                fill_board, on_board = leaderboard.build(board)
-            with gr.Tab("Judges", id="judges"):
-                fill_judges, on_judges = judges.build(board)
+                first = leaderboard.build(board)
+            with gr.Tab("Judges", id="judges") as judged:
+                judges.build(board, judged)
             with gr.Tab("Explorer", id="explorer") as tab:
-                view, linked = explorer.build(board, tab)
+                explored = explorer.build(board, tab)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
             with gr.Tab("Submit", id="submit"):
                 submit.build(options)
-            with gr.Tab("About", id="about"):
-                about.build()
+            with gr.Tab("About", id="about") as told:
+                about.build(board, told)
         for name, other in {t.id: t for t in tabs.children if t.id != "explorer"}.items():
             other.select(None, js=look.KEEP_TAB % name)
-        _follow_link(app, view, tabs, linked)
-        quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        app.load(fill_board, None, on_board, **quiet)
-        app.load(fill_judges, None, on_judges, **quiet)
+        first.opener.click(
+            lambda key: (gr.update(selected="explorer"), gr.update(choices=explored.view.choices(key), value=key)),
+            first.chosen, [tabs, explored.run], **look.QUIET,
+        )  # fmt: skip
+        _on_load(app, board, tabs, first, explored)
     return app.queue(max_size=options.max_queue, default_concurrency_limit=4, api_open=False)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
-    """Build and serve the Space; returns the app. With `block` off it goes on in the background."""
+    """Build and serve the Space; returns the app. With `block` off it goes on in the background.
+
+    Raises UserError where the address cannot be had.
+    """
+    check_address(options.host, options.port)
     board = Board([Path(folder) for folder in options.runs], options.results or "")
     board.start(options.refresh)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     app = build(options, board)
-    app.launch(
-        server_name=options.host, server_port=options.port or None, prevent_thread_lock=not block, quiet=not block,
-        show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
-        max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-    )  # fmt: skip
+    try:
+        app.launch(
+            server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
+            show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
+            max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
+    if block:
+        print(f"The Space is at {app.local_url} (Ctrl-C ends it)", flush=True)
+        app.block_thread()
     return app
 
 
-def _follow_link(app: Any, view: explorer.View, tabs: Any, linked: list[Any]) -> None:
+def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, explored: explorer.Explorer) -> None:
+    """One event when a page opens: what has come in since the page was laid out, and what the address asks for."""
     import gradio as gr
 
-    names = {"leaderboard", "judges", "explorer", "playground", "submit", "about"}
+    laid_out = board.snapshot.version
+
+    def renewed() -> tuple[Any, Any]:
+        nonlocal laid_out
+        now = board.snapshot
+        if now.version == laid_out:
+            return gr.skip(), gr.skip()
+        table, notes = leaderboard.first(board), leaderboard.notes_on(board)
+        _lay_out_anew(app, {first.grid: table, first.notes: notes})
+        laid_out = now.version
+        return table, notes
 
     def opened(request: Any) -> tuple[Any, ...]:
         query = {name: str(value)[:300] for name, value in request.query_params.items()}
-        keys = {key for _, key in view.runs()}
-        tab = gr.update(selected=query["tab"]) if query.get("tab") in names else gr.skip()
+        tab = gr.update(selected=query["tab"]) if query.get("tab") in _TABS else gr.skip()
         if query.get("tab") != "explorer":
-            return tab, gr.skip(), gr.skip(), gr.skip()
-        run = query.get("run", "")
-        chosen = run if run in keys else view.runs()[0][1]
-        other = query.get("with", "")
-        runs = view.runs()
+            return *renewed(), tab, gr.skip(), gr.skip(), gr.skip()
+        view = explored.view
+        choices = view.choices(query.get("run"))
+        run = query.get("run") or choices[0][1]
         return (
+            *renewed(),
             tab,
-            gr.update(choices=runs, value=chosen),
-            query.get("id") or next(iter(view.rows(chosen)), ""),
-            gr.update(choices=[("none", ""), *runs[:-1]], value=other if other in keys else ""),
+            gr.update(choices=choices, value=run),
+            query.get("id") or next(iter(view.rows(run)), ""),
+            view.others(query.get("with")),
         )
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     opened.__annotations__ = {"request": gr.Request}
-    followed = app.load(opened, None, [tabs, *linked], api_visibility="private", show_progress="hidden")
-    followed.then(None, js=look.FOLLOWED)
+    filled = [first.grid, first.notes, tabs, explored.run, explored.instance, explored.other]
+    app.load(opened, None, filled, **look.QUIET).then(None, js=look.FOLLOWED)
+
+
+def _lay_out_anew(app: Any, values: Mapping[Any, Any]) -> None:
+    """Give the values to all who open the page from now on, without another round trip."""
+    for component, value in values.items():
+        kept = component.postprocess(value)
+        component.value = kept.model_dump() if hasattr(kept, "model_dump") else kept
+    app.config = app.get_config_file()

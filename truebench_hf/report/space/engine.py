@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import AsyncGenerator, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from truebench_hf.engine.ledger import Ledger
@@ -12,7 +15,7 @@ from truebench_hf.judging.drafting import draft_checklist
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.stepwise import one_by_one
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel, stream
 from truebench_hf.options import pairs
@@ -21,6 +24,8 @@ from truebench_hf.report.board import shown
 from truebench_hf.report.space.guard import VisitorError
 from truebench_hf.report.space.options import SpaceOptions
 from truebench_hf.types import Criterion, Message, Verdict
+
+_QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 
 
 class Engine:
@@ -78,20 +83,25 @@ class Engine:
             async for part in stream(self.model, ChatRequest((Message("user", prompt),), sampling)):
                 yield part
         except RequestFailed as error:
+            _note(self.model.spec, error, prompt)
             raise _shown(error) from error
 
-    async def draft(self, prompt: str) -> list[str]:
-        """A draft checklist by the model."""
-        ledger = _memory()
+    async def draft(self, prompt: str) -> AsyncGenerator[int | list[str], None]:
+        """How many characters the model has written of a checklist, again and again; the checklist comes last."""
+        grown = asyncio.Queue[int]()
+        model, ledger = _Noted(self.model, grown.put_nowait), _memory()
+        sampling, most = Sampling(max_tokens=self.options.max_tokens), min(6, self.options.max_criteria)
+        caller = Caller(model, ledger, "judge", 1)
+        job = asyncio.create_task(draft_checklist(caller, prompt, self.prompts, most=most, sampling=sampling))
+        job.add_done_callback(lambda _: grown.put_nowait(0))
         try:
-            sampling = Sampling(max_tokens=self.options.max_tokens)
-            caller = Caller(StreamedModel(self.model), ledger, "judge", 1)
-            return await draft_checklist(
-                caller, prompt, self.prompts, most=min(6, self.options.max_criteria), sampling=sampling
-            )
+            while (count := await grown.get()) or not job.done():
+                yield count
+            yield await job
         except RequestFailed as error:
             raise _shown(error) from error
         finally:
+            job.cancel()
             ledger.close()
 
     async def verdicts(
@@ -99,14 +109,44 @@ class Engine:
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
         sampling = Sampling(max_tokens=self.options.max_tokens)
-        settings = JudgeSettings(level=level, sampling=sampling)
+        settings = JudgeSettings(level=level, cascade_level="rubric", sampling=sampling)
         ledger = _memory()
         try:
-            judge = Judge(Caller(StreamedModel(self.judge), ledger, "judge", 1), settings, self.prompts)
+            judge = Judge(Caller(_Noted(self.judge), ledger, "judge", 1), settings, self.prompts)
             async for done in one_by_one(judge, Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
         finally:
             ledger.close()
+
+
+class _Noted(StreamedModel):
+    """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises."""
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """See `ChatModel.complete`."""
+        try:
+            return await super().complete(request)
+        except RequestFailed as error:
+            _note(self.spec, error, *(message.content for message in request.messages))
+            raise
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """See `ChatModel.decide`."""
+        try:
+            return await super().decide(request)
+        except RequestFailed as error:
+            _note(self.spec, error, request.state, *request.questions)
+            raise
+
+
+def _note(spec: str, error: RequestFailed, *typed: str) -> None:
+    """Log why there was no answer, without keys and without what the error quotes of the visitor's text."""
+    said = " ".join(str(error).split())[:500]
+    for text in typed:
+        given = " ".join(text.split())
+        while (same := SequenceMatcher(None, said, given, autojunk=False).find_longest_match()).size > _QUOTED:
+            said = f"{said[: same.a]}[…]{said[same.a + same.size :]}"
+    print(f"playground: {shown.name(spec)} gave no answer: {shown.scrub(said)}", file=sys.stderr, flush=True)
 
 
 def _memory() -> Ledger:

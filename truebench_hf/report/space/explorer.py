@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.errors import UserError
@@ -13,6 +14,8 @@ from truebench_hf.report.board.store import Board
 from truebench_hf.report.space import look
 
 _ANY = "any"
+_NONE = ("none", "")
+_SAMPLE = ("Built-in sample: instances only, no model", SAMPLE)
 
 
 class View:
@@ -22,14 +25,25 @@ class View:
         self.board, self.shelf = board, Shelf()
 
     def runs(self) -> list[tuple[str, str]]:
-        """(label, key) of everything that can be looked through."""
-        measured = [e for e in table.select(self.board.snapshot.entries, table.Filter(source="measured")) if e.folder]
-        return [(f"{e.model}, judged by {e.judge}", e.key) for e in measured] + [
-            ("Built-in sample: instances only, no model", SAMPLE)
-        ]
+        """(label, key) of the runs that can be looked through, in the leaderboard's order."""
+        there = [e for e in table.select(self.board.snapshot.entries, table.Filter()) if e.folder]
+        return [(f"{e.model}, judged by {e.judge}", e.key) for e in there]
+
+    def choices(self, key: str | None) -> list[tuple[str, str]]:
+        """What the list of runs offers; a key that the board does not have is named as such, not replaced."""
+        known = [*self.runs(), _SAMPLE]
+        gone = [] if not key or any(key == other for _, other in known) else [(f"Not on this board: {key}", key)]
+        return gone + known
+
+    def others(self, key: str | None) -> Any:
+        """The list of runs to compare with, as an update: `key` is kept where the board has such a run."""
+        import gradio as gr
+
+        runs = self.runs()
+        return gr.update(choices=[_NONE, *runs], value=key if any(key == other for _, other in runs) else "")
 
     def rows(self, key: str | None) -> dict[str, Row]:
-        """The rows of a key, of the sample for an unknown one; none where they cannot be read."""
+        """The rows of a key; none where they cannot be read."""
         try:
             return self._rows(key)
         except UserError:
@@ -43,7 +57,11 @@ class View:
             return render(None, str(error))
 
     def _rows(self, key: str | None) -> dict[str, Row]:
-        return self.shelf.rows(self.board.snapshot.entry(key) if key and key != SAMPLE else None)
+        if key == SAMPLE:
+            return self.shelf.rows(None)
+        if (entry := self.board.snapshot.entry(key or "")) is None:
+            raise UserError("This board has no such run, or has it no longer. Choose one from the list above.")
+        return self.shelf.rows(entry)
 
     def found(self, key: str, languages: Sequence[str], categories: Sequence[str], how: str, failed: str) -> list[Row]:
         """The rows of a run that pass the filter."""
@@ -53,41 +71,48 @@ class View:
         return explorer.select(self.rows(key), wanted)
 
 
-def build(board: Board, tab: Any) -> tuple[View, list[Any]]:
-    """Lay out the tab; returns its view and the components that a link sets: run, instance, other run, list."""
+@dataclass(frozen=True)
+class Explorer:
+    """What a link sets: run, instance, and the run to compare with."""
+
+    view: View
+    run: Any
+    instance: Any
+    other: Any
+
+
+def build(board: Board, tab: Any) -> Explorer:
+    """Lay out the tab. It is filled when it is opened, so that the first page need not carry it."""
     import gradio as gr
 
     view = View(board)
-    runs = view.runs()
     with gr.Row():
-        run = gr.Dropdown(runs, value=runs[0][1], label="Run", elem_id="run", scale=2)
-        other = gr.Dropdown([("none", ""), *runs[:-1]], value="", label="Compare with", elem_id="other", scale=2)
-    filters = _filters(view, runs[0][1])
+        run = gr.Dropdown([], value=None, label="Run", elem_id="run", scale=2)
+        other = gr.Dropdown([_NONE], value="", label="Compare with", elem_id="other", scale=2)
+    filters = _filters()
     grid = gr.Dataframe(
         value=_listing([]), interactive=False, max_height=300, label="Instances (choose a line)", datatype="str",
         column_widths=["80px", "105px", "170px", "100px", "785px"], elem_id="instances", buttons=[],
     )  # fmt: skip
-    first = next(iter(view.rows(runs[0][1])), "")
     with gr.Row(elem_classes="tb-ends"):
         back = gr.Button("Previous", size="md", min_width=120, elem_id="back", scale=0)
-        instance = gr.Textbox(first, label="Instance", max_length=200, elem_id="instance", min_width=110)
+        instance = gr.Textbox("", label="Instance", max_length=200, elem_id="instance", min_width=110)
         ahead = gr.Button("Next", size="md", min_width=120, elem_id="ahead", scale=0)
         address = gr.Textbox(label="Link to this view", interactive=False, buttons=["copy"], elem_id="link", scale=2)
     with gr.Row(elem_classes="tb-pair"):
-        left = gr.HTML(view.page(runs[0][1], first), elem_id="left", min_height=240)
+        left = gr.HTML(elem_id="left", min_height=240)
         right = gr.HTML(elem_id="right", visible=False)
     parts = {"run": run, "other": other, "grid": grid, "instance": instance, "address": address}
     _wire(view, parts, filters, [left, right], (back, ahead), tab)
-    return view, [run, instance, other]
+    return Explorer(view, run, instance, other)
 
 
-def _filters(view: View, key: str) -> list[Any]:
+def _filters() -> list[Any]:
     import gradio as gr
 
-    rows = view.rows(key)
     with gr.Row():
-        languages = gr.Dropdown(explorer.choices(rows, "language"), multiselect=True, value=[], label="Language")
-        categories = gr.Dropdown(explorer.choices(rows, "category"), multiselect=True, value=[], label="Category")
+        languages = gr.Dropdown([], multiselect=True, value=[], label="Language")
+        categories = gr.Dropdown([], multiselect=True, value=[], label="Category")
         how = gr.Dropdown([_ANY, *explorer.OUTCOMES], value=_ANY, label="Outcome")
         failed = gr.Textbox(label="Text in a failed criterion", max_length=200, elem_id="failed")
     return [languages, categories, how, failed]
@@ -100,8 +125,15 @@ def _wire(
 
     run, other, instance, grid = parts["run"], parts["other"], parts["instance"], parts["grid"]
 
+    def entered(key: str | None, against: str | None) -> tuple[Any, ...]:
+        """The runs as of now: they come in while the page is open."""
+        options = view.choices(key)
+        return gr.update(choices=options, value=key or options[0][1]), view.others(against)
+
     def listed(key: str, *wanted: Any) -> Any:
-        return _listing(view.found(key, *wanted))
+        found = view.found(key, *wanted)
+        label = "Instances (choose a line)" if found else "No instance passes this filter"
+        return gr.update(value=_listing(found), label=label)
 
     def switched(key: str, current: str, *wanted: Any) -> tuple[Any, ...]:
         rows = view.rows(key)
@@ -122,18 +154,18 @@ def _wire(
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     picked.__annotations__ = {"event": gr.SelectData}
 
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    # The list is long, so it is sent to those who open the tab only.
-    tab.select(listed, [run, *filters], grid, **quiet)
+    tab.select(entered, [run, other], [run, other], **look.QUIET)
     tab.select(None, [run, instance, other], parts["address"], js=look.KEEP_VIEW)
-    run.change(switched, [run, instance, *filters], [grid, instance, *filters[:2]], **quiet)
-    gr.on([control.change for control in filters], listed, [run, *filters], grid, trigger_mode="always_last", **quiet)
-    grid.select(picked, None, instance, **quiet)
+    run.change(switched, [run, instance, *filters], [grid, instance, *filters[:2]], **look.QUIET)
+    gr.on(
+        [control.change for control in filters], listed, [run, *filters], grid, trigger_mode="always_last", **look.QUIET
+    )
+    grid.select(picked, None, instance, **look.QUIET)
     for button, step in zip(steps, (-1, 1), strict=True):
-        button.click(moved(step), [run, instance, *filters], instance, **quiet)
+        button.click(moved(step), [run, instance, *filters], instance, **look.QUIET)
     asked = gr.on(
         [instance.change, run.change, other.change], shown, [run, instance, other], pages,
-        trigger_mode="always_last", **quiet,
+        trigger_mode="always_last", **look.QUIET,
     )  # fmt: skip
     asked.then(None, [run, instance, other], parts["address"], js=look.KEEP_VIEW)
 

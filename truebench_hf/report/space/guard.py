@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import time
 import traceback
@@ -13,6 +14,8 @@ from typing import Any, TypeVar
 from markupsafe import escape
 
 T = TypeVar("T")
+# A list's mark at the head of a line, with the space after it: "-5 °C is stated" and "3.5 km" have none.
+_MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _BROKEN = "Something went wrong on our side. It has been noted; please try again."
 
 
@@ -31,8 +34,11 @@ def text_within(text: str | None, limit: int, what: str) -> str:
 
 
 def lines_within(text: str | None, most: int, longest: int) -> list[str]:
-    """A checklist from one criterion a line. Raises VisitorError when there is none, or too many, or one too long."""
-    lines = [line.strip().lstrip("-*•").strip() for line in (text or "").replace("\0", "").splitlines()]
+    """A checklist from one criterion a line, list marks left out.
+
+    Raises VisitorError when there is none, or too many, or one too long.
+    """
+    lines = [_MARK.sub("", line.strip()) for line in (text or "").replace("\0", "").splitlines()]
     kept = [line for line in lines if line]
     if not kept:
         raise VisitorError("The checklist is empty: write one criterion per line.")

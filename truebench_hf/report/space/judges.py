@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf.report.board import judges, table
 from truebench_hf.report.board.store import Board
+from truebench_hf.report.space import look
 
 _TABLES: dict[str, Callable[..., judges.Table]] = {
     "Judges": judges.overview,
@@ -20,8 +21,8 @@ _LABELS = {
 }
 
 
-def build(board: Board) -> tuple[Callable[[], list[Any]], list[Any]]:
-    """Lay out the tab inside the current Blocks; returns what fills it anew, and the components that it fills."""
+def build(board: Board, tab: Any) -> None:
+    """Lay out the tab. Its tables are filled whenever it is opened, so that the first page need not carry them."""
     import gradio as gr
 
     gr.HTML(
@@ -29,23 +30,16 @@ def build(board: Board) -> tuple[Callable[[], list[Any]], list[Any]]:
     )
     grids = []
     with gr.Tabs():
-        for name, make in _TABLES.items():
+        for name in _TABLES:
             with gr.Tab(name):
                 grid = gr.Dataframe(
-                    value=_rows(board, make), interactive=False, max_height=560, label=_LABELS[name],
-                    pinned_columns=1, show_search="search", buttons=["fullscreen"], datatype="auto",
+                    interactive=False, max_height=560, label=_LABELS[name], show_search="search",
+                    buttons=["fullscreen"], datatype="auto", elem_classes="tb-table",
                 )  # fmt: skip
             grids.append(grid)
     gr.HTML("".join(f"<p>{note}</p>" for note in judges.notes()), elem_classes="tb-note-small")
-    laid_out = board.snapshot.judges
-
-    def fill() -> list[Any]:
-        """What has come in since the page was laid out."""
-        same = board.snapshot.judges == laid_out
-        return [gr.skip() if same else _rows(board, make) for make in _TABLES.values()]
-
-    return fill, grids
+    tab.select(lambda: [_rows(board, make) for make in _TABLES.values()], None, grids, **look.QUIET)
 
 
 def _rows(board: Board, make: Callable[..., judges.Table]) -> dict[str, Any]:
-    return table.framed(*make(board.snapshot.judges))
+    return table.framed_rows(*make(board.snapshot.judges))

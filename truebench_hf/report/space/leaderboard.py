@@ -1,126 +1,87 @@
-"""Tab 1: models by category and language, with intervals, ties, filters, charts and CSV."""
+"""Tab 1: models by category and language, with search, order, filters, intervals, ties, charts and CSV."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.report.board import charts, reference, table
+from markupsafe import escape
+
+from truebench_hf.report.board import columns, reference, table
 from truebench_hf.report.board.entries import Entry
 from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import look
+from truebench_hf.report.space import charts, look
 
-_SHOW = {"All": "", "Measured here": "measured", "Published in the paper": "paper"}
+_SHOW = {"All": "", "Measured here": "measured", "Submitted": "submitted", "Published in the paper": "paper"}
+_FIRST = "Overview"
+_CHOOSE = "Choose a model's line to see why it failed"
 
 
-def build(board: Board) -> tuple[Callable[[], tuple[Any, ...]], list[Any]]:
-    """Lay out the tab inside the current Blocks; returns what fills it anew, and the components that it fills."""
+@dataclass(frozen=True)
+class Leaderboard:
+    """What other parts need of the tab: the table, its notes, and the way from a model to its conversations."""
+
+    grid: Any
+    notes: Any
+    opener: Any
+    chosen: Any
+
+
+def build(board: Board) -> Leaderboard:
+    """Lay out the tab inside the current Blocks."""
     import gradio as gr
 
-    with gr.Row():
-        show = gr.Radio(list(_SHOW), value="All", label="Results")
-        view = gr.Radio(list(table.VIEWS), value="Categories", label="Columns")
-    with gr.Accordion("Search, filter and choose columns", open=False):
-        controls = _filters(board)
-    inputs = [show, *controls]
-    columns = controls[-1]
-    rows = functools.partial(_rows, board)
-    with gr.Tabs():
-        with gr.Tab("Table"):
+    with gr.Column(elem_id="board-controls"):
+        with gr.Row(elem_classes="tb-controls"):
+            search = gr.Textbox(
+                label="Search", placeholder="part of a model's or judge's name", max_length=80, min_width=200
+            )
+            show = gr.Radio(list(_SHOW), value="All", label="Results", min_width=330, scale=2, elem_id="show")
+        with gr.Row(elem_classes="tb-controls"):
+            order = gr.Dropdown(
+                list(table.ORDERS), value=table.BY_RANK, label="Sort by", min_width=200, elem_id="order"
+            )
+            view = gr.Radio(list(columns.VIEWS), value=_FIRST, label="Columns", min_width=330, scale=2, elem_id="view")
+        more = _filters(board)
+    inputs = [show, search, order, *more]
+    opened, chosen = gr.State(""), gr.State("")
+    with gr.Tabs(elem_id="board-tabs"):
+        with gr.Tab("Table") as table_tab:
             grid = gr.Dataframe(
-                value=_first(board), interactive=False, max_height=620, pinned_columns=2,
-                column_widths=["64px", "210px"], label="Pass rate in %", elem_id="leaderboard", datatype="auto", buttons=["fullscreen"],
+                value=first(board), interactive=False, max_height=620, label="Pass rate in %", elem_id="leaderboard",
+                datatype="auto", buttons=["fullscreen"], column_widths=_widths(columns.VIEWS[_FIRST]),
             )  # fmt: skip
             with gr.Row():
+                opener = gr.Button(_CHOOSE, interactive=False, size="md", elem_id="open-button", scale=2)
                 csv = gr.Button("Download as CSV", size="md", elem_id="csv-button")
                 renew = gr.Button("Look for new results", size="md", elem_id="renew-button")
             text = gr.Textbox(visible="hidden", elem_id="csv-text", label="CSV")
-        _charts(board, inputs)
-    notes = gr.HTML(_notes(board), elem_classes="tb-note-small", elem_id="leaderboard-notes")
-    view.change(lambda name: list(table.VIEWS[name]), view, columns, api_visibility="private", show_progress="hidden")
+        drawn = charts.build(board, inputs, functools.partial(_chosen, board), table_tab, opened)
+    notes = gr.HTML(notes_on(board), elem_classes="tb-note-small", elem_id="leaderboard-notes")
+    rows = functools.partial(_rows, board)
+    view.change(lambda name: list(columns.VIEWS[name]), view, more[-1], **look.QUIET)
     for control in inputs:
-        control.change(rows, inputs, grid, api_visibility="private", show_progress="hidden", trigger_mode="always_last")
-    renew.click(lambda *values: (rows(*values), _notes(board)), inputs, [grid, notes], api_visibility="private")
-    asked = csv.click(functools.partial(_csv, board), inputs, text, api_visibility="private")
-    asked.then(None, text, text, js=look.DOWNLOAD_CSV)
-    laid_out = board.snapshot
-
-    def fill() -> tuple[Any, Any]:
-        """What has come in since the page was laid out."""
-        same = board.snapshot is laid_out
-        return (gr.skip(), gr.skip()) if same else (_first(board), _notes(board))
-
-    return fill, [grid, notes]
-
-
-def _filters(board: Board) -> list[Any]:
-    import gradio as gr
-
-    with gr.Row():
-        search = gr.Textbox(label="Search", placeholder="part of a model's or judge's name", max_length=80)
-        sizes = gr.Dropdown([*table.SIZES, table.UNKNOWN], multiselect=True, label="Size in parameters", value=[])
-    with gr.Row():
-        weights = gr.Dropdown(list(table.WEIGHTS), multiselect=True, label="Weights", value=[])
-        licence = gr.Dropdown(table.licences(board.snapshot.entries), multiselect=True, label="Licence", value=[])
-    columns = gr.Dropdown(
-        list(table.COLUMNS), multiselect=True, value=list(table.VIEWS["Categories"]), label="Columns of the table"
-    )
-    return [search, sizes, weights, licence, columns]
-
-
-def _charts(board: Board, inputs: list[Any]) -> None:
-    import gradio as gr
-
-    with gr.Tab("Radar") as radar_tab:
-        top = [(e.model, e.key) for e in table.select(board.snapshot.entries, table.Filter())]
-        chosen = gr.Dropdown(
-            top, value=[key for _, key in top[:3]], multiselect=True, max_choices=charts.MOST,
-            label=f"Models (up to {charts.MOST})", elem_id="radar-models",
+        control.change(
+            lambda name, *values: (rows(*values), *drawn.redrawn(name, *values)),
+            [opened, *inputs], [grid, *drawn.plots], trigger_mode="always_last", **look.QUIET,
         )  # fmt: skip
-        radar = gr.Plot(label="Pass rate by category", elem_classes="tb-chart")
-    with gr.Tab("Languages") as heat_tab:
-        heat = gr.Plot(label="Pass rate by language, the filter's first 30 models", elem_classes="tb-chart")
-    with gr.Tab("Score and size") as size_tab:
-        sized = gr.Plot(label="Overall pass rate against size, where known", elem_classes="tb-chart")
-
-    def drawn(*values: Any) -> tuple[Any, Any]:
-        found = _chosen(board, *values)
-        return charts.heat_map(found), charts.score_by_size(found)
-
-    def compared(keys: Sequence[str]) -> Any:
-        return charts.radar([e for key in keys if (e := board.snapshot.entry(key)) is not None])
-
-    gr.on([radar_tab.select, chosen.change], compared, chosen, radar, api_visibility="private")
-    gr.on([heat_tab.select, size_tab.select], drawn, inputs, [heat, sized], api_visibility="private")
+    renew.click(lambda *values: (rows(*values), notes_on(board)), inputs, [grid, notes], **look.QUIET)
+    asked = csv.click(functools.partial(_csv, board), inputs, text, api_visibility="private", queue=False)
+    asked.then(None, text, text, js=look.DOWNLOAD_CSV)
+    _pick(board, grid, inputs, opener, chosen)
+    return Leaderboard(grid, notes, opener, chosen)
 
 
-def _chosen(
-    board: Board, show: str, search: str, sizes: list[str], weights: list[str], licence: list[str], columns: list[str]
-) -> list[Entry]:
-    wanted = table.Filter(_SHOW.get(show, ""), tuple(sizes), tuple(weights), tuple(licence), (search or "")[:80])
-    return table.select(board.snapshot.entries, wanted)
+def first(board: Board) -> dict[str, Any]:
+    """The table as a visitor meets it."""
+    return table.framed(table.select(board.snapshot.entries, table.Filter()), columns.VIEWS[_FIRST])
 
 
-def _rows(board: Board, *values: Any) -> dict[str, Any]:
-    return _framed(_chosen(board, *values), values[-1])
-
-
-def _first(board: Board) -> dict[str, Any]:
-    return _framed(table.select(board.snapshot.entries, table.Filter()), table.VIEWS["Categories"])
-
-
-def _framed(entries: Sequence[Entry], columns: Sequence[str]) -> dict[str, Any]:
-    return table.framed(*table.rows(entries, columns), ranks=[table.rank_text(entry) for entry in entries])
-
-
-def _csv(board: Board, *values: Any) -> str:
-    return table.to_csv(_chosen(board, *values))
-
-
-def _notes(board: Board) -> str:
+def notes_on(board: Board) -> str:
+    """What a reader of the table has to know, as HTML."""
     snapshot = board.snapshot
-    count = sum(entry.source == "measured" for entry in snapshot.entries)
+    count = {source: sum(entry.source == source for entry in snapshot.entries) for source in columns.SOURCES}
     ties = (
         "Ranks with = cannot be told apart from the first of their group: for measured runs by a paired bootstrap over "
         "instances, for published ones by a test without pairing, since the paper gives totals only."
@@ -129,11 +90,78 @@ def _notes(board: Board) -> str:
     )
     table5, table6 = (reference.table(f"truebench_table{n}") for n in ("5_category", "6_language"))
     lines = [
-        f"{count} measured here, {len(snapshot.entries) - count} published. An instance passes when the answer meets "
-        "every criterion of every turn. Intervals: 95 %, Wilson.",
-        ties + " Ranks count only among results with the same data and judge.",
+        f"{count['measured']} measured here, {count['submitted']} submitted, {count['paper']} published. An instance "
+        "passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
+        "A rank counts only among results with the same data, judge and way of judging; these stand together. " + ties,
         "† Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
         "and not comparable with measured results on other data or another judge.",
-        "Known oddities of the published figures: " + " ".join([*table5["notes"], *table6["notes"]]),
+        "‡ Submitted by a visitor: the scores follow from the judgments handed in; answers and judge are the "
+        "submitter's word.",
+        f"{columns.MISPRINT.strip()} Known oddities of the published figures: "
+        + " ".join([*table5["notes"], *table6["notes"]]),
     ]
-    return "".join(f"<p>{line}</p>" for line in lines)
+    stale = [snapshot.stale] if snapshot.stale else []
+    return "".join(f"<p>{escape(line)}</p>" for line in (*stale, *lines))
+
+
+def _filters(board: Board) -> list[Any]:
+    import gradio as gr
+
+    with gr.Accordion("Filter and choose columns", open=False) as accordion:
+        with gr.Row():
+            sizes = gr.Dropdown([*table.SIZES, table.UNKNOWN], multiselect=True, label="Size in parameters", value=[])
+            weights = gr.Dropdown(list(columns.WEIGHTS), multiselect=True, label="Weights", value=[])
+            licence = gr.Dropdown([], multiselect=True, label="Licence", value=[], elem_id="licence")
+        names = gr.Dropdown(
+            list(columns.COLUMNS), multiselect=True, value=list(columns.VIEWS[_FIRST]), label="Columns of the table"
+        )
+    accordion.expand(lambda: gr.update(choices=table.licences(board.snapshot.entries)), None, licence, **look.QUIET)
+    return [sizes, weights, licence, names]
+
+
+def _pick(board: Board, grid: Any, inputs: list[Any], opener: Any, chosen: Any) -> None:
+    """A chosen line names the run that the button opens in the Explorer."""
+    import gradio as gr
+
+    def picked(event: Any, *values: Any) -> tuple[Any, str]:
+        names = [*columns.FIXED, *(name for name in columns.COLUMNS if name in values[-1])]
+        row = [str(cell) for cell in event.row_value]
+        # The page may have sorted the table by itself, so the line is found by what stands in it.
+        found = next((e for e in _chosen(board, *values) if row in _readings(e, names)), None)
+        if found is None or found.folder is None:
+            why = "published: no conversations to show" if found is not None else _CHOOSE
+            return gr.update(value=f"{found.model} is {why}" if found else why, interactive=False), ""
+        return gr.update(value=f"See the conversations of {found.model}", interactive=True), found.key
+
+    # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
+    picked.__annotations__ = {"event": gr.SelectData}
+    grid.select(picked, inputs, [opener, chosen], **look.QUIET)
+
+
+def _readings(entry: Entry, names: list[str]) -> list[list[str]]:
+    cells = [columns.cell(entry, name) for name in names]
+    return [["" if cell is None else str(cell) for cell in cells], [columns.text(entry, name) for name in names]]
+
+
+def _chosen(
+    board: Board, show: str, search: str, order: str, sizes: list[str], weights: list[str], licence: list[str],
+    names: list[str],
+) -> list[Entry]:  # fmt: skip
+    wanted = table.Filter(_SHOW.get(show, ""), tuple(sizes), tuple(weights), tuple(licence), (search or "")[:80])
+    return table.select(board.snapshot.entries, wanted, order)
+
+
+def _rows(board: Board, *values: Any) -> Any:
+    import gradio as gr
+
+    found, names = _chosen(board, *values), values[-1]
+    label = "Pass rate in %" if found else "No result passes this filter: take some of it away"
+    return gr.update(value=table.framed(found, names), label=label, column_widths=_widths(names))
+
+
+def _widths(names: Any) -> list[str]:
+    return [columns.width(name) for name in (*columns.FIXED, *columns.COLUMNS) if name in (*columns.FIXED, *names)]
+
+
+def _csv(board: Board, *values: Any) -> str:
+    return table.to_csv(_chosen(board, *values))

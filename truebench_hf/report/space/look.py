@@ -14,6 +14,10 @@ FONTS = (
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
 
 
+# For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
+QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
+
+
 def theme() -> Any:
     """The Gradio theme with fonts of the visitor's own system."""
     import gradio as gr
@@ -21,6 +25,9 @@ def theme() -> Any:
     return gr.themes.Base(
         primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
         font=[gr.themes.Font(name) for name in FONTS], font_mono=[gr.themes.Font(name) for name in MONO],
+    ).set(  # white on the shade that Gradio takes has a contrast of 3.7 to 1 only
+        button_primary_background_fill="*primary_600", button_primary_background_fill_dark="*primary_600",
+        button_primary_background_fill_hover="*primary_700", button_primary_background_fill_hover_dark="*primary_700",
     )  # fmt: skip
 
 
@@ -34,6 +41,7 @@ def css() -> str:
 FOLLOWED = "() => { window.tbFollowed = true; }"
 KEEP_TAB = """() => { if (window.tbFollowed) history.replaceState(null, "", "?tab=%s"); }"""
 KEEP_VIEW = """(run, id, other) => {
+  if (!run) return "";
   const link = "?" + new URLSearchParams({ tab: "explorer", run: run, id: id, ...(other ? { with: other } : {}) });
   if (window.tbFollowed) history.replaceState(null, "", link);
   return new URL(link, location.href).href;

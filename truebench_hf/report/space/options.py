@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import socket
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 
-from truebench_hf.errors import UserError
-from truebench_hf.options import option
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.models.spec import SPECS
+from truebench_hf.options import option, pairs
+
+_LEAST = {
+    "refresh": 1, "max_prompt": 1, "max_tokens": 32, "max_criteria": 1, "max_seconds": 1, "max_queue": 1,
+    "concurrency": 1, "max_upload_mb": 1,
+}  # fmt: skip
+_KINDS = {spec.partition(":")[0] for spec in SPECS}
+_FLAGS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpaceOptions:
-    """What the Space reads, which model it runs, and what it allows a visitor."""
+    """What the Space reads, which model it runs, and what it allows a visitor.
+
+    Raises UserError on what can be seen to be wrong before anything is read or loaded.
+    """
 
     runs: tuple[str, ...] = option((), help="Run folder, or a folder of run folders; may be repeated.")
     results: str | None = option(None, help="Results data set on the Hub: ORG/NAME or ORG/NAME@REVISION.")
@@ -28,7 +43,7 @@ class SpaceOptions:
     host: str = option("127.0.0.1", help="Address to listen on.")
     refresh: int = option(60, help="Seconds between looks at the sources.")
     max_prompt: int = option(6000, help="Characters of a visitor's prompt or answer.")
-    max_tokens: int = option(512, help="Tokens of one answer, of the model or of the judge.")
+    max_tokens: int = option(512, help="Tokens of one answer, of the model or of the judge; at least 32.")
     max_criteria: int = option(12, help="Criteria in a visitor's checklist.")
     max_seconds: int = option(180, help="Seconds one request may take.")
     max_queue: int = option(24, help="Visitors waiting at a time; further ones are turned away.")
@@ -36,27 +51,82 @@ class SpaceOptions:
     max_upload_mb: int = option(64, help="Size of an uploaded file in MiB.")
 
     def __post_init__(self) -> None:
-        for name in ("refresh", "max_prompt", "max_tokens", "max_criteria", "max_seconds", "max_queue", "concurrency"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        if not 0 <= self.port <= 65535:
+            raise UserError(f"--port {self.port}: must be at most 65535; 0 takes any free one")
+        for folder in self.runs:
+            if not folder or not Path(folder).is_dir():
+                raise UserError(f"--runs {folder}: no such folder; make it first if runs are to come")
+        if self.results is not None:
+            _check_results(self.results)
+        _check_model("--model", self.model, self.model_base_url, self.model_arg)
+        if self.judge is not None:
+            _check_model("--judge", self.judge, self.judge_base_url, self.judge_arg)
+        elif self.judge_base_url or self.judge_arg:
+            raise UserError("--judge-base-url and --judge-arg only go with --judge")
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> SpaceOptions:
-    """The options a Space is configured with; lists are separated by commas. Raises UserError on a bad number."""
+    """The options a Space is configured with; lists are separated by commas.
+
+    Raises UserError, naming the variable, on what cannot be read and on what the options themselves refuse.
+    """
     types = typing.get_type_hints(SpaceOptions)
     values: dict[str, typing.Any] = {"host": "0.0.0.0"}
     for field in fields(SpaceOptions):
-        text = environment.get(f"TRUEBENCH_{field.name.upper()}", "").strip()
-        if not text:
-            continue
-        kind = types[field.name]
-        if kind is int:
-            if not text.isdigit():
-                raise UserError(f"TRUEBENCH_{field.name.upper()}={text}: must be a number")
-            values[field.name] = int(text)
-        elif kind is bool:
-            values[field.name] = text.lower() not in ("0", "false", "no", "off")
-        else:
-            several = typing.get_origin(kind) is tuple
-            values[field.name] = tuple(part.strip() for part in text.split(",")) if several else text
-    return SpaceOptions(**values)
+        variable = f"TRUEBENCH_{field.name.upper()}"
+        text = environment.get(variable, "").strip()
+        if text:
+            values[field.name] = _value(variable, text, types[field.name])
+    try:
+        return SpaceOptions(**values)
+    except UserError as error:
+        said = re.sub(r"--([a-z][a-z-]+)", lambda flag: f"TRUEBENCH_{flag[1].upper().replace('-', '_')}", str(error))
+        raise UserError(said) from error
+
+
+def check_address(host: str, port: int) -> None:
+    """Raise UserError where this machine cannot listen there, which is better known before the runs are read."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server: left-overs do not count
+            trial.bind(address)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "not an address"
+        if getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES):
+            raise UserError(f"--port {port}: {why} on {host}; give another one, or 0 for any free one") from error
+        raise UserError(f"--host {host}: {why}; give an address of this machine, such as 127.0.0.1") from error
+
+
+def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
+    if kind is int:
+        if not text.isdecimal():
+            raise UserError(f"{variable}={text}: must be a number")
+        return int(text)
+    if kind is bool:
+        if text.lower() not in _FLAGS:
+            raise UserError(f"{variable}={text}: must be yes or no")
+        return _FLAGS[text.lower()]
+    several = typing.get_origin(kind) is tuple
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if several else text
+
+
+def _check_results(given: str) -> None:
+    from truebench_hf.hub.push import check_name
+
+    name, at, revision = given.partition("@")
+    if at and not revision:
+        raise UserError(f"--results {given}: write it as ORG/NAME or ORG/NAME@REVISION")
+    check_name(name, "--results")
+
+
+def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:
+    kind, _, name = spec.partition(":")
+    if spec != "smollm2" and (kind not in _KINDS - {"smollm2"} or not name):
+        raise unknown(f"{flag} spec", spec, SPECS)
+    if base_url is not None and kind != "openai":
+        raise UserError(f"{flag}-base-url {base_url}: only goes with openai: specs, not with {flag} {spec}")
+    pairs(arguments, f"{flag}-arg")

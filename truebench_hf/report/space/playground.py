@@ -7,7 +7,7 @@ bench what the others show, and needs no change in them.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,13 @@ from truebench_hf.report.board import reference
 from truebench_hf.report.board.conversation import verdict_list
 from truebench_hf.report.space import guard, steps
 from truebench_hf.report.space.engine import Engine
+from truebench_hf.report.space.look import QUIET
+from truebench_hf.types import Verdict
 
 _LONGEST_CRITERION = 400
 _LEVELS = {
     "Decision: a probability per criterion": "decision",
+    "Cascade: a probability, and reasons where it is in doubt": "cascade",
     "Rubric: one call per criterion, with reasons": "rubric",
     "Checklist: one call for all, with reasons": "checklist",
 }
@@ -63,12 +66,12 @@ def build(engine: Engine) -> Bench:
                 step(bench)
             bench.verdicts.render()
     outputs = [bench.prompt, bench.checklist]
-    example.input(_fill, example, outputs, api_visibility="private", show_progress="hidden")
+    example.input(_fill, example, outputs, **QUIET)
     return bench
 
 
 def answer_step(bench: Bench) -> None:
-    """Ask the model, and watch its answer grow."""
+    """Ask the model, and watch its answer grow. What was there before goes, verdicts on it included."""
     import gradio as gr
 
     most = bench.engine.options.max_tokens
@@ -77,15 +80,16 @@ def answer_step(bench: Bench) -> None:
 
     async def work(prompt: str, limit: float) -> AsyncGenerator[steps.Update, None]:
         asked = guard.text_within(prompt, bench.engine.options.max_prompt, "The prompt")
+        yield ["", verdict_list([])], guard.status("Waiting for the model; its first use takes longer.", "busy")
         started, last = time.monotonic(), None
         async for last in bench.engine.answer(asked, int(limit)):
-            yield [last.text], guard.status("Thinking …" if not last.text else "Writing …", "busy")
+            yield [last.text, None], guard.status("Thinking …" if not last.text else "Writing …", "busy")
         if last is not None:
             cut = " It was cut off at the token limit." if last.truncated else ""
             facts = f"{last.usage.output_tokens} tokens in {time.monotonic() - started:.1f} s."
-            yield [last.text], guard.status(f"Done: {facts}{cut}", "good")
+            yield [last.text, None], guard.status(f"Done: {facts}{cut}", "good")
 
-    _wire(bench, parts, work, [bench.prompt, tokens], [bench.answer])
+    _wire(bench, parts, work, [bench.prompt, tokens], [bench.answer, bench.verdicts])
 
 
 def draft_step(bench: Bench) -> None:
@@ -94,11 +98,15 @@ def draft_step(bench: Bench) -> None:
 
     async def work(prompt: str) -> AsyncGenerator[steps.Update, None]:
         asked = guard.text_within(prompt, bench.engine.options.max_prompt, "The prompt")
-        yield [None], guard.status("Writing a checklist …", "busy")
-        criteria = [text[:_LONGEST_CRITERION] for text in await bench.engine.draft(asked)]
-        if not criteria:
-            raise guard.VisitorError("The model wrote no usable list; please write the checklist yourself.")
-        yield ["\n".join(criteria)], guard.status(f"{len(criteria)} criteria drafted: read and mend them.", "good")
+        yield [None], guard.status("Waiting for the model; its first use takes longer.", "busy")
+        async for part in bench.engine.draft(asked):
+            if isinstance(part, int):
+                yield [None], guard.status(f"Writing a checklist: {part:,} characters so far …", "busy")
+                continue
+            criteria = [text[:_LONGEST_CRITERION] for text in part]
+            if not criteria:
+                raise guard.VisitorError("The model wrote no usable list; please write the checklist yourself.")
+            yield ["\n".join(criteria)], guard.status(f"{len(criteria)} criteria drafted: read and mend them.", "good")
 
     _wire(bench, parts, work, [bench.prompt], [bench.checklist])
 
@@ -116,11 +124,11 @@ def verdict_step(bench: Bench) -> None:
         asked = guard.text_within(prompt, limits.max_prompt, "The prompt")
         given = guard.text_within(answer, limits.max_prompt, "The answer")
         criteria = guard.lines_within(checklist, limits.max_criteria, _LONGEST_CRITERION)
-        yield [verdict_list([], criteria)], guard.status(f"Judging criterion 1 of {len(criteria)} …", "busy")
-        async for done in bench.engine.verdicts(asked, given, criteria, _LEVELS.get(how, "decision")):
-            page = verdict_list(done, criteria[len(done) :])
-            yield [page], guard.status(f"Judging criterion {len(done) + 1} of {len(criteria)} …", "busy")
-        yield [None], guard.status(_summary([verdict.label for verdict in done]), "good")
+        kind = _LEVELS.get(how, "decision")
+        yield [verdict_list([], criteria)], _judging(0, len(criteria), kind)
+        async for done in bench.engine.verdicts(asked, given, criteria, kind):
+            page, whole = verdict_list(done, criteria[len(done) :]), len(done) == len(criteria)
+            yield [page], guard.status(_summary(done), "good") if whole else _judging(len(done), len(criteria), kind)
 
     inputs = [bench.prompt, bench.answer, bench.checklist, level]
     _wire(bench, parts, work, inputs, [bench.verdicts])
@@ -172,7 +180,13 @@ def _fill(index: str | None) -> tuple[str, str]:
     return ("", "") if row is None else (row["input"][0], "\n".join(row["criteria"][0]))
 
 
-def _summary(labels: list[str | None]) -> str:
+def _judging(done: int, count: int, level: str) -> str:
+    what = f"all {count} criteria in one call" if level == "checklist" else f"criterion {done + 1} of {count}"
+    return guard.status(f"Judging {what} …", "busy")
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    labels = [verdict.label for verdict in verdicts]
     met, missed = labels.count("yes"), labels.count("no")
     undecided = len(labels) - met - missed
     outcome = "The answer fails" if missed else "Left open" if undecided else "The answer passes"

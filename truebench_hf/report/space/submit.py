@@ -35,21 +35,22 @@ def build(options: SpaceOptions) -> None:
         gr.HTML("<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>")
 
     async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [None], guard.status("Checking …", "busy")
+        yield [_table([])], guard.status("Checking …", "busy")
         rows, notes = await _off_loop(functools.partial(_check, path, options))
-        yield (
-            [{"headers": ["What", "Found"], "data": rows}],
-            guard.status(" ".join(["The file holds together.", *notes]), "good"),
-        )
+        yield [_table(rows)], guard.status(" ".join(["The file holds together.", *notes]), "good")
 
     async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
         yield [], guard.status("Checking and sending …", "busy")
-        url = await _off_loop(functools.partial(_queue, path, options))
-        yield [], guard.status(f"Queued for review: {url}", "good")
+        said = await _off_loop(functools.partial(_queue, path, options))
+        yield [], guard.status(said, "good")
 
     steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
     if is_open:
         steps.wire(queue, queued, [file], [], options.max_seconds, 2, lane="files")
+
+
+def _table(rows: list[list[str]]) -> dict[str, Any]:
+    return {"headers": ["What", "Found"], "data": rows}
 
 
 def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -66,16 +67,20 @@ def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tu
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
+    from truebench_hf.hub.push import AlreadyThere
     from truebench_hf.hub.results import submit
 
     if not (options.submit and options.results):
         raise guard.VisitorError("This Space takes no submissions.")
     _validated(path, options)
     try:
-        return str(submit(str(path), options.results.partition("@")[0]).url or "")
+        sent = submit(str(path), options.results.partition("@")[0])
+    except AlreadyThere:
+        raise guard.VisitorError("This run is in the results data set already.") from None
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
+    return f"{'Queued for review' if sent.new else 'This file waits for review already'}: {sent.url}"
 
 
 def _validated(path: str | None, options: SpaceOptions) -> Any:

@@ -1,0 +1,46 @@
+"""What the About tab says of the board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.space.sample_runs import many_runs
+from truebench_hf.report.board.entries import Entry
+from truebench_hf.report.board.store import Board, Snapshot
+from truebench_hf.report.space import about
+from truebench_hf.types import Score
+
+
+def _submitted(data: str) -> Entry:
+    return Entry("k", "m", "submitted", "j", data, "s", Score(None, 0, 0, None), {})
+
+
+def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path: Path) -> None:
+    told = about.held(Board([many_runs(tmp_path, 2, 20)]).snapshot)
+    assert "32 published results, 2 measured runs, 0 submitted runs, 0 measurements of judges" in told
+    assert "v0.6.1 (2 runs)" in told
+    assert " UTC" in told
+    assert "No run has been measured here yet." in about.held(Board().snapshot)
+
+
+def test_names_given_by_strangers_are_text_and_few() -> None:
+    entries = tuple(_submitted(f"<b>{number}") for number in range(20))
+    told = about.held(Snapshot(entries, (), True, 0.0, stale="Since 04:00 UTC the data set is out of reach."))
+    assert "&lt;b&gt;0 (1 run)" in told
+    assert "<b>" not in told
+    assert "and 12 more" in told
+    assert "not yet" in told
+    assert "out of reach" in told
+
+
+def test_every_paper_can_be_cited() -> None:
+    from truebench_hf import __version__
+
+    text = Path(about.__file__).with_name("about.md").read_text("utf-8")
+    cited = about._CITATIONS.read_text("utf-8")
+    for paper in ("TRUEBench", "RubricEval", "TICK", "FACTS Grounding", "FlexBench"):
+        assert f"**{paper}**" in text
+        assert f"{{{paper}" in cited
+    assert cited.count("VERSION") == 1
+    assert __version__
+    assert cited.count("{") == cited.count("}")

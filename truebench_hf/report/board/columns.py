@@ -1,0 +1,64 @@
+"""The leaderboard's columns: what they are called, what stands in them, and how it reads."""
+
+from __future__ import annotations
+
+from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
+
+Cell = str | float | int | None
+FIXED = ("Rank", "Model", "Overall")
+FACTS = ("95 % interval", "Results", "n", "Unscored", "Size (B)", "Weights", "Licence", "Judge", "Data")
+COLUMNS = (*FACTS, *CATEGORIES, *LANGUAGES)
+# The overview names what a rank is over: judge and data. It is also the lightest page to draw first.
+VIEWS = {
+    "Overview": ("95 % interval", "Results", "Judge", "Data", "n", "Unscored"),
+    "Categories": ("95 % interval", "Results", *CATEGORIES),
+    "Languages": ("95 % interval", "Results", *LANGUAGES),
+    "Facts": FACTS,
+}
+SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
+WEIGHTS = {"open": True, "closed": False, "unknown": None}
+MISPRINT = " (!)"
+_WIDTHS = {
+    "Rank": 68, "Model": 250, "Overall": 90, "95 % interval": 130, "Results": 112, "n": 72, "Unscored": 108,
+    "Licence": 150, "Judge": 200, "Data": 200,
+}  # fmt: skip
+
+
+def cell(entry: Entry, name: str) -> Cell:
+    """What stands in a column: a share in percent, a number, a text, or None where there is nothing."""
+    if name == "Overall" or name in CATEGORIES or name in LANGUAGES:
+        score = entry.overall if name == "Overall" else entry.parts.get(name)
+        return None if score is None or score.value is None else round(score.value, 1)
+    interval = entry.overall.ci95
+    facts: dict[str, Cell] = {
+        "Rank": entry.rank,
+        "Model": entry.model,
+        "95 % interval": "" if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}",
+        "Results": SOURCES[entry.source],
+        "n": entry.overall.n,
+        "Unscored": entry.overall.unscored,
+        "Size (B)": entry.size_b,
+        "Weights": {True: "open", False: "closed", None: "unknown"}[entry.open],
+        "Licence": entry.licence or "unknown",
+        "Judge": entry.judge,
+        "Data": entry.data,
+    }
+    return facts[name]
+
+
+def text(entry: Entry, name: str) -> str:
+    """The same as it reads: one decimal for shares, `3=` for a shared rank, a mark on figures misprinted in the paper."""
+    value = cell(entry, name)
+    if value is None:
+        return ""
+    if name == "Rank":
+        return f"{value}{'=' if entry.tied else ''}"
+    if name == "Size (B)":
+        return f"{value:g}"
+    shown = f"{value:.1f}" if isinstance(value, float) else str(value)
+    return shown + MISPRINT if name in entry.misprints else shown
+
+
+def width(name: str) -> str:
+    """How wide a column is, for CSS."""
+    return f"{_WIDTHS.get(name, 30 + 8 * max(5, len(name)))}px"

@@ -1,0 +1,55 @@
+"""What makes a run the same run, wherever it lies: here, in the results data set, or as somebody's submission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.ledger import canonical, digest
+
+# These follow from the verdicts alone: a submission tells no protocol, on which the other scores depend.
+_SCORES = ("official", "drfr", "soft_criterion", "soft_turn")
+_ROWS = 8
+_LONGEST = 2**23  # characters
+
+
+def content(folder: Path, model: str, judge: str, scores: Mapping[str, Any]) -> str:
+    """A hash over what was answered and how it was judged, equal for every copy of a run; names as they are shown.
+
+    Only the first rows of `judgments.jsonl` are read, since files are large and the board looks often. What publishing
+    takes out (local paths, addresses in the reasons of open verdicts) is left out, and so are token counts.
+    """
+    figures = [_figures(scores.get(name)) for name in _SCORES]
+    text = canonical([model, judge, figures, _opening(folder / "judgments.jsonl")])
+    # Half a character is published as a question mark.
+    return digest(text.encode("utf-8", errors="replace").decode())
+
+
+def _figures(score: Any) -> list[Any] | None:
+    if not isinstance(score, Mapping):
+        return None
+    value = score.get("value")
+    return [None if value is None else round(value, 6), score.get("n"), score.get("unscored")]
+
+
+def _opening(file: Path) -> list[Any]:
+    """The first rows, as far as they can be read."""
+    rows: list[Any] = []
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            while len(rows) < _ROWS and (line := lines.readline(_LONGEST)):
+                rows.append(_told(json.loads(line)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return rows
+
+
+def _told(row: Mapping[str, Any]) -> list[Any]:
+    verdicts = [
+        [v["label"], v["label"] and v.get("reason"), v.get("probability"), v.get("votes") or []]
+        for turn in row["verdicts"]
+        for v in turn
+    ]
+    return [str(row["id"]), [message["content"] for message in row["messages"]], verdicts]
