@@ -9,6 +9,7 @@ from typing import Any
 from truebench_hf.errors import UserError
 from truebench_hf.report.board.store import Board
 from truebench_hf.report.space import about, explorer, judges, leaderboard, look, playground, submit
+from truebench_hf.report.space.assets import AssetCache
 from truebench_hf.report.space.engine import Engine
 from truebench_hf.report.space.options import SpaceOptions, check_address
 
@@ -68,6 +69,8 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
+    # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
+    app.app.middleware_stack = AssetCache(app.app.middleware_stack or app.app.build_middleware_stack())
     if block:
         print(f"The Space is at {app.local_url} (Ctrl-C ends it)", flush=True)
         app.block_thread()
