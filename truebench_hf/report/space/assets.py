@@ -22,11 +22,12 @@ class AssetCache:
         """Answer from memory where possible, else pass on and keep the answer."""
         key = self._key(scope)
         if key is None:
-            return await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+            return
         if (kept := self._kept.get(key)) is not None:
             for message in kept:
                 await send(message)
-            return None
+            return
         seen: list[dict[str, Any]] = []
 
         async def both(message: dict[str, Any]) -> None:
@@ -36,7 +37,6 @@ class AssetCache:
         await self._app(scope, receive, both)
         if (whole := _whole(seen)) is not None:
             self._kept[key] = whole
-        return None
 
     def _key(self, scope: Any) -> tuple[str, bool, bool] | None:
         if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].startswith(self._prefix):
