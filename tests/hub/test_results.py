@@ -215,7 +215,7 @@ def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, 
     assert len(hub.pulls("dataset", "org/results")) == 1
 
 
-def test_the_space_is_pushed_with_the_library_and_a_metric_alone(hub: HubStub, tmp_path: Path) -> None:
+def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_path: Path) -> None:
     space = tmp_path / "space"
     space.mkdir()
     for name in ("app.py", "README.md", "requirements.txt"):
@@ -245,4 +245,9 @@ def test_the_space_is_pushed_with_the_library_and_a_metric_alone(hub: HubStub, t
     assert "org/rubric_agreement" in done.stderr
     done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/rubric_agreement")
     assert done.returncode == 0, done.stderr
-    assert "rubric_agreement.py" in hub.files("space", "org/rubric_agreement")
+    pushed = hub.files("space", "org/rubric_agreement")
+    assert {"rubric_agreement.py", "app.py", "truebench_hf/report/widget.py"} <= {*pushed}
+    needed = pushed["requirements.txt"].decode().split()
+    # The library is on no index: what it needs stands in its place.
+    assert "scikit-learn>=1.6" in needed
+    assert not any(line.startswith("truebench") for line in needed)

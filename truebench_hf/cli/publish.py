@@ -84,7 +84,7 @@ def _metric(
     dry_run: DryRun = False,
 ) -> None:
     import truebench_hf
-    from truebench_hf.hub.push import push_folder
+    from truebench_hf.hub.space import publish_space
 
     folder = Path(truebench_hf.metric(name))
     if repo_id.rpartition("/")[2] != name:
@@ -92,7 +92,7 @@ def _metric(
         named = f"{repo_id.partition('/')[0]}/{name}"
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
     message = f"Update {name}"
-    _show(push_folder(folder, repo_id, "space", private=private, create_pr=create_pr, dry_run=dry_run, message=message))
+    _show(publish_space(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, message=message))
 
 
 def _show(pushed: Pushed) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 from truebench_hf.errors import UserError
@@ -13,17 +14,23 @@ PACKAGE = "truebench_hf"
 
 
 def publish_space(
-    folder: Path, repo_id: str, *, private: bool = False, create_pr: bool = False, dry_run: bool = False
+    folder: Path,
+    repo_id: str,
+    *,
+    private: bool = False,
+    create_pr: bool = False,
+    dry_run: bool = False,
+    message: str = "Update the Space",
 ) -> Pushed:
     """Push a Space and this library to the Hub as one commit; files of an earlier library go in the same commit.
 
-    Raises UserError where `folder` is no Space and on what `push_folder` finds.
+    A metric's folder is a Space, too. Raises UserError where `folder` is no Space and on what `push_folder` finds.
     """
     with tempfile.TemporaryDirectory() as out:
         stage_space(folder, Path(out, "space"))
         return push_folder(
             Path(out, "space"), repo_id, "space",
-            private=private, create_pr=create_pr, dry_run=dry_run, message="Update the Space",
+            private=private, create_pr=create_pr, dry_run=dry_run, message=message,
             replace=(f"{PACKAGE}/*",),
         )  # fmt: skip
 
@@ -43,7 +50,19 @@ def stage_space(folder: Path, out: Path) -> None:
 
     skipped = shutil.ignore_patterns(*SKIPPED)
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED, PACKAGE))
+    requirements = out / "requirements.txt"
+    requirements.write_text(_on_an_index(requirements.read_text("utf-8")), "utf-8")
     package, loaders = Path(__file__).parents[1], Path(truebench_hf.loaders.__path__[0])
     shutil.copytree(package, out / PACKAGE, ignore=skipped)
     # In a checkout they are a folder of their own, and only the installed package has them inside.
     shutil.copytree(loaders, out / PACKAGE / "loaders", ignore=skipped, dirs_exist_ok=True)
+
+
+def _on_an_index(requirements: str) -> str:
+    """The lines without the library itself, which lies beside the app, but with what it needs."""
+    name = PACKAGE.replace("_", "-")
+    others = [line for line in requirements.splitlines() if not line.startswith(name)]
+    if len(others) == len(requirements.splitlines()):
+        return requirements
+    needed = [line for line in metadata.requires(name) or () if "extra ==" not in line]
+    return "\n".join(sorted({*others, *needed})) + "\n"
