@@ -34,7 +34,7 @@ def radar(entries: Sequence[Entry]) -> Any:
         )  # fmt: skip
     axis = {"range": [0, 100], "gridcolor": _GRID, "ticksuffix": " %", "angle": 90, "tickangle": 90, "nticks": 6}
     polar = {"bgcolor": "rgba(0,0,0,0)", "radialaxis": axis, "angularaxis": {"gridcolor": _GRID}}
-    return _plain(figure, 520).update_layout(polar=polar, margin={"l": 70, "r": 70, "t": 50, "b": 20})
+    return _plain(figure, 520).update_layout(polar=polar, margin={"l": 85, "r": 85, "t": 50, "b": 20})
 
 
 def heat_map(entries: Sequence[Entry]) -> Any:
