@@ -50,7 +50,8 @@ def open_model(spec: str, arguments: Mapping[str, str] | None = None, base_url: 
 
         return VllmModel(name, read_options(VllmOptions, given, spec))
     if kind == "openai":
-        from truebench_hf.models.openai_api import OpenAIModel, OpenAIOptions
+        from truebench_hf.models.openai_api import OpenAIModel
+        from truebench_hf.models.openai_options import OpenAIOptions
 
         return OpenAIModel(name, read_options(OpenAIOptions, given, spec))
     if kind == "scripted":

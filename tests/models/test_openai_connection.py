@@ -1,0 +1,70 @@
+"""A server that was never there stops the run; one that has answered before may fail one request."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.support.openai_client import HELLO, chat, free_url, open_at
+from tests.support.openai_server import OpenAIServer
+from truebench_hf.engine.retry import RequestFailed, RetryPolicy
+from truebench_hf.errors import UserError
+from truebench_hf.models.openai_api import OpenAIModel
+from truebench_hf.models.protocol import Completion
+
+
+@pytest.mark.parametrize(
+    ("url", "cause", "reason"),
+    [
+        (free_url(), "Connect call failed", "refused"),
+        ("http://no-such-host.invalid/v1", "Cannot connect to host no-such-host.invalid", "unknown host"),
+    ],
+)
+def test_a_server_that_was_never_there_stops_the_run(url: str, cause: str, reason: str) -> None:
+    with pytest.raises(UserError) as caught:
+        chat(open_at(url))
+    for part in ("openai:test-model", url, "OPENAI_BASE_URL", cause, "gave up after 3 tries"):
+        assert part in str(caught.value), reason
+    assert "timed out" not in str(caught.value), reason
+
+
+def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
+    patient = RetryPolicy(attempts=100, first_wait=0.001, longest_wait=0.01, deadline=30.0)
+    with pytest.raises(UserError, match="gave up after 6 tries"):
+        chat(open_at(free_url(), patient))
+
+
+@pytest.mark.parametrize("fault", [{"drop": True}, {"hang": 1.0}])
+def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any]) -> None:
+    async def twice(model: OpenAIModel, running: OpenAIServer) -> Completion:
+        try:
+            await model.complete(HELLO)
+            running.add_faults([fault] * 10)
+            return await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    with OpenAIServer() as running, pytest.raises(RequestFailed, match="gave up after 3 tries"):
+        asyncio.run(twice(open_at(running.url, timeout=0.2), running))
+
+
+def test_a_server_that_goes_away_later_fails_one_request() -> None:
+    async def twice(running: OpenAIServer) -> None:
+        with running:
+            model = open_at(running.url)
+            await model.complete(HELLO)
+        try:
+            await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    with pytest.raises(RequestFailed, match="gave up after 3 tries"):
+        asyncio.run(twice(OpenAIServer()))
+
+
+def test_a_slow_server_is_no_absent_one(server: OpenAIServer) -> None:
+    server.add_faults([{"hang": 1.0}] * 10)
+    with pytest.raises(RequestFailed, match="Timeout on reading"):
+        chat(open_at(server.url, timeout=0.1))

@@ -1,0 +1,51 @@
+"""Typed yes/no questions to a server: `/systemone` and `/decisions` ask and answer in shapes of their own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+
+from truebench_hf.engine.retry import Transient
+from truebench_hf.models.openai_connection import Connection
+from truebench_hf.models.openai_replies import share, usage
+from truebench_hf.models.protocol import Decision, DecisionRequest
+from truebench_hf.types import Usage
+
+Ask = Callable[[Connection, str, str, tuple[str, ...]], Awaitable[Decision]]
+
+
+async def decided(connection: Connection, name: str, request: DecisionRequest, kind: str) -> Decision:
+    """Ask model `name` all questions, as many a request as the kind of server takes (`systemone` or `decisions`)."""
+    ask, size = _KINDS[kind]
+    probabilities: list[float | None] = []
+    spent = Usage()
+    for start in range(0, len(request.questions), size):
+        part = request.questions[start : start + size]
+        answer = await connection.tried(functools.partial(ask, connection, name, request.state, part))
+        probabilities += answer.probabilities
+        spent += answer.usage
+    return Decision(tuple(probabilities), spent)
+
+
+async def _systemone(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
+    asked = {f"criteria_{i}": {"type": "noul", "instructions": text} for i, text in enumerate(questions, 1)}
+    answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
+    found = answer.get("answers") or {}
+    if not isinstance(found, dict):
+        raise Transient(f"{connection.server.url}/systemone sent answers that are not an object")
+    return Decision(tuple(share(found.get(key), "noul") for key in asked), usage(answer))
+
+
+async def _decisions(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
+    asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
+    answer = await connection.post("/decisions", {"model": name, "input": state, "questions": asked})
+    answers = answer.get("answers") or []
+    if not isinstance(answers, list):
+        raise Transient(f"{connection.server.url}/decisions sent answers that are not a list")
+    # By name, not by place: a server that leaves one out must not shift the others.
+    found = {item.get("name"): item for item in answers if isinstance(item, dict)}
+    return Decision(tuple(share(found.get(item["name"]), "probability") for item in asked), usage(answer))
+
+
+# How each kind of server is asked, and how many questions it takes at once.
+_KINDS: dict[str, tuple[Ask, int]] = {"decisions": (_decisions, 400), "systemone": (_systemone, 64)}
