@@ -5,7 +5,8 @@ import math
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.bias import bias_corrected, prediction_powered
+from truebench_hf.metrics.bias import bias_corrected
+from truebench_hf.metrics.prediction_powered import prediction_powered
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -12,12 +12,12 @@ from truebench_hf.metrics.calibration import calibration
 from truebench_hf.metrics.calibrators import (
     FITTERS,
     Calibrator,
-    cross_fit,
     fit,
     fit_isotonic,
     fit_platt,
     fit_temperature,
 )
+from truebench_hf.metrics.cross_fit import cross_fit
 
 pytestmark = pytest.mark.filterwarnings("error")
 

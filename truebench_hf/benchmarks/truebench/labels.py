@@ -1,6 +1,6 @@
 """Human labels on a run's criteria: how a criterion is named, and what labels say about the judge's pass rate.
 
-Statistics: `metrics/bias.py` (Rogan and Gladen; prediction-powered inference). None of the five papers has this.
+Statistics: `metrics/bias.py` (Rogan and Gladen) and `metrics/prediction_powered.py`. None of the five papers has this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.bias import BiasCorrected, bias_corrected, prediction_powered
+from truebench_hf.metrics.bias import BiasCorrected, bias_corrected
+from truebench_hf.metrics.prediction_powered import prediction_powered
 from truebench_hf.types import Label, Message, Report, Verdict
 
 FILE = "labels.jsonl"

@@ -10,9 +10,10 @@ from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOpt
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated
 from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
-from truebench_hf.metrics.calibrators import Calibrator, cross_fit, cross_threshold, fit
+from truebench_hf.metrics.calibrators import Calibrator, fit
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
 from truebench_hf.metrics.clustered import clustered_agreement
+from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
 from truebench_hf.types import Label, Score
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import datasets
 import evaluate
 
+from truebench_hf.metrics.columns import json_columns
 from truebench_hf.metrics.drfr import drfr
 
 _DESCRIPTION = """\
@@ -25,12 +25,7 @@ class ChecklistDrfr(evaluate.Metric):  # type: ignore[misc]
     """DRFR of a list of checklists."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation="",
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": datasets.Json()}),
-        )
+        return json_columns(_DESCRIPTION, _INPUTS, "predictions")
 
     def _compute(self, predictions):  # type: ignore[no-untyped-def]
         found = dataclasses.asdict(drfr(predictions))

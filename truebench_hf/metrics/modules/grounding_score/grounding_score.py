@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import datasets
 import evaluate
 
-from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.columns import BothColumns, json_columns
 from truebench_hf.metrics.grounding import grounding
 
 _DESCRIPTION = """\
@@ -23,21 +22,11 @@ Returns:
 """
 
 
-class GroundingScore(evaluate.Metric):  # type: ignore[misc]
+class GroundingScore(BothColumns, evaluate.Metric):  # type: ignore[misc]
     """Grounded share over several judges, with disqualification."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation="",
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
-        )
-
-    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
-        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
-        parallel(predictions=predictions, references=references)
-        super().add_batch(predictions=predictions, references=references)
+        return json_columns(_DESCRIPTION, _INPUTS, "predictions", "references")
 
     def _compute(self, predictions, references):  # type: ignore[no-untyped-def]
         return dataclasses.asdict(grounding(predictions, references))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-import datasets
 import evaluate
 
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.columns import BothColumns, json_columns
 from truebench_hf.metrics.kappa import cohen_kappa
 
 _DESCRIPTION = """\
@@ -26,21 +25,11 @@ Returns:
 """
 
 
-class RubricAgreement(evaluate.Metric):  # type: ignore[misc]
+class RubricAgreement(BothColumns, evaluate.Metric):  # type: ignore[misc]
     """Agreement of two columns of labels."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation="",
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
-        )
-
-    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
-        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
-        parallel(predictions=predictions, references=references)
-        super().add_batch(predictions=predictions, references=references)
+        return json_columns(_DESCRIPTION, _INPUTS, "predictions", "references")
 
     def _compute(self, predictions, references, positive="yes", negative="no"):  # type: ignore[no-untyped-def]
         found = agreement(references, predictions, positive=positive, negative=negative)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datasets
 import evaluate
 
 from truebench_hf.benchmarks.truebench import given
-from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.columns import BothColumns, json_columns
 
 _DESCRIPTION = """\
 An instance passes when every criterion of every turn does; the score is the share of instances that pass. Give \
@@ -28,21 +27,11 @@ Returns:
 """
 
 
-class TruebenchScore(evaluate.Metric):  # type: ignore[misc]
+class TruebenchScore(BothColumns, evaluate.Metric):  # type: ignore[misc]
     """Pass rate and friends, judging included."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation="",
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": datasets.Json(), "references": datasets.Json()}),
-        )
-
-    def add_batch(self, *, predictions=None, references=None):  # type: ignore[no-untyped-def]
-        """Add rows; raises UserError where a column is absent, which evaluate itself trips over."""
-        parallel(predictions=predictions, references=references)
-        super().add_batch(predictions=predictions, references=references)
+        return json_columns(_DESCRIPTION, _INPUTS, "predictions", "references")
 
     def _compute(self, predictions, references, judge=None, out=None, **options):  # type: ignore[no-untyped-def]
         if judge is None:
