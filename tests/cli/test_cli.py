@@ -81,6 +81,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "bad.jinja").write_text("{% for %}")
     (tmp_path / "file").write_text("")
+    (tmp_path / "scores.json").write_text("mine")
+    (tmp_path / "report.html").write_text("mine")
     return Call(tmp_path, monkeypatch, capsys)
 
 
@@ -116,6 +118,7 @@ BAD: list[tuple[list[str], list[str], str]] = [
     (["--prompt", "checklst={tmp}/bad.jinja"], ["unknown prompt", "checklist"], "an unknown prompt"),
     (["--prompt", "checklist={tmp}/none.jinja"], ["no such file"], "no template"),
     (["--prompt", "checklist={tmp}/bad.jinja"], ["bad.jinja"], "a broken template"),
+    (["--out", "{tmp}"], ["--out", "scores.json", "report.html", "choose another"], "a folder with files of others"),
     (["--out", "{tmp}/file/below"], ["--out", "cannot write"], "an unwritable folder"),
 ]
 

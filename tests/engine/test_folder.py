@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.runs import ROOT
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
@@ -103,6 +105,28 @@ def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(UserError, match="cannot write there"):
             RunFolder(str(out), SETTINGS)
+
+
+SOURCES = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "truebench_hf/benchmarks").rglob("*.py"))
+WRITTEN = set(re.findall(r"folder\.write(?:_lines|_json)?\(\s*\"([\w.]+)\"", SOURCES))
+
+
+@pytest.mark.parametrize("name", sorted(WRITTEN | {"run.json", "responses.jsonl"}))
+def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there; choose another folder"):
+        RunFolder(str(tmp_path), SETTINGS)
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is added"
+    assert (tmp_path / name).read_text() == "{}"
+
+
+def test_what_no_run_overwrites_and_what_is_empty_may_be_there(tmp_path: Path) -> None:
+    (tmp_path / "judgments.jsonl").touch()
+    for name in ("data.jsonl", "labels.jsonl", "notes.txt"):
+        (tmp_path / name).write_text("mine")
+    opened(tmp_path)
+    (tmp_path / "judgments.jsonl").write_text("from the run")
+    assert len(opened(tmp_path)["sessions"]) == 2, "what the run wrote is its own"
 
 
 def test_files_are_whole_or_absent(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,20 @@ def test_within_one_process_too(tmp_path: Path) -> None:
         Ledger(tmp_path / "ledger.sqlite")
     first.close()
     Ledger(tmp_path / "ledger.sqlite").close()
+
+
+def test_a_ledger_that_cannot_be_opened_is_the_users_error(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite").mkdir()
+    with pytest.raises(UserError, match=r"cannot write ledger\.sqlite: .*; free space or make it writable") as caught:
+        Ledger(tmp_path / "ledger.sqlite")
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_our_own_mistakes_keep_their_traceback(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        ledger.get("key")
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,15 @@ def test_every_prompt_is_recorded(model: ScriptedModel, tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == [["one", "zwei ü"], ["state", "q"]]
 
 
+@pytest.mark.parametrize(("record", "reason"), [("nowhere/record.jsonl", "no such folder"), ("", "a folder")])
+def test_a_record_that_cannot_be_written_is_the_users_error(tmp_path: Path, record: str, reason: str) -> None:
+    path = script(tmp_path / "rules.json", RULES).partition(":")[2]
+    model = from_file(path, ScriptedOptions(record=str(tmp_path / record)))
+    with pytest.raises(UserError, match=r"record=.*cannot be written") as caught:
+        ask(model, "Translate")
+    assert str(tmp_path / record) in str(caught.value), reason
+
+
 def test_verdicts_helper_follows_the_criteria_section() -> None:
     prompt = "1. no criterion\n<criteria_ab>\n1. first\n2. second\n</criteria_ab>\n3. none either"
     assert verdicts(prompt, {"sec": "FAIL"}).count("scripted") == 2

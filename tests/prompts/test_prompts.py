@@ -80,6 +80,7 @@ def test_a_prompt_can_be_replaced(tmp_path: Path) -> None:
     [
         ("{% for %}", "--prompt checklist=", "a broken template"),
         ("{{ unclosed", "--prompt checklist=", "another broken template"),
+        ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "--prompt checklist=", "nested too deeply"),
         (b"\xff\xfe\x00", "--prompt checklist=", "not UTF-8"),
         (None, "no such file", "no file"),
     ],
@@ -103,6 +104,9 @@ def test_a_broken_template_is_refused_before_anything_is_paid_for(
         ("{{ response.text.x }}", "a field that there is not"),
         ("{{ 1 + response }}", "a sum of unlike things"),
         ("{% include 'other' %}", "a file beside it"),
+        ("{{ 1 / 0 }}", "an error of its own"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "a macro without end"),
+        ("{{ {}.pop('x') }}", "a key that there is not"),
     ],
 )
 def test_a_template_that_asks_for_other_values_names_those_on_offer(tmp_path: Path, content: str, reason: str) -> None:
@@ -110,6 +114,9 @@ def test_a_template_that_asks_for_other_values_names_those_on_offer(tmp_path: Pa
     path.write_text(content)
     with pytest.raises(UserError) as caught:
         Prompts({"checklist": str(path)}).render("checklist", **sections(CASE), **HOW)
+    assert f"--prompt checklist={path}: " in str(caught.value), reason
+    assert "Error: " in str(caught.value), reason
+    assert "\n" not in str(caught.value), reason
     assert "values on offer" in str(caught.value), reason
     assert "response" in str(caught.value), reason
 

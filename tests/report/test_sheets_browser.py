@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from truebench_hf.report.sheets import export, read_back
 
-CHROMIUM = Path("/usr/bin/chromium")
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 ROWS = [
@@ -28,22 +26,6 @@ ROWS = [
     }
     for number in range(4)
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not CHROMIUM.exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail("chromium is not installed")
-        pytest.skip("/usr/bin/chromium is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        running = play.chromium.launch(
-            executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from truebench_hf.cli import arbitrate, calibrate, contrast, data, label, metaeval, publish, space, truebench
+from truebench_hf.engine.room import about_room, no_room
 from truebench_hf.errors import UserError
 
 app = typer.Typer(
@@ -36,6 +37,11 @@ def main() -> None:
         app()
     except UserError as error:
         print(f"truebench: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if not about_room(error):
+            raise
+        print(f"truebench: {no_room(error.filename or 'a file', error.strerror)}", file=sys.stderr)
         sys.exit(2)
     except SystemExit as done:
         if done.code == _STOPPED:

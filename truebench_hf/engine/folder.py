@@ -6,27 +6,40 @@ import json
 import platform
 import time
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.room import no_room
 from truebench_hf.errors import UserError
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
+# What runs write into their folders: of somebody else, in a folder without our run.json, these are not overwritten.
+_WRITTEN = (
+    "run.json", "responses.jsonl", "judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv",
+    "report.html", "rows.jsonl", "calibration.json", "pairs.jsonl", "rejected.jsonl", "contrast.json", "exits.jsonl",
+    "funnel.json", "taxonomy.jsonl",
+)  # fmt: skip
 
 
 class RunFolder:
-    """One run's folder. Opening it locks the ledger, so that a second run cannot mix in."""
+    """One run's folder. Opening it locks the ledger, so that a second run cannot mix in.
+
+    What cannot be written, on a full disk say, is a UserError.
+    """
 
     def __init__(self, out: str, settings: Mapping[str, Any], free: Collection[str] = ()) -> None:
         """`settings` is what the run is made with; those named in `free` may change from session to session.
 
-        The others bind as soon as a completion is paid for. Raises UserError where the folder belongs to another run.
+        The others bind as soon as a completion is paid for. Raises UserError where the folder belongs to another run,
+        or holds files of somebody else that a run would overwrite.
         """
         self.path = Path(out)
         try:
+            _refuse_foreign(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / ".writable").touch()
             (self.path / ".writable").unlink()
@@ -63,9 +76,14 @@ class RunFolder:
         """
         target = self.path / name
         part = target.with_name(target.name + ".part")
-        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(parts)
-        part.replace(target)
+        try:
+            with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(parts)
+            part.replace(target)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)  # what is left of it would take the room that is missing
+            raise no_room(f"--out {self.path}: cannot write {name}", error.strerror or error) from error
         return target
 
     def _joined(self, settings: Mapping[str, Any], free: Collection[str]) -> dict[str, Any]:
@@ -80,6 +98,14 @@ class RunFolder:
             )
             raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
         return known | {"settings": {name: value for name, value in there.items() if name not in free} | here}
+
+
+def _refuse_foreign(path: Path) -> None:
+    if "settings" in read_info(path):  # which every run.json of ours has
+        return
+    held = [file.name for file in (path / name for name in _WRITTEN) if file.exists() and file.stat().st_size]
+    if held:
+        raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
 
 
 def read_info(path: Path) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import hashlib
 import json
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.engine.room import no_room
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
@@ -34,44 +36,45 @@ def digest(text: str) -> str:
 class Ledger:
     """Completions of one run folder in SQLite (`ledger.sqlite`).
 
-    A `put` is committed when it returns: killing the process at any time afterwards does not lose it.
+    A `put` is committed when it returns: killing the process at any time afterwards does not lose it. All methods raise
+    UserError where the file cannot be used: another run holds it, the disk is full, or it is no ledger.
     """
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
+        self._path = path
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
+        except sqlite3.DatabaseError as error:
+            raise _put_right(path, error) from error
         try:
             # Held from the first statement to the end of the process: a second run would ask for the same calls.
-            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._ask("PRAGMA locking_mode=EXCLUSIVE")
+            self._ask("PRAGMA journal_mode=WAL")
             # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(_SCHEMA)
-        except sqlite3.DatabaseError as error:
+            self._ask("PRAGMA synchronous=NORMAL")
+            self._ask(_SCHEMA)
+        except BaseException:
             self._db.close()
-            if "locked" in str(error):
-                raise UserError(
-                    f"--out {path.parent} is in use by another run; wait for it, or choose another folder"
-                ) from error
-            raise UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out") from error
+            raise
         self.session = f"{time.time():.6f}"
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The result committed under `key`, or None."""
-        row = self._db.execute("SELECT result FROM calls WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
+        return json.loads(rows[0][0]) if rows else None
 
     def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
         """Commit one result. The first one committed under a key stays."""
         tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         text = json.dumps(result, ensure_ascii=False)
-        self._db.execute(
+        self._ask(
             "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (key, role, _storable(request), _storable(text), *tokens, self.session, time.time()),
         )
 
     def used(self) -> bool:
         """Whether any completion is committed."""
-        return bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM calls)").fetchone()[0])
+        return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
@@ -80,13 +83,31 @@ class Ledger:
             "WHERE session = ? OR ? GROUP BY role ORDER BY role"
         )
         return {
-            name: {role: Usage(*counts) for role, *counts in self._db.execute(query, (self.session, everything))}
+            name: {role: Usage(*counts) for role, *counts in self._ask(query, (self.session, everything))}
             for name, everything in (("now", 0), ("total", 1))
         }
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
+
+    def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            if not hasattr(error, "sqlite_errorcode"):  # not SQLite's word: our own mistake
+                raise
+            raise _put_right(self._path, error) from error
+
+
+def _put_right(path: Path, error: sqlite3.DatabaseError) -> UserError:
+    """What the user can do about an error of SQLite."""
+    code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return UserError(f"--out {path.parent} is in use by another run; wait for it, or choose another folder")
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return no_room(f"--out {path.parent}: cannot write {path.name}", error)
+    return UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out")
 
 
 def _storable(text: str) -> str:

@@ -80,9 +80,16 @@ class ScriptedModel:
 
     def _note(self, request: ChatRequest | DecisionRequest, texts: list[str]) -> None:
         self.prompts.append(request)
-        if self._record:
+        if not self._record:
+            return
+        try:
             with Path(self._record).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(texts, ensure_ascii=False) + "\n")
+        except OSError as error:
+            why = error.strerror or error
+            raise UserError(
+                f"{self.spec}: record={self._record}: cannot be written: {why}; name another file"
+            ) from error
 
 
 def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:

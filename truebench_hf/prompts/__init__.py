@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template, TemplateError
+from jinja2 import Environment, StrictUndefined, Template
 
 from truebench_hf.errors import UserError, unknown
 
@@ -31,8 +31,8 @@ class Prompts:
                 raise UserError(f"--prompt {name}={path}: no such file")
             try:  # now, not when the first judge prompt is due
                 self._templates[name] = self._environment.from_string(self.source(name))
-            except (TemplateError, OSError, UnicodeDecodeError) as error:
-                raise UserError(f"--prompt {name}={path}: {error}") from error
+            except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
+                raise UserError(f"--prompt {name}={path}: {_said(error)}") from error
 
     def source(self, name: str) -> str:
         """The template text of a prompt."""
@@ -48,11 +48,16 @@ class Prompts:
             if name not in self._templates:
                 self._templates[name] = self._environment.from_string(self.source(name))
             return self._templates[name].render(**values).strip()
-        except (TemplateError, TypeError, ValueError) as error:
+        except Exception as error:  # a template can raise anything: 1/0, an endless macro
             path = self._replaced.get(name)
             if path is None:
                 raise
-            raise UserError(f"--prompt {name}={path}: {error}; values on offer: {', '.join(sorted(values))}") from error
+            offer = ", ".join(sorted(values))
+            raise UserError(f"--prompt {name}={path}: {_said(error)}; values on offer: {offer}") from error
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def names() -> list[str]:

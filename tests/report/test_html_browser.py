@@ -1,0 +1,109 @@
+"""Searching a report of a whole TRUEBench in a real browser: what is found, and how little work a keystroke is.
+
+Work is counted, not timed: the clock would measure what else the machine does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.test_html import REPORT, line, verdict
+from truebench_hf.report.html import render
+
+COUNT = 2485  # the size of v0.6.1
+SAID = {7: "Guten Morgen, Übermut", 8: "guten abend", 9: "GUTEN TAG"}
+# Counts how often texts of rows are read, and how often the list is gone through.
+COUNTERS = """
+window.read = 0; window.shown = 0;
+const own = Object.getOwnPropertyDescriptor(Node.prototype, "textContent");
+Object.defineProperty(Node.prototype, "textContent", { ...own, get() { window.read += this.tagName === "DETAILS"; return own.get.call(this); } });
+new MutationObserver(() => window.shown++).observe(document.getElementById("n"), { childList: true });
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    labels = ["yes", "no", None]
+    rows = [
+        line(
+            i, labels[i % 3], reasoning=["hm"], verdicts=[[verdict(labels[i % 3], f"criterion {i} holds")]],
+            messages=[{"role": "user", "content": "ask"}, {"role": "assistant", "content": SAID.get(i, "word " * 200)}],
+        )
+        for i in range(COUNT)
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text("".join(render("A run", REPORT, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    context = browser.new_context(offline=True)
+    opened = context.new_page()
+    faults: list[str] = []
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.goto(report.as_uri())
+    opened.evaluate(COUNTERS)
+    yield opened
+    context.close()
+    assert faults == []
+
+
+def type_in(page: Any, *texts: str) -> None:
+    """The field takes these values one after the other, faster than anybody types; then the typing pauses."""
+    page.evaluate(
+        """texts => { for (const text of texts) {
+            document.getElementById("q").value = text; document.getElementById("q").dispatchEvent(new Event("input"));
+        } }""",
+        list(texts),
+    )
+    page.wait_for_timeout(300)
+
+
+def found(page: Any) -> list[int]:
+    """The numbers of the rows on show."""
+    # Nothing that asks for a layout: that would be one per row, of rows out of sight too.
+    script = "rows => rows.filter(row => !row.hidden).map(row => +row.firstChild.textContent.split(' ')[1])"
+    numbers: list[int] = page.locator("#rows > details").evaluate_all(script)
+    assert page.inner_text("#n") == f"{len(numbers)} of {COUNT}"
+    return numbers
+
+
+def test_what_a_search_finds(page: Any) -> None:
+    assert found(page) == list(range(COUNT))
+    for text, numbers, reason in (
+        ("guten", [7, 8, 9], "whatever the case, in closed rows"),
+        ("ÜBERMUT", [7], "beyond ASCII too"),
+        ("criterion 2484 holds", [2484], "criteria, in the last row"),
+        ("no such text", [], "nothing"),
+        ("", list(range(COUNT)), "all again"),
+    ):
+        type_in(page, text)
+        assert found(page) == numbers, reason
+    page.select_option("#s", "no")
+    assert found(page) == list(range(1, COUNT, 3))
+    type_in(page, "guten")
+    assert found(page) == [7], "both together"
+    page.locator("#rows > details:visible summary").first.click()
+    assert page.locator("text=Guten Morgen").is_visible()
+
+
+def test_a_word_typed_is_one_search_and_a_row_is_read_once(page: Any) -> None:
+    type_in(page, "g", "gu", "gut", "gute", "guten")
+    assert page.evaluate("window.shown") == 1, "not once a letter"
+    assert page.evaluate("window.read") == COUNT
+    type_in(page, "abend")
+    assert found(page) == [8]
+    assert page.evaluate("window.read") == COUNT, "the texts are kept"
+
+
+def test_rows_out_of_sight_are_not_laid_out(page: Any) -> None:
+    style = "row => getComputedStyle(row).contentVisibility"
+    assert page.locator("#rows > details").last.evaluate(style) == "auto"
+    assert page.locator("#rows > details").first.evaluate("row => row.checkVisibility({contentVisibilityAuto: true})")
+    skipped = "row => row.querySelector('summary').checkVisibility({contentVisibilityAuto: true})"
+    assert not page.locator("#rows > details").last.evaluate(skipped)
