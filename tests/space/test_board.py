@@ -179,6 +179,22 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
     assert table.select(ranked, table.Filter(), "no such column") == table.select(ranked, table.Filter())
 
 
+@pytest.mark.parametrize(
+    ("options", "shown_as"),
+    [
+        ({}, "mini"),
+        ({"limit": None, "language": [], "category": []}, "mini"),  # as a run over the whole writes it
+        ({"limit": 60}, "mini, first 60"),
+        ({"language": ["DE"], "category": ["Editing"], "limit": 5}, "mini, DE, Editing, first 5"),
+    ],
+)
+def test_a_run_over_a_part_says_so(tmp_path: Path, options: dict[str, Any], shown_as: str) -> None:
+    score = {"value": 50.0, "n": 2, "unscored": 0, "ci95": None}
+    info = {"settings": {"model": "openai:m", "judge": "openai:j", "data": "mini", **options}}
+    scores = {"overall": score, "official": score, "by_category": {}, "by_language": {}}
+    assert entries.measured(tmp_path, info, scores).data == shown_as
+
+
 def test_cells_read_as_what_they_are() -> None:
     maverick = next(e for e in entries.published() if e.model == "Llama4-Maverick")
     assert columns.text(maverick, "EN").endswith(columns.MISPRINT)

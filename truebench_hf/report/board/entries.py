@@ -83,10 +83,17 @@ def measured(folder: Path, info: Mapping[str, Any], scores: Mapping[str, Any]) -
     size, weights, licence = model_facts(settings["model"])
     return Entry(
         f"{slug(model)}-{digest(content + setting)[:8]}", model, source, f"{judge} ({level})" if level else judge,
-        shown.data(str(settings.get("data") or "not a known release")), setting,
+        shown.data(str(settings.get("data") or "not a known release")) + _part(settings), setting,
         _score(scores["official" if protocol == "official" else "overall"]), parts, size, weights, licence,
         folder=folder, content=content,
     )  # fmt: skip
+
+
+def _part(settings: Mapping[str, Any]) -> str:
+    """Which part of the data a run was over, to be read behind its name; nothing for the whole."""
+    chosen = [str(name) for key in ("language", "category") for name in settings.get(key) or ()]
+    first = [f"first {settings['limit']}"] if settings.get("limit") else []
+    return "".join(f", {part}" for part in (*chosen, *first))
 
 
 def once(found: Iterable[Entry]) -> list[Entry]:
