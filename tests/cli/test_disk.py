@@ -73,6 +73,7 @@ def test_answers_that_were_kept_before_the_ledger_was_full_are_not_asked_for_aga
 
 def test_a_disk_that_is_full_from_the_beginning(run: Run) -> None:
     one_line(run.cramped(1_000), f"--out {run.out}: ")
+    assert run.asked() == 0, "no answer is paid for that could not be kept"
 
 
 @needs_dev_full

@@ -203,6 +203,7 @@ def test_a_file_that_is_too_large_or_of_another_kind_is_refused(space: Served, o
     page.locator("#upload input[type=file]").set_input_files(other)
     page.locator("#check-start").click()
     page.locator("#check-line .tb-bad").wait_for()
+    assert "Traceback" not in page.content()
 
 
 def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, tmp_path: Path) -> None:
@@ -244,6 +245,7 @@ def test_playground_refuses_too_much_and_too_little(space: Served, open_page: Op
     page.locator("#prompt textarea").fill("x" * 2001)
     page.locator("#answer-start").click()
     page.locator("#answer-line .tb-bad").wait_for()
+    assert page.locator("#answer textarea").input_value() == "Hi", "what was refused has changed nothing"
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
 
 Cell = str | float | int | None
@@ -16,12 +18,19 @@ VIEWS = {
     "Facts": FACTS,
 }
 SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
-WEIGHTS = {"open": True, "closed": False, "unknown": None}
+UNKNOWN = "unknown"
+WEIGHTS = {"open": True, "closed": False, UNKNOWN: None}
 MISPRINT = " (!)"
 _WIDTHS = {
     "Rank": 68, "Model": 250, "Overall": 90, "95 % interval": 130, "Results": 112, "n": 72, "Unscored": 108,
     "Licence": 150, "Judge": 200, "Data": 200,
 }  # fmt: skip
+
+
+def ordered(chosen: Iterable[str]) -> list[str]:
+    """The table's columns for a choice of `COLUMNS`: the fixed ones, then those asked for in our order."""
+    wanted = set(chosen)
+    return [*FIXED, *(name for name in COLUMNS if name in wanted)]
 
 
 def cell(entry: Entry, name: str) -> Cell:
@@ -38,8 +47,8 @@ def cell(entry: Entry, name: str) -> Cell:
         "n": entry.overall.n,
         "Unscored": entry.overall.unscored,
         "Size (B)": entry.size_b,
-        "Weights": {True: "open", False: "closed", None: "unknown"}[entry.open],
-        "Licence": entry.licence or "unknown",
+        "Weights": {True: "open", False: "closed", None: UNKNOWN}[entry.open],
+        "Licence": entry.licence or UNKNOWN,
         "Judge": entry.judge,
         "Data": entry.data,
     }

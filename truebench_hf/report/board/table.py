@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.report.board import columns
-from truebench_hf.report.board.columns import COLUMNS, FIXED, WEIGHTS, Cell
+from truebench_hf.report.board.columns import COLUMNS, UNKNOWN, WEIGHTS, Cell
 from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
 
 SIZES = {
@@ -20,7 +20,6 @@ SIZES = {
     "50 to 150 B": (50.0, 150.0),
     "over 150 B": (150.0, float("inf")),
 }
-UNKNOWN = "unknown"
 BY_RANK = "Rank"
 # Numbers with the greatest first, names from A to Z.
 ORDERS = (BY_RANK, "Overall", "Model", "Size (B)", *CATEGORIES, *LANGUAGES)
@@ -54,7 +53,7 @@ def select(entries: Sequence[Entry], wanted: Filter, order: str = BY_RANK) -> li
 
 def framed(entries: Sequence[Entry], chosen: Sequence[str]) -> dict[str, Any]:
     """The entries as a table to show: rank, model and overall score, then the columns asked for in our order."""
-    names = [*FIXED, *(name for name in COLUMNS if name in chosen)]
+    names = columns.ordered(chosen)
     rows = [[columns.cell(entry, name) for name in names] for entry in entries]
     texts = [[columns.text(entry, name) for name in names] for entry in entries]
     return shown(names, rows, texts, [entry.source != "measured" for entry in entries])

@@ -14,7 +14,6 @@ from truebench_hf.report.space.engine import Engine
 from truebench_hf.report.space.options import SpaceOptions, check_address
 
 _PATIENCE = 45.0  # seconds
-_TABS = ("leaderboard", "judges", "explorer", "playground", "submit", "about")
 TITLE = "TRUEBench leaderboard and playground"
 _HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
 <p>Real tasks in 12 languages and 10 categories, each with a checklist. An answer passes only when it meets
@@ -81,7 +80,7 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
     """One event when a page opens: what has come in since the page was laid out, and what the address asks for."""
     import gradio as gr
 
-    laid_out = board.snapshot.version
+    laid_out, names = board.snapshot.version, {tab.id for tab in tabs.children}
 
     def renewed() -> tuple[Any, Any]:
         nonlocal laid_out
@@ -95,7 +94,7 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
 
     def opened(request: Any) -> tuple[Any, ...]:
         query = {name: str(value)[:300] for name, value in request.query_params.items()}
-        tab = gr.update(selected=query["tab"]) if query.get("tab") in _TABS else gr.skip()
+        tab = gr.update(selected=query["tab"]) if query.get("tab") in names else gr.skip()
         if query.get("tab") != "explorer":
             return *renewed(), tab, gr.skip(), gr.skip(), gr.skip()
         view = explored.view
@@ -105,7 +104,7 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
             *renewed(),
             tab,
             gr.update(choices=choices, value=run),
-            query.get("id") or next(iter(view.rows(run)), ""),
+            query.get("id", ""),  # without one the change of the run brings its first
             view.others(query.get("with")),
         )
 

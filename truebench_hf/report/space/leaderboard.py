@@ -109,7 +109,7 @@ def _filters(board: Board) -> list[Any]:
 
     with gr.Accordion("Filter and choose columns", open=False) as accordion:
         with gr.Row():
-            sizes = gr.Dropdown([*table.SIZES, table.UNKNOWN], multiselect=True, label="Size in parameters", value=[])
+            sizes = gr.Dropdown([*table.SIZES, columns.UNKNOWN], multiselect=True, label="Size in parameters", value=[])
             weights = gr.Dropdown(list(columns.WEIGHTS), multiselect=True, label="Weights", value=[])
             licence = gr.Dropdown([], multiselect=True, label="Licence", value=[], elem_id="licence")
         names = gr.Dropdown(
@@ -124,7 +124,7 @@ def _pick(board: Board, grid: Any, inputs: list[Any], opener: Any, chosen: Any) 
     import gradio as gr
 
     def picked(event: Any, *values: Any) -> tuple[Any, str]:
-        names = [*columns.FIXED, *(name for name in columns.COLUMNS if name in values[-1])]
+        names = columns.ordered(values[-1])
         row = [str(cell) for cell in event.row_value]
         # The page may have sorted the table by itself, so the line is found by what stands in it.
         found = next((e for e in _chosen(board, *values) if row in _readings(e, names)), None)
@@ -160,7 +160,7 @@ def _rows(board: Board, *values: Any) -> Any:
 
 
 def _widths(names: Any) -> list[str]:
-    return [columns.width(name) for name in (*columns.FIXED, *columns.COLUMNS) if name in (*columns.FIXED, *names)]
+    return [columns.width(name) for name in columns.ordered(names)]
 
 
 def _csv(board: Board, *values: Any) -> str:
