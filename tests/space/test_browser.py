@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Callable
@@ -29,6 +28,15 @@ CELL = "#leaderboard .virtual-table-viewport [role=gridcell]"
 SHIFTS = """window.shifted = 0; new PerformanceObserver(list => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
 }).observe({ type: "layout-shift", buffered: true })"""
+# Milliseconds until a line of the table can be read, and until the live one is there, by the page's own clock: the
+# driver looks only twice a second.
+SEEN = """window.seen = {};
+const watch = (name, where) => {
+  const cell = document.querySelector(where);
+  const shown = cell?.getBoundingClientRect().height && getComputedStyle(cell).visibility === "visible";
+  requestAnimationFrame(() => { if (shown) window.seen[name] = performance.now(); else watch(name, where); });
+};
+watch("read", "#first-view td"); watch("live", "#leaderboard .virtual-table-viewport [role=gridcell]");"""
 Open = Callable[..., Any]
 
 
@@ -68,11 +76,11 @@ def test_controls_have_names_and_work_from_the_keyboard(space: Served, open_page
 def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) -> None:
     page = open_page(space.url)
     page.wait_for_selector(CELL)
-    page.get_by_label("Measured here").check()
+    page.get_by_label("Measured", exact=True).check()
     page.wait_for_function("document.querySelector('#leaderboard').innerText.includes('o1') === false")
     assert "scripted:Alpha-7B.json" in page.locator("#leaderboard").inner_text()
     assert str(space.runs.parent) not in page.content()
-    page.get_by_label("Published in the paper").check()
+    page.get_by_label("Published", exact=True).check()
     assert not _has_column(page, "VI")
     page.get_by_label("Languages", exact=True).check()
     page.wait_for_function(HAS_COLUMN, arg="VI")
@@ -87,9 +95,10 @@ def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) 
 def test_order_search_and_columns_that_stay(space: Served, open_page: Open) -> None:
     page = open_page(space.url, "phone")
     page.wait_for_selector(CELL)
-    page.get_by_label("Published in the paper").check()
+    page.get_by_label("Published", exact=True).check()
     page.wait_for_function("document.querySelector('#leaderboard').innerText.includes('Alpha-7B') === false")
     assert _line(page, 0)[1] == "o1", "the first of Table 5"
+    page.get_by_role("button", name="Sort, filter and choose columns").click()
     page.locator("#order input").click()
     page.get_by_role("option", name="Model", exact=True).click()
     page.wait_for_function(
@@ -306,34 +315,47 @@ def test_first_page_with_200_models_and_3000_instances(open_page: Open, tmp_path
             page.wait_for_timeout(2000)
             if page.evaluate(wanted):
                 break
-        seconds, busy, shifts = [], [], []
+        read, live, shifts = [], [], []
         for _ in range(5):
             page = open_page("about:blank")
             page.add_init_script(SHIFTS)
-            meter = page.context.new_cdp_session(page)
-            meter.send("Performance.enable", {"timeDomain": "threadTicks"})
-            started = time.monotonic()
+            page.add_init_script(SEEN)
             page.goto(url)
-            page.wait_for_selector(CELL)
-            seconds.append(time.monotonic() - started)
-            figures = meter.send("Performance.getMetrics")["metrics"]
-            busy.append(next(figure["value"] for figure in figures if figure["name"] == "TaskDuration"))
+            page.wait_for_function("window.seen.live")
             page.wait_for_timeout(1500)
+            read.append(page.evaluate("window.seen.read") / 1000)
+            live.append(page.evaluate("window.seen.live") / 1000)
             shifts.append(page.evaluate("window.shifted"))
         started = time.monotonic()
         go(page, "Explorer")
         page.get_by_text("Question q0").locator("visible=true").first.wait_for()
         explorer = time.monotonic() - started
         shoot(page, "many_runs_explorer")
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    print(
-        f"first page: wall {seconds}, of it the page's own CPU time {busy}; layout shift {shifts}; "
-        f"explorer {explorer:.2f} s; load {load:.1f}"
-    )
-    assert min(busy) < 2.0
+    print(f"seconds until the table reads: {read}, works: {live}; layout shift {shifts}; explorer {explorer:.2f} s")
+    assert min(read) < 2.0
     assert max(shifts) < 0.1  # what Core Web Vitals call good
-    # Where others use the processors as well, wall time measures them rather than the page.
-    assert min(seconds) < 2.0 * max(1.0, load)
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_the_first_view_is_the_table_that_takes_its_place(space: Served, open_page: Open, size: str) -> None:
+    page = open_page("about:blank", size)
+    page.route("**/assets/**", lambda route: route.abort())  # as before Gradio's scripts have come
+    page.goto(space.url)
+    first = page.locator("#first-view")
+    shoot(page, f"{size}_first_view")
+    read = [row.all_inner_texts() for row in (line.locator("td") for line in first.locator("tbody tr").all())]
+    place = first.locator("td").first.bounding_box()
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 1
+    page.unroute("**/assets/**")
+    page.goto(space.url)
+    first.wait_for(state="hidden")
+    live = page.locator("#leaderboard [data-testid=cell-0-0]")
+    assert [[text.strip() for text in row] for row in read[:8]] == [_line(page, number) for number in range(8)]
+    # It moves by less than half a line; at these widths the controls above take as much room as was kept for them.
+    assert abs(live.bounding_box()["y"] - place["y"]) < 18
+    assert abs(live.bounding_box()["x"] - place["x"]) < 4
+    linked = open_page(space.url + "?tab=about", size)
+    assert linked.locator("#first-view").count() == 0
 
 
 def _has_column(page: Any, name: str) -> bool:

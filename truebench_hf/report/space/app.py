@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from truebench_hf.report.board.store import Board
 from truebench_hf.report.space import about, explorer, judges, leaderboard, look, playground, submit
 from truebench_hf.report.space.assets import AssetCache
 from truebench_hf.report.space.engine import Engine
+from truebench_hf.report.space.first_view import FirstView, render
 from truebench_hf.report.space.options import SpaceOptions, check_address
 
 _PATIENCE = 45.0  # seconds
@@ -55,6 +56,8 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
     Raises UserError where the address cannot be had.
     """
+    from starlette.middleware import Middleware
+
     check_address(options.host, options.port)
     board = Board([Path(folder) for folder in options.runs], options.results or "")
     board.start(options.refresh)
@@ -65,6 +68,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
+            app_kwargs={"middleware": [Middleware(FirstView, html=_first_view(app, board))]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
@@ -74,6 +78,19 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         print(f"The Space is at {app.local_url} (Ctrl-C ends it)", flush=True)
         app.block_thread()
     return app
+
+
+def _first_view(app: Any, board: Board) -> Callable[[dict[str, str]], str]:
+    """What stands in the page before Gradio has drawn it, for the address that was asked for."""
+    tabs = next(block for block in app.blocks.values() if block.elem_id == "tabs").children
+
+    def html(query: dict[str, str]) -> str:
+        if query.get("tab", tabs[0].id) != tabs[0].id:
+            return ""
+        shown, theme = leaderboard.first(board), query.get("__theme", "")
+        return render(shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=leaderboard.LABEL, theme=theme)
+
+    return html
 
 
 def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, explored: explorer.Explorer) -> None:

@@ -13,8 +13,9 @@ from truebench_hf.report.board.entries import Entry
 from truebench_hf.report.board.store import Board
 from truebench_hf.report.space import charts, look
 
-_SHOW = {"All": "", "Measured here": "measured", "Submitted": "submitted", "Published in the paper": "paper"}
+_SHOW = {"All": "", "Measured": "measured", "Submitted": "submitted", "Published": "paper"}
 _FIRST = "Overview"
+LABEL = "Pass rate in %"
 _CHOOSE = "Choose a model's line to see why it failed"
 
 
@@ -34,22 +35,16 @@ def build(board: Board) -> Leaderboard:
 
     with gr.Column(elem_id="board-controls"):
         with gr.Row(elem_classes="tb-controls"):
-            search = gr.Textbox(
-                label="Search", placeholder="part of a model's or judge's name", max_length=80, min_width=200
-            )
-            show = gr.Radio(list(_SHOW), value="All", label="Results", min_width=330, scale=2, elem_id="show")
-        with gr.Row(elem_classes="tb-controls"):
-            order = gr.Dropdown(
-                list(table.ORDERS), value=table.BY_RANK, label="Sort by", min_width=200, elem_id="order"
-            )
-            view = gr.Radio(list(columns.VIEWS), value=_FIRST, label="Columns", min_width=330, scale=2, elem_id="view")
-        more = _filters(board)
+            search = gr.Textbox(label="Search", placeholder="model or judge", max_length=80, min_width=200)
+            show = gr.Radio(list(_SHOW), value="All", label="Results", min_width=474, scale=0, elem_id="show")
+            view = gr.Radio(list(columns.VIEWS), value=_FIRST, label="Columns", min_width=494, scale=0, elem_id="view")
+        order, *more = _filters(board)
     inputs = [show, search, order, *more]
     opened, chosen = gr.State(""), gr.State("")
     with gr.Tabs(elem_id="board-tabs"):
         with gr.Tab("Table") as table_tab:
             grid = gr.Dataframe(
-                value=first(board), interactive=False, max_height=620, label="Pass rate in %", elem_id="leaderboard",
+                value=first(board), interactive=False, max_height=620, label=LABEL, elem_id="leaderboard",
                 datatype="auto", buttons=["fullscreen"], column_widths=_widths(columns.VIEWS[_FIRST]),
             )  # fmt: skip
             with gr.Row():
@@ -107,8 +102,9 @@ def notes_on(board: Board) -> str:
 def _filters(board: Board) -> list[Any]:
     import gradio as gr
 
-    with gr.Accordion("Filter and choose columns", open=False) as accordion:
+    with gr.Accordion("Sort, filter and choose columns", open=False) as accordion:
         with gr.Row():
+            order = gr.Dropdown(list(table.ORDERS), value=table.BY_RANK, label="Sort by", elem_id="order")
             sizes = gr.Dropdown([*table.SIZES, columns.UNKNOWN], multiselect=True, label="Size in parameters", value=[])
             weights = gr.Dropdown(list(columns.WEIGHTS), multiselect=True, label="Weights", value=[])
             licence = gr.Dropdown([], multiselect=True, label="Licence", value=[], elem_id="licence")
@@ -116,7 +112,7 @@ def _filters(board: Board) -> list[Any]:
             list(columns.COLUMNS), multiselect=True, value=list(columns.VIEWS[_FIRST]), label="Columns of the table"
         )
     accordion.expand(lambda: gr.update(choices=table.licences(board.snapshot.entries)), None, licence, **look.QUIET)
-    return [sizes, weights, licence, names]
+    return [order, sizes, weights, licence, names]
 
 
 def _pick(board: Board, grid: Any, inputs: list[Any], opener: Any, chosen: Any) -> None:
@@ -155,7 +151,7 @@ def _rows(board: Board, *values: Any) -> Any:
     import gradio as gr
 
     found, names = _chosen(board, *values), values[-1]
-    label = "Pass rate in %" if found else "No result passes this filter: take some of it away"
+    label = LABEL if found else "No result passes this filter: take some of it away"
     return gr.update(value=table.framed(found, names), label=label, column_widths=_widths(names))
 
 

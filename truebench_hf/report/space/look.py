@@ -11,11 +11,17 @@ FONTS = (
     "Malgun Gothic", "Noto Sans JP", "Noto Sans CJK JP", "Hiragino Sans", "Yu Gothic", "Noto Sans SC",
     "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "sans-serif",
 )  # fmt: skip
+_GENERIC = ("system-ui", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
 
 
 # For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
+
+
+def font_list() -> str:
+    """The fonts as CSS reads them."""
+    return ", ".join(name if name in _GENERIC else f'"{name}"' for name in FONTS)
 
 
 def theme() -> Any:
