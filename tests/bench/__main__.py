@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench import prefix_reuse
+from tests.bench import first_page, prefix_reuse
 
 prefix_reuse.main()
+first_page.main()

@@ -44,9 +44,9 @@ def test_a_looping_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.M
         return real(**how)
 
     monkeypatch.setattr(model, "generate", counted)
-    monkeypatch.setattr("truebench_hf.models.local._ROUND", 64)
-    monkeypatch.setattr("truebench_hf.models.looping._TAIL", 32)
-    quick = generate(model, tokenizer, [loop, other], Sampling(max_tokens=160))
+    monkeypatch.setattr("truebench_hf.models.local._ROUND", 24)
+    monkeypatch.setattr("truebench_hf.models.looping._TAIL", 16)
+    quick = generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))
     assert any(finished), "the loop was foretold"
     monkeypatch.setattr("truebench_hf.models.local.repeats", lambda tokens: False)
-    assert quick == generate(model, tokenizer, [loop, other], Sampling(max_tokens=160))
+    assert quick == generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))

@@ -40,7 +40,8 @@ watch("read", "#first-view td"); watch("live", "#leaderboard .virtual-table-view
 Open = Callable[..., Any]
 
 
-@pytest.mark.parametrize(("size", "dark"), [("desktop", False), ("phone", False), ("desktop", True), ("phone", True)])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["light", "dark"])
 def test_every_tab_shows_and_fits(space: Served, open_page: Open, size: str, dark: bool) -> None:
     page = open_page(space.url, size, dark)
     page.wait_for_selector(CELL)
