@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import asdict
@@ -73,8 +74,9 @@ class Caller:
         if (known := self._ledger.get(key)) is None:
             # Of equal requests in flight one is sent and the others wait for it, so that nothing is paid for twice.
             lock = self._locks.setdefault(key, asyncio.Lock())  # a name of its own keeps it alive
+            waited = lock.locked()
             async with lock:
-                if (known := self._ledger.get(key)) is None:
+                if not waited or (known := self._ledger.get(key)) is None:
                     async with self._slots:
                         result, usage = await ask()
                     self._ledger.put(key, self._role, body, result, usage)
@@ -87,11 +89,14 @@ class Caller:
             spent[self._role] = spent.get(self._role, Usage()) + usage
 
 
+_sampling = functools.cache(asdict)  # all requests of a run share one or two
+
+
 def _plain(request: ChatRequest) -> dict[str, Any]:
     # By hand: dataclasses.asdict copies deeply, which at thousands of calls costs seconds.
     return {
         "messages": [[message.role, message.content] for message in request.messages],
-        "sampling": asdict(request.sampling),
+        "sampling": _sampling(request.sampling),
         "sample": request.sample,
         "schema": request.schema,
     }
