@@ -58,7 +58,7 @@ def _score(
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.labels import corrected
     from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
-    from truebench_hf.benchmarks.truebench.run import provenance
+    from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
     from truebench_hf.engine.folder import read_info
     from truebench_hf.report.tables import print_report

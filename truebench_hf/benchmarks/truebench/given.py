@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import JudgeOptions
 from truebench_hf.benchmarks.truebench.records import Judged
-from truebench_hf.benchmarks.truebench.run import RESPONSES, judge
+from truebench_hf.benchmarks.truebench.responses import write_responses
+from truebench_hf.benchmarks.truebench.run import judge
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.pool import outside_loop
@@ -71,9 +71,7 @@ def _judged(options: JudgeOptions, instances: Sequence[Instance], answered: Sequ
     settings = {"model": "given responses", "data": "given", "data_sha256": data.data_hash(instances)}
     folder = RunFolder(options.out, settings)
     try:
-        pairs = zip(instances, answered, strict=True)
-        lines = (json.dumps(asdict(i) | {"response": asdict(response)}) + "\n" for i, response in pairs)
-        folder.write_lines(RESPONSES, lines)
+        write_responses(folder, zip(instances, answered, strict=True))
     finally:
         folder.ledger.close()
     return judge(options)

@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.labels import FILE, Unit, read_labels, to_row, units
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.records import Judged
-from truebench_hf.benchmarks.truebench.run import results
+from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report import sheets

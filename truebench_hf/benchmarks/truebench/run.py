@@ -8,7 +8,6 @@ Productivity Assistant?", sections 3 and 4. Data: SamsungLabs/TRUEBench, see `da
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,15 +19,14 @@ from truebench_hf.benchmarks.truebench.judges import (
     judge_of,
     judge_settings,
     judging_models,
-    judging_specs,
     slots,
 )
-from truebench_hf.benchmarks.truebench.labels import corrected
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.output import JUDGMENTS, write_results
+from truebench_hf.benchmarks.truebench.output import JUDGMENTS
 from truebench_hf.benchmarks.truebench.records import Judged, unanswered
-from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.engine.folder import RunFolder, read_info, without_login
+from truebench_hf.benchmarks.truebench.responses import read_responses, write_responses
+from truebench_hf.benchmarks.truebench.results import results, usage
+from truebench_hf.engine.folder import RunFolder, without_login
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
@@ -36,11 +34,10 @@ from truebench_hf.judging.case import cases
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.spec import family, open_model
+from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
-from truebench_hf.types import Instance, Message, Report, Response, Usage, Verdict
+from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
-RESPONSES = "responses.jsonl"
 # What the command said; the hash of the chosen data and the model's own identity say what came of it.
 _SAID = ("data", "limit", "language", "category", "model_arg", "model_base_url")
 
@@ -99,9 +96,8 @@ def generate(options: GenerateOptions) -> int:
                 return Judged(instance, response, ())
 
             answered = _collect(chosen, work, 2 * caller.concurrency, [model.close])
-        lines = (json.dumps(asdict(item.instance) | {"response": asdict(item.response)}) + "\n" for item in answered)
-        folder.write_lines(RESPONSES, lines)
-        folder.finish({"usage": _usage(folder)})
+        write_responses(folder, ((item.instance, item.response) for item in answered))
+        folder.finish({"usage": usage(folder)})
     finally:
         folder.ledger.close()
     return sum(item.response.error is not None for item in answered)
@@ -109,7 +105,7 @@ def generate(options: GenerateOptions) -> int:
 
 def judge(options: JudgeOptions) -> Report:
     """The second stage: judge the answers that `generate` left in the folder."""
-    answered = _read_responses(Path(options.out))
+    answered = read_responses(Path(options.out))
     asked = judging_models(options)
     folder = RunFolder(options.out, judge_settings(options), _judging_is_free(options.out))
     judges = judge_of(asked, folder, options)
@@ -165,26 +161,6 @@ def _judged(
     return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
-def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report says of how it was made, from `run.json`."""
-    settings, specs = info["settings"], judging_specs(info["settings"])
-    return {
-        **settings,
-        "versions": info["versions"],
-        "self_judged": family(settings["model"]) in set(map(family, specs)),
-        "weak_judge": any(spec == "smollm2" or "smollm2-135m" in spec.lower() for spec in specs),
-    }
-
-
-def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
-    """The report of a run, written into its folder; with `labels.jsonl` there, corrected for the judge's errors."""
-    made = provenance(folder.info)
-    report = corrected(score(judged, _usage(folder), made), judged, folder.path)
-    folder.finish({"usage": report.usage, "self_judged": made["self_judged"]})
-    write_results(folder, report, judged, official=made.get("protocol") == "official")
-    return report
-
-
 def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance], model: ChatModel) -> dict[str, Any]:
     said = {name: getattr(options, name) for name in _SAID} | {"model_base_url": without_login(options.model_base_url)}
     shaping = {"model": options.model, "model_options": asdict(model.identity), "sampling": asdict(options.sampling)}
@@ -194,40 +170,3 @@ def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance], mod
 def _judging_is_free(out: str) -> tuple[str, ...]:
     """Until there are results, judging may be changed: whatever is paid for stays in the ledger, under its own key."""
     return () if (Path(out) / JUDGMENTS).exists() else JUDGING
-
-
-def _usage(folder: RunFolder) -> dict[str, Any]:
-    return {
-        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
-    }
-
-
-def _read_responses(path: Path) -> list[tuple[Instance, Response]]:
-    file = path / RESPONSES
-    if not file.is_file() or not read_info(path):
-        raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
-    found = []
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                found.append(_read_response(json.loads(line)))
-            except (ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{file}, line {number}: cannot be read ({error}); generate again") from error
-    return found
-
-
-def _read_response(row: dict[str, Any]) -> tuple[Instance, Response]:
-    official = {
-        "index": row["id"],
-        "language": row["language"],
-        "category": row["category"],
-        "sub_category": row["task"],
-    }
-    official["input"] = [turn["prompt"] for turn in row["turns"]]
-    official["criteria"] = [[criterion["text"] for criterion in turn["criteria"]] for turn in row["turns"]]
-    kept = row["response"]
-    response = Response(
-        kept["instance_id"], kept["model"], tuple(Message(**message) for message in kept["messages"]),
-        tuple(kept["reasoning"]), Usage(**kept["usage"]), kept["error"], tuple(kept["truncated"]),
-    )  # fmt: skip
-    return data.parse_row(official, f"instance {row['id']}"), response

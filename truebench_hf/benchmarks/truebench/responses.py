@@ -1,0 +1,54 @@
+"""The answers of `truebench generate`, kept for `truebench judge`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.errors import UserError
+from truebench_hf.types import Instance, Message, Response, Usage
+
+RESPONSES = "responses.jsonl"
+
+
+def write_responses(folder: RunFolder, answered: Iterable[tuple[Instance, Response]]) -> None:
+    """Write `responses.jsonl`: one instance with its response per line."""
+    lines = (json.dumps(asdict(i) | {"response": asdict(response)}) + "\n" for i, response in answered)
+    folder.write_lines(RESPONSES, lines)
+
+
+def read_responses(path: Path) -> list[tuple[Instance, Response]]:
+    """The instances of a run folder with their responses. Raises UserError where there are none, or naming the line."""
+    file = path / RESPONSES
+    if not file.is_file() or not read_info(path):
+        raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
+    found = []
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                found.append(_read_response(json.loads(line)))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{file}, line {number}: cannot be read ({error}); generate again") from error
+    return found
+
+
+def _read_response(row: dict[str, Any]) -> tuple[Instance, Response]:
+    official = {
+        "index": row["id"],
+        "language": row["language"],
+        "category": row["category"],
+        "sub_category": row["task"],
+    }
+    official["input"] = [turn["prompt"] for turn in row["turns"]]
+    official["criteria"] = [[criterion["text"] for criterion in turn["criteria"]] for turn in row["turns"]]
+    kept = row["response"]
+    response = Response(
+        kept["instance_id"], kept["model"], tuple(Message(**message) for message in kept["messages"]),
+        tuple(kept["reasoning"]), Usage(**kept["usage"]), kept["error"], tuple(kept["truncated"]),
+    )  # fmt: skip
+    return data.parse_row(official, f"instance {row['id']}"), response

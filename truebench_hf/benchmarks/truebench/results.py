@@ -1,0 +1,43 @@
+"""What comes of a run: its report with what produced it, written into its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.benchmarks.truebench.labels import corrected
+from truebench_hf.benchmarks.truebench.output import write_results
+from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.models.spec import family
+from truebench_hf.types import Report
+
+
+def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of how it was made, from `run.json`."""
+    settings, specs = info["settings"], judging_specs(info["settings"])
+    return {
+        **settings,
+        "versions": info["versions"],
+        "self_judged": family(settings["model"]) in set(map(family, specs)),
+        "weak_judge": any(spec == "smollm2" or "smollm2-135m" in spec.lower() for spec in specs),
+    }
+
+
+def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
+    """The report of a run, written into its folder; with `labels.jsonl` there, corrected for the judge's errors."""
+    made = provenance(folder.info)
+    report = corrected(score(judged, usage(folder), made), judged, folder.path)
+    folder.finish({"usage": report.usage, "self_judged": made["self_judged"]})
+    write_results(folder, report, judged, official=made.get("protocol") == "official")
+    return report
+
+
+def usage(folder: RunFolder) -> dict[str, Any]:
+    """Tokens and calls by role, as plain data: spent `now`, and in `total`."""
+    return {
+        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
+    }
