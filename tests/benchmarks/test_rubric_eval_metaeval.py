@@ -16,9 +16,9 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import Item, items, load, spread
 from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, paradigms
 from truebench_hf.benchmarks.rubric_eval.run import metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
-from truebench_hf.benchmarks.rubric_eval.tables import main_table, paradigms
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.metrics.calibrators import Calibrator

@@ -152,9 +152,12 @@ def test_half_an_emoji_keeps_the_files_readable(tmp_path: Path) -> None:
 
 def test_finish_notes_the_end_and_the_facts(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path), SETTINGS)
-    folder.finish({"usage": {"now": 1}})
+    folder.ledger.put("a", "model", "{}", {}, Usage(10, 5, 2, 1))
+    folder.finish(judges=["j"])
     folder.ledger.close()
     info = read_info(tmp_path)
-    assert info["usage"] == {"now": 1}
+    spent = {"model": {"input_tokens": 10, "output_tokens": 5, "reasoning_tokens": 2, "calls": 1}}
+    assert info["usage"] == {"now": spent, "total": spent}
+    assert info["judges"] == ["j"]
     assert info["sessions"][0]["finished"] >= info["sessions"][0]["started"]
     assert read_info(tmp_path / "nowhere") == {}

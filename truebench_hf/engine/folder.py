@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,15 @@ class RunFolder:
             self.ledger.close()
             raise
 
-    def finish(self, facts: Mapping[str, Any]) -> None:
-        """Note the end of this session, and facts about the run, in `run.json`."""
+    def usage(self) -> dict[str, dict[str, Any]]:
+        """Tokens and calls by role as plain data, spent `now`, in this session, and in `total`."""
+        found = self.ledger.usage()
+        return {when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in found.items()}
+
+    def finish(self, **facts: Any) -> None:
+        """Note the end of this session, what was spent, and facts about the run, in `run.json`."""
         self.info["sessions"][-1]["finished"] = _now()
-        self.info |= facts
+        self.info |= {"usage": self.usage(), **facts}
         self.write_json("run.json", self.info)
 
     def write(self, name: str, text: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.benchmarks.rubric_eval.options import PARADIGMS, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.output import write_study
-from truebench_hf.benchmarks.rubric_eval.scores import Judgment, Study, score, spread
+from truebench_hf.benchmarks.rubric_eval.scores import Study
+from truebench_hf.benchmarks.rubric_eval.study import Verdicts, judgments, study
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
@@ -27,9 +28,7 @@ from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rehearsal import rehearse
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.types import Usage, Verdict
-
-Verdicts = dict[str, tuple[Verdict, ...]]  # response id -> one verdict per row of the response
+from truebench_hf.types import Verdict
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,11 @@ def metaeval(options: MetaevalOptions) -> Study:
         with progress(bars) as step, rare_collection():
             run = _Run(options, settings, chosen, folder, step)
             found, notes = asyncio.run(_judge_all(run, models, tie_breaker, paradigms))
-        study = _study(run, found, notes, list(models))
-        folder.finish({"judges": list(models), "paradigms": paradigms, "usage": _usage(folder)})
-        write_study(folder, study, {key: _judgments(chosen, verdicts) for key, verdicts in found.items()})
-        return study
+        made = study(options, chosen, found, list(models), folder)
+        made = replace(made, notes=(*notes, *made.notes))
+        folder.finish(judges=list(models), paradigms=paradigms)
+        write_study(folder, made, {key: judgments(chosen, verdicts) for key, verdicts in found.items()})
+        return made
     finally:
         folder.ledger.close()
 
@@ -148,47 +148,6 @@ def _panel_name(options: MetaevalOptions) -> str:
     return f"panel ({options.panel})"
 
 
-def _judgments(items: Sequence[Item], verdicts: Verdicts) -> list[Judgment]:
-    return [
-        Judgment(item, rubric, verdict)
-        for item in items
-        for rubric, verdict in zip(item.rubrics, verdicts[item.id], strict=True)
-    ]
-
-
-def _study(run: _Run, found: Mapping[tuple[str, str], Verdicts], notes: list[str], judges: Sequence[str]) -> Study:
-    options, usage = run.options, run.folder.ledger.usage()["total"]
-    scores, rows = [], {key: _judgments(run.items, verdicts) for key, verdicts in found.items()}
-    for (name, paradigm), judgments in rows.items():
-        spent = usage.get(f"{name} {paradigm}", Usage())
-        panel = name not in judges
-        scores.append(score(name, paradigm, judgments, seed=options.seed, usage=spent, is_panel=panel))
-    spreads = {}
-    for paradigm in options.chosen_paradigms:
-        members = {name: rows[name, paradigm] for name in judges if (name, paradigm) in rows}
-        if (apart := spread(members)) is not None:
-            spreads[paradigm] = apart
-    if "smollm2" in options.judge:
-        notes = [*notes, "SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only."]
-    if options.calibration:
-        notes = [*notes, "Decisions are calibrated; on the very rows they were fitted on, their scores are flattering."]
-    unlabelled = sum(rubric.label is None for item in run.items for rubric in item.rubrics)
-    if unlabelled:
-        notes = [*notes, f"{unlabelled} rows have no label: judged, but left out of every agreement score."]
-    labels = [rubric.label for item in run.items for rubric in item.rubrics]
-    provenance = {
-        **run.folder.info["settings"],
-        "versions": run.folder.info["versions"],
-        "judges": list(judges),
-        "responses": len(run.items),
-        "instructions": len({item.instruction_id for item in run.items}),
-        "rows": len(labels),
-        "labelled_yes": labels.count("yes"),
-        "labelled_no": labels.count("no"),
-    }
-    return Study(tuple(scores), spreads, provenance, tuple(notes))
-
-
 def _settings(options: MetaevalOptions, chosen: Sequence[Item]) -> dict[str, Any]:
     """What ties the folder to a study. Judges and paradigms may be added: the ledger keeps their calls apart."""
     names = ("data", "limit", "structured", "votes", "judge_arg", "seed")
@@ -201,10 +160,4 @@ def _settings(options: MetaevalOptions, chosen: Sequence[Item]) -> dict[str, Any
         "threshold": decision.threshold,
         "calibrator": asdict(decision.calibrator) if decision.calibrator else None,
         "prompts": {name: options.prompts.hash(name) for name in prompts},
-    }
-
-
-def _usage(folder: RunFolder) -> dict[str, Any]:
-    return {
-        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
     }

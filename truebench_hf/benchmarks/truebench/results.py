@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.judges import judging_specs
@@ -30,14 +29,7 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
     """The report of a run, written into its folder; with `labels.jsonl` there, corrected for the judge's errors."""
     made = provenance(folder.info)
-    report = corrected(score(judged, usage(folder), made), judged, folder.path)
-    folder.finish({"usage": report.usage, "self_judged": made["self_judged"]})
+    report = corrected(score(judged, folder.usage(), made), judged, folder.path)
+    folder.finish(self_judged=made["self_judged"])
     write_results(folder, report, judged, official=made.get("protocol") == "official")
     return report
-
-
-def usage(folder: RunFolder) -> dict[str, Any]:
-    """Tokens and calls by role, as plain data: spent `now`, and in `total`."""
-    return {
-        when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in folder.ledger.usage().items()
-    }

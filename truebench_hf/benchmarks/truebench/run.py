@@ -25,7 +25,7 @@ from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOpti
 from truebench_hf.benchmarks.truebench.output import JUDGMENTS
 from truebench_hf.benchmarks.truebench.records import Judged, unanswered
 from truebench_hf.benchmarks.truebench.responses import read_responses, write_responses
-from truebench_hf.benchmarks.truebench.results import results, usage
+from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder, without_login
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
@@ -97,7 +97,7 @@ def generate(options: GenerateOptions) -> int:
 
             answered = _collect(chosen, work, 2 * caller.concurrency, [model.close])
         write_responses(folder, ((item.instance, item.response) for item in answered))
-        folder.finish({"usage": usage(folder)})
+        folder.finish()
     finally:
         folder.ledger.close()
     return sum(item.response.error is not None for item in answered)

@@ -53,7 +53,7 @@ def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
         validation = validate(traces, trusted, options.judge_specs, options.candidate_specs) if trusted.labels else None
         result = summary(options, answered, traces, folder.ledger.usage()["total"], validation)
         write(folder, traces, result)
-        folder.finish({"usage": {role: asdict(used) for role, used in folder.ledger.usage()["total"].items()}})
+        folder.finish()
         return result
     finally:
         folder.ledger.close()

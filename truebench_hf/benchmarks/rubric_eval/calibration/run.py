@@ -46,9 +46,9 @@ def calibrate(options: CalibrateOptions) -> Study:
     try:
         with progress({"judgments": len(chosen) * len(models)}) as step, rare_collection():
             rows, spent = asyncio.run(_judged(options, chosen, models, folder, lambda: step("judgments")))
-        provenance = {**folder.info["settings"], "versions": folder.info["versions"], "usage": _usage(folder)}
+        provenance = {**folder.info["settings"], "versions": folder.info["versions"], "usage": folder.usage()["total"]}
         study = measure(options, rows, spent, len(chosen), provenance)
-        folder.finish({"usage": study.provenance["usage"]})
+        folder.finish()
         write_calibration(folder, options, study, rows)
         return study
     finally:
@@ -146,7 +146,3 @@ def _settings(options: CalibrateOptions, chosen: Sequence[Item]) -> dict[str, An
         settings |= {"reasoning_judge": asdict(options.reasoning_settings)}
         names += prompts_used(options.reasoning_settings)
     return settings | {"prompts": {name: options.prompts.hash(name) for name in names}}
-
-
-def _usage(folder: RunFolder) -> dict[str, Any]:
-    return {role: asdict(usage) for role, usage in folder.ledger.usage()["total"].items()}

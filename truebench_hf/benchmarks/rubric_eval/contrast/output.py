@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.contrast.pairs import FATES, Attempt
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.types import Usage, Verdict
+from truebench_hf.types import Verdict
 
 # Table 6 of the paper: edited responses kept after its annotators had checked them.
 PAPER = {"right_to_wrong": 120, "wrong_to_right": 133}
@@ -64,7 +64,7 @@ def _row(attempt: Attempt, response: str, response_id: str, name: str, label: st
     }
 
 
-def summary(attempts: Sequence[Attempt], unlabelled: int, usage: Mapping[str, Usage]) -> dict[str, Any]:
+def summary(attempts: Sequence[Attempt], unlabelled: int, usage: Mapping[str, Any]) -> dict[str, Any]:
     """The content of `contrast.json`: what was kept and why not, by direction and rubric type, and the edits' sizes."""
     kept = [attempt for attempt in attempts if attempt.fate == "kept"]
     fates = Counter(attempt.fate for attempt in attempts)
@@ -78,7 +78,7 @@ def summary(attempts: Sequence[Attempt], unlabelled: int, usage: Mapping[str, Us
         },
         "by_type": {kind: _kept(a for a in attempts if (a.rubric.kind or "") == kind) for kind in kinds},
         "edit_size": _spread([attempt.size for attempt in kept if attempt.size is not None]),
-        "usage": {role: asdict(used) for role, used in usage.items()},
+        "usage": dict(usage),
     }
 
 

@@ -55,11 +55,10 @@ def contrast(options: ContrastOptions) -> dict[str, Any]:
     try:
         with progress({"pairs": sum(len(work.rubrics) for work in chosen)}) as step:
             attempts = asyncio.run(_all(options, pool, writer, judge, chosen, step))
-        usage = folder.ledger.usage()["total"]
-        result = summary(attempts, unlabelled, usage)
+        result = summary(attempts, unlabelled, folder.usage()["total"])
         sources = {str(row["id"]): str(row.get("label_source") or "") for row in rows if "id" in row}
         write(folder, attempts, options.writer, sources, result)
-        folder.finish({"usage": result["usage"]})
+        folder.finish()
         return result
     finally:
         folder.ledger.close()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
@@ -50,18 +49,17 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
         else:
             with progress({"rubrics": len(found)}) as step, rare_collection():
                 done = asyncio.run(_sort_all(options, found, folder, step))
-        spent = {role: asdict(usage) for role, usage in folder.ledger.usage()["total"].items()}
         known = [entry.kind for entry in found if entry.kind]
         facts = {
             "model": options.model, "rubrics": len(found), "instructions": len({e.instruction_id for e in found}),
-            "with_known_type": len(known), "usage": spent, **folder.info["settings"],
+            "with_known_type": len(known), "usage": folder.usage()["total"], **folder.info["settings"],
             "versions": folder.info["versions"],
         }  # fmt: skip
         if rows is not None and options.model is not None:
             write_rows(folder, filled := typed(rows, done))
             facts["rows_without_type"] = sum(row["rubric_type"] is None for row in filled)
         study = kind_scores(done, facts, seed=options.seed)
-        folder.finish({"usage": spent})
+        folder.finish()
         write_taxonomy(folder, study, places(found, options.seed) if options.tsne else None)
         return study
     finally:
