@@ -12,8 +12,8 @@ import truebench_hf
 from tests.support.runs import row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.errors import UserError
+from truebench_hf.hub.public import base_name
 from truebench_hf.hub.schema import check_row
-from truebench_hf.hub.staging import _base_name
 from truebench_hf.report.board import shown
 from truebench_hf.types import Report, Score
 
@@ -109,7 +109,7 @@ def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -
 
 def test_no_table_shows_one_judge_alone_or_a_path() -> None:
     name = "openai:org/a + scripted:/home/me/b.json + hf:org/c (weighted 2,1,1)"
-    assert shown.name(name) == _base_name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
+    assert shown.name(name) == base_name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
 
 
 @pytest.mark.parametrize(

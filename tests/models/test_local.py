@@ -12,7 +12,9 @@ from tests.bench.cases import responses, rubric_requests
 from tests.bench.prefix_reuse import counted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat
-from truebench_hf.models.local import LocalModel, LocalOptions, generate, load
+from truebench_hf.models.generation import generate
+from truebench_hf.models.loading import load
+from truebench_hf.models.local import LocalModel, LocalOptions
 from truebench_hf.models.prefix import yes_probabilities
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
 from truebench_hf.models.shared_prefix import prefill
@@ -76,7 +78,7 @@ def test_rows_that_leave_a_growing_batch_change_nothing_for_those_that_stay(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Rounds of 16 tokens and room for 8 more: when the greeting has left, the story's cache is selected and regrown.
-    monkeypatch.setattr("truebench_hf.models.local._ROUND", 16)
+    monkeypatch.setattr("truebench_hf.models.generation._ROUND", 16)
     monkeypatch.setattr("truebench_hf.models.kv_cache._STEP", 8)
     model, tokenizer = loaded
     chats = [encode_chat(tokenizer, (Message("user", text),)) for text in ("Say hi.", "Write a long story of a king.")]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from truebench_hf.models.embedded import locate
-from truebench_hf.models.local import generate, load
+from truebench_hf.models.generation import generate
+from truebench_hf.models.loading import load
 from truebench_hf.models.looping import repeats
 from truebench_hf.models.protocol import Sampling
 
@@ -44,9 +45,9 @@ def test_a_looping_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.M
         return real(**how)
 
     monkeypatch.setattr(model, "generate", counted)
-    monkeypatch.setattr("truebench_hf.models.local._ROUND", 24)
+    monkeypatch.setattr("truebench_hf.models.generation._ROUND", 24)
     monkeypatch.setattr("truebench_hf.models.looping._TAIL", 16)
     quick = generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))
     assert any(finished), "the loop was foretold"
-    monkeypatch.setattr("truebench_hf.models.local.repeats", lambda tokens: False)
+    monkeypatch.setattr("truebench_hf.models.generation.repeats", lambda tokens: False)
     assert quick == generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.truebench.data import RELEASES
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, push_folder
+from truebench_hf.hub.mistakes import check_name, hub_errors
+from truebench_hf.hub.push import Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.hub.submission import known_data
 from truebench_hf.types import Score

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf import __version__
 from truebench_hf.errors import UserError
+from truebench_hf.hub.mistakes import check_name, hub_errors
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -133,25 +132,6 @@ def _commit(
     return str(done.pr_url or done.commit_url)
 
 
-@contextmanager
-def hub_errors(repo_id: str) -> Iterator[None]:
-    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
-    try:
-        yield
-    except HfHubHTTPError as error:
-        raise UserError(_http_message(repo_id, error)) from None
-    except OfflineModeIsEnabled:
-        raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
-    except Exception as error:
-        if not _is_network(error):
-            raise
-        raise UserError(
-            f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); nothing was pushed, try again"
-        ) from None
-
-
 def content_hash(folder: Path, files: dict[str, Path] | None = None) -> str:
     """SHA-256 over the paths and contents of a folder's files; the same folder gives the same hash anywhere."""
     whole = hashlib.sha256()
@@ -168,42 +148,3 @@ def _files(folder: Path) -> dict[str, Path]:
     if not files:
         raise UserError(f"{folder}: holds no files to push")
     return files
-
-
-def check_name(repo_id: str, option: str = "--repo-id") -> None:
-    """Raise UserError, with the name of the option, unless this can be the name of a repository on the Hub."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
-
-    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
-        raise UserError(f"{option} {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
-    try:
-        validate_repo_id(repo_id)
-    except HFValidationError as error:
-        raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
-
-
-def _http_message(repo_id: str, error: Any) -> str:
-    status = error.response.status_code
-    if status == 401:
-        return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
-    if status == 403:
-        return f"{repo_id}: your token may not write there; use one with write permission for {repo_id.split('/')[0]}"
-    if status == 404:
-        return f"{repo_id}: the Hub has no such repository, or your token may not see it"
-    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}; nothing was pushed"
-
-
-def _is_network(error: Exception) -> bool:
-    import httpx2  # the Hub client's own transport
-
-    # The xet transport reports its network failures as RuntimeError.
-    return isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError)
-
-
-def _one_line(error: object) -> str:
-    from huggingface_hub import get_token
-
-    text = " ".join(str(error).split())[:300]
-    token = get_token()
-    return text.replace(token, "***") if token else text

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from truebench_hf.hub.push import AlreadyThere, Pushed, check_name, hub_api, hub_errors, push_folder
+from truebench_hf.hub.mistakes import check_name, hub_errors
+from truebench_hf.hub.push import AlreadyThere, Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import CARD, Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.types import Score

@@ -12,10 +12,9 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.scores import as_json
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.hub.public import base_name, no_address, public, public_judgments
 from truebench_hf.hub.submission import Submission, validate
 from truebench_hf.types import Report, Score
-
-_SECRET = re.compile(r"key|token|secret|password|auth|header|base_url", re.IGNORECASE)
 
 CARD = """---
 pretty_name: TRUEBench results
@@ -82,54 +81,6 @@ def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
     return _stage(checked, as_json(checked.report), info, judgments, out)
 
 
-def public(info: Mapping[str, Any]) -> dict[str, Any]:
-    """`run.json` without what is nobody's business: local folders, addresses of servers, keys."""
-    # A submission stays one when it is fetched and published again.
-    kept = ("submitted", "settings", "sessions", "versions", "usage", "self_judged")
-    return {name: _public(info[name]) for name in kept if name in info}
-
-
-def _public(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _public(inner) for name, inner in value.items() if not _SECRET.search(name) or _count(inner)}
-    if isinstance(value, list | tuple):
-        return [_public(inner) for inner in value if not (isinstance(inner, str) and _secret_pair(inner))]
-    return _base_name(value) if isinstance(value, str) else value
-
-
-def _count(value: Any) -> bool:
-    """Numbers of tokens are no tokens: input_tokens and max_tokens stay."""
-    return isinstance(value, int | float)
-
-
-def _secret_pair(text: str) -> bool:
-    name, equals, _ = text.partition("=")
-    return bool(equals and _SECRET.search(name) and "max_" not in name)
-
-
-def _base_name(text: str) -> str:
-    """A path by its last part alone; a spec (`hf:/models/x`) keeps its kind. A Hub id is no path."""
-    if " + " in text:  # the judges of a panel
-        return " + ".join(map(_base_name, text.split(" + ")))
-    name, equals, value = text.partition("=")
-    if equals and name.isidentifier():
-        return f"{name}={_base_name(value)}"
-    if re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", text):  # a Hub id with a revision, which may have slashes
-        return text
-    kind, colon, path = text.partition(":")
-    if colon and kind.isidentifier() and _is_path(path):
-        return f"{kind}:{_last(path)}"
-    return _last(text) if _is_path(text) else text
-
-
-def _is_path(text: str) -> bool:
-    return bool(re.match(r"(/|~|\.{1,2}[/\\]|[A-Za-z]:[/\\])", text)) or (text.count("/") > 1 and "://" not in text)
-
-
-def _last(path: str) -> str:
-    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
-
-
 def _stage(
     checked: Submission, scores: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
 ) -> Staged:
@@ -137,8 +88,8 @@ def _stage(
     row = _index_row(run_id, checked, info)
     folder = out / "runs" / run_id
     folder.mkdir(parents=True)
-    (folder / "judgments.jsonl").write_bytes(_public_judgments(judgments))
-    reasons = {name: _no_address(reason) for name, reason in scores.get("unscored", {}).items()}
+    (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
+    reasons = {name: no_address(reason) for name, reason in scores.get("unscored", {}).items()}
     _write(folder / "scores.json", _json({**scores, "unscored": reasons}, 1))
     _write(folder / "run.json", _json(info, 1))
     # One file per run, not one table: two pull requests then never touch the same file.
@@ -147,32 +98,13 @@ def _stage(
     return Staged(run_id, checked, row)
 
 
-def _public_judgments(path: Path) -> bytes:
-    """The file's lines, without local paths in names and without server addresses in the texts of errors."""
-    lines = []
-    for line in path.read_bytes().decode("utf-8").split("\n"):
-        if line.strip():
-            row = json.loads(line)
-            row |= {name: _base_name(row[name]) for name in ("model", "judge")}
-            row["error"] = _no_address(row["error"])
-            for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
-                if verdict["label"] is None:
-                    verdict["reason"] = _no_address(verdict["reason"])
-            lines.append(_json(row))
-    return "".join(lines).encode("utf-8", errors="replace")
-
-
-def _no_address(text: str | None) -> str | None:
-    return text and re.sub(r"\w+://[^\s,;)\]]+", "(address)", text)
-
-
 def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dict[str, Any]:
     settings, report = info.get("settings", {}), checked.report
     sessions = info.get("sessions") or [{}]
     return {
         "run_id": run_id,
-        "model": _base_name(checked.model),
-        "judge": _base_name(checked.judge),
+        "model": base_name(checked.model),
+        "judge": base_name(checked.judge),
         "data": settings.get("data"),
         "data_sha256": settings.get("data_sha256", checked.data_sha256),
         "judge_level": settings.get("judging", {}).get("level"),
@@ -206,7 +138,7 @@ def _plain(score: Score) -> dict[str, Any]:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", _base_name(text)).strip("-").lower()[:60] or "unnamed"
+    return re.sub(r"[^A-Za-z0-9]+", "-", base_name(text)).strip("-").lower()[:60] or "unnamed"
 
 
 def _write(file: Path, text: str) -> None:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, Transient
-from truebench_hf.models.local import _MACHINE, LocalModel, generate
+from truebench_hf.models.generation import generate
+from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_api import OpenAIModel
 from truebench_hf.models.openai_replies import check_end, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
@@ -84,7 +85,7 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
         return generate(engine, tokenizer, [prompt], request.sampling, reuse=False, watch=watch)[0]
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.
-    job = loop.run_in_executor(_MACHINE, work)
+    job = loop.run_in_executor(MACHINE, work)
     job.add_done_callback(lambda _: grown.put_nowait(None))
     try:
         while (tokens := await grown.get()) is not None:

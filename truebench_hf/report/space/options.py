@@ -115,7 +115,7 @@ def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
 
 
 def _check_results(given: str) -> None:
-    from truebench_hf.hub.push import check_name
+    from truebench_hf.hub.mistakes import check_name
 
     name, at, revision = given.partition("@")
     if at and not revision:

@@ -1,0 +1,68 @@
+"""What can go wrong with the Hub and is the user's to mend, as UserErrors that show no token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from truebench_hf.errors import UserError
+
+
+@contextmanager
+def hub_errors(repo_id: str) -> Iterator[None]:
+    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except HfHubHTTPError as error:
+        raise UserError(_http_message(repo_id, error)) from None
+    except OfflineModeIsEnabled:
+        raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
+    except Exception as error:
+        if not _is_network(error):
+            raise
+        raise UserError(
+            f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); nothing was pushed, try again"
+        ) from None
+
+
+def check_name(repo_id: str, option: str = "--repo-id") -> None:
+    """Raise UserError, with the name of the option, unless this can be the name of a repository on the Hub."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
+        raise UserError(f"{option} {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
+
+
+def _http_message(repo_id: str, error: Any) -> str:
+    status = error.response.status_code
+    if status == 401:
+        return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
+    if status == 403:
+        return f"{repo_id}: your token may not write there; use one with write permission for {repo_id.split('/')[0]}"
+    if status == 404:
+        return f"{repo_id}: the Hub has no such repository, or your token may not see it"
+    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}; nothing was pushed"
+
+
+def _is_network(error: Exception) -> bool:
+    import httpx2  # the Hub client's own transport
+
+    # The xet transport reports its network failures as RuntimeError.
+    return isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError)
+
+
+def _one_line(error: object) -> str:
+    from huggingface_hub import get_token
+
+    text = " ".join(str(error).split())[:300]
+    token = get_token()
+    return text.replace(token, "***") if token else text

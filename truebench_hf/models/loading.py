@@ -1,0 +1,43 @@
+"""Checkpoints as transformers loads them: a folder, a Hub id, or the embedded GGUF file."""
+
+from __future__ import annotations
+
+import functools
+import os
+from contextlib import redirect_stderr
+from io import StringIO
+from typing import Any
+
+from truebench_hf.errors import UserError
+
+
+@functools.cache
+def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, loaded once per process. Raises UserError when it cannot be had."""
+    # Read when torch is first imported. Threads that spin for long while they wait make a busy machine many times
+    # slower; threads that do not spin at all make a quiet one half as fast.
+    os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise UserError("local models need torch and transformers: pip install 'truebench-hf[local]'") from error
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # advice on kernels and formats is not for who asked for a score
+    where: dict[str, Any] = {"revision": revision} if revision else {}
+    if gguf:
+        where["gguf_file"] = gguf
+    target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
+    precision = torch.float32 if dtype == "auto" and target == "cpu" else dtype
+    try:
+        with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
+            tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
+    except (OSError, ValueError, ImportError) as error:
+        first = " ".join(str(error).split())[:300]
+        raise UserError(f"hf:{folder}: cannot be loaded: {first}; check the name, or give a local folder") from error
+    if not tokenizer.chat_template:
+        raise UserError(f"hf:{folder}: has no chat template; choose an instruction-tuned model")
+    return model.to(target).eval(), tokenizer
