@@ -97,28 +97,27 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
     """One event when a page opens: what has come in since the page was laid out, and what the address asks for."""
     import gradio as gr
 
-    laid_out, names = board.snapshot.version, {tab.id for tab in tabs.children}
+    names = {tab.id for tab in tabs.children}
 
-    def renewed() -> tuple[Any, Any]:
-        nonlocal laid_out
-        now = board.snapshot
-        if now.version == laid_out:
-            return gr.skip(), gr.skip()
+    def renewed(seen: str) -> tuple[Any, Any, Any]:
+        now = leaderboard.version_of(board)
+        if now == seen:
+            return gr.skip(), gr.skip(), gr.skip()
         table, notes = leaderboard.first(board), leaderboard.notes_on(board)
-        _lay_out_anew(app, {first.grid: table, first.notes: notes})
-        laid_out = now.version
-        return table, notes
+        if now != first.version.value:
+            _lay_out_anew(app, {first.grid: table, first.notes: notes, first.version: now})
+        return table, notes, now
 
-    def opened(request: Any) -> tuple[Any, ...]:
+    def opened(seen: str, request: Any) -> tuple[Any, ...]:
         query = {name: str(value)[:300] for name, value in request.query_params.items()}
         tab = gr.update(selected=query["tab"]) if query.get("tab") in names else gr.skip()
         if query.get("tab") != "explorer":
-            return *renewed(), tab, gr.skip(), gr.skip(), gr.skip()
+            return *renewed(seen), tab, gr.skip(), gr.skip(), gr.skip()
         view = explored.view
         choices = view.choices(query.get("run"))
         run = query.get("run") or choices[0][1]
         return (
-            *renewed(),
+            *renewed(seen),
             tab,
             gr.update(choices=choices, value=run),
             query.get("id", ""),  # without one the change of the run brings its first
@@ -127,8 +126,8 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     opened.__annotations__ = {"request": gr.Request}
-    filled = [first.grid, first.notes, tabs, explored.run, explored.instance, explored.other]
-    app.load(opened, None, filled, **look.QUIET).then(None, js=look.FOLLOWED)
+    filled = [first.grid, first.notes, first.version, tabs, explored.run, explored.instance, explored.other]
+    app.load(opened, first.version, filled, **look.QUIET).then(None, js=look.FOLLOWED)
 
 
 def _lay_out_anew(app: Any, values: Mapping[Any, Any]) -> None:

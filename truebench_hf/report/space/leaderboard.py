@@ -21,10 +21,14 @@ _CHOOSE = "Choose a model's line to see why it failed"
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """What other parts need of the tab: the table, its notes, and the way from a model to its conversations."""
+    """What other parts need of the tab: the table, its notes, and the way from a model to its conversations.
+
+    `version` is that of the results a page was laid out with, which each page thus knows of itself.
+    """
 
     grid: Any
     notes: Any
+    version: Any
     opener: Any
     chosen: Any
 
@@ -41,6 +45,7 @@ def build(board: Board) -> Leaderboard:
         order, *more = _filters(board)
     inputs = [show, search, order, *more]
     opened, chosen = gr.State(""), gr.State("")
+    version = gr.Textbox(version_of(board), visible="hidden", label="Version of the results")
     with gr.Tabs(elem_id="board-tabs"):
         with gr.Tab("Table") as table_tab:
             grid = gr.Dataframe(
@@ -65,12 +70,17 @@ def build(board: Board) -> Leaderboard:
     asked = csv.click(functools.partial(_csv, board), inputs, text, api_visibility="private", queue=False)
     asked.then(None, text, text, js=look.DOWNLOAD_CSV)
     _pick(board, grid, inputs, opener, chosen)
-    return Leaderboard(grid, notes, opener, chosen)
+    return Leaderboard(grid, notes, version, opener, chosen)
 
 
 def first(board: Board) -> dict[str, Any]:
     """The table as a visitor meets it."""
     return table.framed(table.select(board.snapshot.entries, table.Filter()), columns.VIEWS[_FIRST])
+
+
+def version_of(board: Board) -> str:
+    """Which state of the results the table shows."""
+    return str(board.snapshot.version)
 
 
 def notes_on(board: Board) -> str:

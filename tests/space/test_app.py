@@ -1,0 +1,40 @@
+"""Pages that were laid out before new results came: each of them brings itself up to date as it opens."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.space.sample_runs import many_runs
+from tests.space.visitor import Visitor
+from truebench_hf.report.space.app import serve
+from truebench_hf.report.space.options import SpaceOptions
+
+
+def _models(visitor: Visitor) -> list[str]:
+    (opening,) = (e for e in visitor.events.values() if [act for _, act in e["targets"]] == ["load"])
+    visitor.at_once(opening)
+    return [row[1] for row in visitor.shown["leaderboard", "value"]["data"][:2]]
+
+
+def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None:
+    runs = many_runs(tmp_path / "runs", 1, 30)
+    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=1), block=False)
+    try:
+        first, second, third = (Visitor(app.local_url) for _ in range(3))
+        assert _models(first)[1] == "o1", "one measured run, then the paper's"
+        info = json.loads((runs / "run000" / "run.json").read_text())
+        later = many_runs(tmp_path / "more", 1, 30) / "run000"
+        info["settings"]["model"] = "hf:org/Later-9B"
+        (later / "run.json").write_text(json.dumps(info))
+        later.rename(runs / "run001")
+        end = time.monotonic() + 30
+        while "hf:org/Later-9B" not in _models(second):
+            assert time.monotonic() < end, "the board looks for new results every second"
+            time.sleep(0.2)
+        assert "hf:org/Later-9B" in _models(third), "its page is as old as the second's, which came first"
+        assert "hf:org/Later-9B" in [row[1] for row in Visitor(app.local_url).shown["leaderboard", "value"]["data"]]
+    finally:
+        app.close()
