@@ -642,6 +642,14 @@ def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
     assert found["annotators"]["names"] == ["eva", "jon"], "the adjudicator is not one of them"
 
 
+def test_an_arbitration_that_labelled_nothing_has_nothing_to_send_out(tmp_path: Path) -> None:
+    (tmp_path / "labels").mkdir()
+    for split in ("easy", "hard"):
+        (tmp_path / "labels" / f"{split}.jsonl").touch()
+    with pytest.raises(UserError, match="the judges left no rubric with a label"):
+        arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)
+
+
 def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no labels"):
         arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)

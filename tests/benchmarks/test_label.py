@@ -17,6 +17,7 @@ from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import read_judged
 from truebench_hf.benchmarks.truebench.run import run
 from truebench_hf.errors import UserError
+from truebench_hf.report.bias import bias_rows
 
 # 100 instances with two criteria each: 120 are truly met ("alpha"), 80 are not ("beta"). The judge is wrong where the
 # text says so: it passes 108 of the 120 (sensitivity 0.9) and fails 64 of the 80 (specificity 0.8), so 124 of 200 pass.
@@ -166,11 +167,15 @@ def test_annotators_who_disagree_leave_a_criterion_open_until_it_is_decided(tmp_
     report, among = read(str(path), [str(filled(sheets[0])), str(odd)])
     open_ = [entry for entry in read_labels(path / "labels.jsonl") if entry["label"] is None]
     assert open_
-    assert report.bias_corrected["rogan_gladen"]["unusable"] == len(open_)
+    assert report.bias_corrected["rogan_gladen"]["unusable"] == report.bias_corrected["ties"] == len(open_)
+    shown = dict(bias_rows(report.bias_corrected))
+    assert shown["Left out"].startswith(f"{len(open_)} on which annotators disagree")
+    assert "--decisions" in shown["Left out"]
     assert among.raw == pytest.approx(1 - len(open_) / 40)
     judge = filled(sheets[0]).with_name("chief.csv")
     judge.write_text(filled(sheets[0]).read_text(encoding="utf-8").replace(",A,", ",Chief,"), encoding="utf-8")
-    read(str(path), [str(filled(sheets[0])), str(odd)], [str(judge)])
+    report, _ = read(str(path), [str(filled(sheets[0])), str(odd)], [str(judge)])
+    assert "Left out" not in dict(bias_rows(report.bias_corrected))
     assert not [entry for entry in read_labels(path / "labels.jsonl") if entry["label"] is None]
 
 

@@ -106,6 +106,7 @@ def test_a_tie_breaker_may_be_undecided_too() -> None:
         pytest.param(1, "majority", (), False, "at least two", id="one judge is no panel"),
         pytest.param(3, "weighted", (1, 2), False, "3 in all, not 2", id="a weight is missing"),
         pytest.param(2, "weighted", (1, 0), False, "positive", id="a weight of nothing"),
+        pytest.param(2, "weighted", (1, float("inf")), False, "positive", id="a weight beyond all others"),
         pytest.param(2, "weighted", (1, float("nan")), False, "positive", id="no number"),
         pytest.param(2, "majority", (1, 2), False, "weighted rule", id="weights nobody would use"),
         pytest.param(2, "unanimous", (), True, "knows no ties", id="a tie-breaker nobody would ask"),

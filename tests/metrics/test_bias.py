@@ -58,9 +58,8 @@ def test_pseudo_counts_begin_below_five(cells: tuple[int, int, int, int], used: 
 @pytest.mark.parametrize(
     ("yes", "no", "estimate", "reason"),
     [
-        (0, 100, 0.0, "fewer yes than the judge's false alarms explain"),
-        (100, 0, 1.0, "more yes than its sensitivity allows"),
-        (10, 90, 0.0, "below the false alarms still"),
+        (17, 83, 0.0, "somewhat fewer yes than the judge's false alarms explain"),
+        (83, 17, 1.0, "somewhat more yes than its sensitivity allows"),
     ],
 )
 def test_estimate_and_interval_stay_within_0_and_1(yes: int, no: int, estimate: float, reason: str) -> None:
@@ -68,6 +67,15 @@ def test_estimate_and_interval_stay_within_0_and_1(yes: int, no: int, estimate: 
     assert found.estimate == estimate, reason
     assert found.ci95 is not None
     assert 0 <= found.ci95[0] <= estimate <= found.ci95[1] <= 1, reason
+    assert found.ci95[0] < found.ci95[1], "an interval without width would claim to know"
+
+
+@pytest.mark.parametrize(("yes", "no"), [(0, 100), (100, 0), (970, 30)])  # raw estimates of -0.33, 1.33 and 1.28
+def test_a_run_that_its_labels_cannot_explain_is_withheld(yes: int, no: int) -> None:
+    found = bias_corrected(verdicts(yes, no), *labelled(tp=80, fn=20, tn=80, fp=20))
+    assert (found.estimate, found.ci95) == (None, None)
+    assert found.withheld is not None
+    assert "contradict each other" in found.withheld
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,15 @@ def test_rows_of_one_cluster_are_no_independent_evidence() -> None:
     assert width == pytest.approx(62, abs=8)
 
 
+@pytest.mark.parametrize(("clusters", "told"), [(0, False), (1, False), (2, False), (4, False), (5, True)])
+def test_few_clusters_tell_nothing_of_others(clusters: int, told: bool) -> None:
+    # Two rows a cluster, so that every measure is defined in every resample.
+    names = [i // 2 for i in range(2 * clusters)]
+    found = clustered_agreement(names, ["yes", "no"] * clusters, ["yes", "yes"] * clusters)["balanced_accuracy"]
+    assert found.value == (50 if clusters else None)
+    assert (found.ci95 is not None) is told
+
+
 def test_the_seed_settles_the_interval() -> None:
     gold, predicted = column(1, 60, ("yes", "no")), column(2, 60, ("yes", "no"))
     first, again, other = (clustered_agreement(range(60), gold, predicted, seed=seed) for seed in (0, 0, 1))

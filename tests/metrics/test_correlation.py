@@ -33,6 +33,12 @@ def test_by_hand(
     assert kendall(x, y).value == (tau if tau is None else pytest.approx(tau)), reason
 
 
+def test_an_endless_score_has_a_rank_but_no_distance() -> None:
+    assert spearman([1, math.inf, 3], [1, 9, 3]).value == pytest.approx(1)
+    found = pearson([1, math.inf, 3], [1, 9, 3])
+    assert (found.value, found.n, found.left_out) == (pytest.approx(1), 2, 1)
+
+
 def test_counts_and_p_values() -> None:
     found = spearman([1, 2, 3, None], [1, 2, 3, 4])
     assert (found.n, found.left_out) == (3, 1)

@@ -49,11 +49,12 @@ def test_bootstrap_ratio_is_that_of_scipy() -> None:
     ("top", "bottom", "expected", "reason"),
     [
         ([], [], None, "no units"),
-        ([0.0, 0.0], [0.0, 0.0], None, "nothing to divide by"),
-        ([2.0], [4.0], (0.5, 0.5), "a single unit"),
+        ([0.0] * 5, [0.0] * 5, None, "nothing to divide by"),
+        ([2.0], [4.0], None, "a single unit tells nothing of others"),
+        ([1.0, 0.0, 1.0, 0.0], [1.0] * 4, None, "four units can be drawn in too few ways"),
         ([1.0] * 5, [1.0] * 5, (1.0, 1.0), "all alike"),
         ([0.0] * 5, [1.0] * 5, (0.0, 0.0), "all alike at the other end"),
-        ([1.0, 0.0], [2.0, 0.0], (0.5, 0.5), "resamples without a denominator are left out"),
+        ([1.0, *[0.0] * 4], [2.0, *[0.0] * 4], (0.5, 0.5), "resamples without a denominator are left out"),
     ],
 )
 def test_bootstrap_ratio_at_the_edges(
@@ -63,6 +64,6 @@ def test_bootstrap_ratio_at_the_edges(
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
-    top, bottom = [1.0, 0.0, 3.0, 2.0], [3.0, 1.0, 3.0, 3.0]
+    top, bottom = [1.0, 0.0, 3.0, 2.0, 1.0], [3.0, 1.0, 3.0, 3.0, 4.0]
     assert bootstrap_ratio(top, bottom) == bootstrap_ratio(top, bottom)
     assert bootstrap_ratio(top, bottom, seed=1, n_resamples=50) != bootstrap_ratio(top, bottom, seed=2, n_resamples=50)

@@ -167,6 +167,25 @@ def test_a_column_that_is_not_there_is_named(load: Any, name: str) -> None:
         load(name).compute(predictions=[["yes"]])
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"), [({"out": "run"}, "out: "), ({"judge_level": "rubric"}, "judge_level: ")]
+)
+def test_truebench_score_ignores_no_option(load: Any, options: dict[str, str], shown: str) -> None:
+    with pytest.raises(UserError, match=f"^{shown}goes with judge=SPEC"):
+        load("truebench_score").compute(predictions=[["yes"]], references=[["one"]], **options)
+
+
+def test_truebench_score_never_replaces_what_is_said_of_other_responses(load: Any, tmp_path: Path) -> None:
+    script = tmp_path / "judge.json"
+    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
+    given = {"references": [["Is French"]], "judge": f"scripted:{script}", "out": str(tmp_path / "run")}
+    load("truebench_score").compute(predictions=["Bonjour"], **given)
+    load("truebench_score").compute(predictions=["Bonjour"], **given)
+    with pytest.raises(UserError, match="belongs to a run with other options"):
+        load("truebench_score").compute(predictions=["Adieu"], **given)
+    assert "Bonjour" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8")
+
+
 def test_truebench_score_names_its_options(load: Any) -> None:
     with pytest.raises(UserError, match="unknown option of truebench_score 'judge_levl': did you mean judge_level"):
         load("truebench_score").compute(predictions=["a"], references=[["b"]], judge="scripted:x", judge_levl="rubric")

@@ -93,7 +93,8 @@ def test_soft_and_drfr_by_hand() -> None:
     assert (turns.value, turns.n, turns.unscored) == (pytest.approx(100 * (0.5 + 0 + 1) / 3), 3, 1)
     ratio = drfr(INSTANCES)
     assert (ratio.value, ratio.n, ratio.unscored) == (pytest.approx(100 * 8 / 11), 11, 1), "n counts criteria"
-    for score in (soft, turns, ratio):
+    assert (soft.ci95, turns.ci95, ratio.ci95) == (None, None, None), "four instances tell too little of others"
+    for score in (measure(INSTANCES * 2) for measure in (soft_criterion, soft_turn, drfr)):
         assert score.ci95 is not None
         assert 0 <= score.ci95[0] <= score.value <= score.ci95[1] <= 100
 

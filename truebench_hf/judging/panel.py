@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isclose
+from math import inf, isclose
 from typing import Protocol
 
 from truebench_hf.errors import UserError, unknown
@@ -64,7 +64,7 @@ def check(rule: str, members: int, weights: Sequence[float], tie_breaker: bool) 
         raise unknown("panel rule", rule, RULES)
     if members < 2:
         raise UserError("a panel needs at least two judges")
-    if rule == "weighted" and (len(weights) != members or not all(weight > 0 for weight in weights)):
+    if rule == "weighted" and (len(weights) != members or not all(0 < weight < inf for weight in weights)):
         raise UserError(f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}")
     if rule != "weighted" and weights:
         raise UserError(f"weights only go with the weighted rule, not with {rule}")

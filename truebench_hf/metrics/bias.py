@@ -23,6 +23,10 @@ from truebench_hf.metrics.labelled import (
 )
 
 MIN_YOUDEN_J = 0.3
+# The whole interval lies beyond 0 or 1: so many rows as were judged to pass cannot come from a judge with such rates.
+CONTRADICTION = (
+    "run and labels contradict each other: with these error rates no pass rate explains the judge's verdicts"
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,8 @@ def bias_corrected(
     `judged` are the judge's verdicts on the whole run, `gold` and `predicted` label and verdict of the labelled rows.
     `groups` names the instance of each judged row; criteria of one instance then count as dependent. Where one of the
     four counts behind s and c is below 5, one success and one failure are added to both. Withheld when the labels are
-    not from this run, fewer than 30 labelled rows truly pass or fail, or the lower bound of J is below 0.3. Raises
-    `UserError` for columns of unequal length and labels other than yes and no.
+    not from this run, fewer than 30 labelled rows truly pass or fail, the lower bound of J is below 0.3, or the whole
+    interval lies beyond 0 or 1. Raises `UserError` for columns of unequal length and labels other than yes and no.
     """
     names = names_of(groups, judged=judged)
     run = [verdict for label in judged if (verdict := decide(label)) is not None]
@@ -93,6 +97,8 @@ def bias_corrected(
     spread = None if share is None else share_variance(judged, names, share)
     withheld = _why_withheld(n0, n1, rates, labels_from_run) or _why_no_share(share, spread)
     found = None if withheld or share is None or spread is None or rates is None else _corrected(share, spread, rates)
+    if found is not None and found[1][0] == found[1][1]:
+        found, withheld = None, CONTRADICTION
     return BiasCorrected(
         estimate=found[0] if found else None,
         ci95=found[1] if found else None,

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from truebench_hf.metrics.binary import Label, decide, parallel
+from truebench_hf.metrics.intervals import MIN_UNITS
 from truebench_hf.types import Score
 
 MEASURES = ("balanced_accuracy", "balanced_accuracy_strict", "macro_f1", "accuracy", "tpr", "tnr")
@@ -34,8 +35,9 @@ def clustered_agreement(
 
     Rows without a gold label are left out. With `strata` (instruction categories) a measure is the unweighted mean
     over the strata, as RubricEval reports it "overall" (paper 003, Tables 2 and 3), and None where it is undefined in
-    one of them. An interval is None where the measure is undefined in more than half of the resamples. Raises
-    `UserError` for columns of unequal length and for labels other than yes, no, unknown and None.
+    one of them. An interval is None with fewer than `MIN_UNITS` clusters, and where the measure is undefined in more
+    than half of the resamples. Raises `UserError` for columns of unequal length and for labels other than yes, no,
+    unknown and None.
     """
     import numpy as np
 
@@ -49,7 +51,8 @@ def clustered_agreement(
     for name in MEASURES:
         value, valid = float(points[name].mean(-1)[0]), draws[name].mean(-1)
         valid = valid[~np.isnan(valid)]
-        ends = tuple(map(float, 100 * np.quantile(valid, [0.025, 0.975]))) if 2 * len(valid) > n_resamples else None
+        told = len(counts) >= MIN_UNITS and 2 * len(valid) > n_resamples
+        ends = tuple(map(float, 100 * np.quantile(valid, [0.025, 0.975]))) if told else None
         known = None if np.isnan(value) else 100 * value
         scores[name] = Score(known, *sizes[name], ci95=ends if known is not None else None)  # type: ignore[arg-type]
     return scores

@@ -51,15 +51,28 @@ def pearson(x: Sequence[float | None], y: Sequence[float | None]) -> Correlation
     with warnings.catch_warnings():
         warnings.simplefilter("error", NearConstantInputWarning)
         try:
-            return _correlate(pearsonr, x, y)
+            return _correlate(pearsonr, x, y, _finite)
         except NearConstantInputWarning:
-            n = sum(_known(left) and _known(right) for left, right in zip(x, y, strict=True))
+            n = sum(_finite(left) and _finite(right) for left, right in zip(x, y, strict=True))
             return Correlation(None, None, n=n, left_out=len(x) - n)
 
 
-def _correlate(library: Callable[..., Any], x: Sequence[float | None], y: Sequence[float | None]) -> Correlation:
+def _known(score: float | None) -> bool:
+    return score is not None and not math.isnan(score)
+
+
+def _finite(score: float | None) -> bool:
+    return score is not None and math.isfinite(score)  # an endless score has a rank, but no distance from the mean
+
+
+def _correlate(
+    library: Callable[..., Any],
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    known: Callable[[float | None], bool] = _known,
+) -> Correlation:
     total = parallel(x=x, y=y)
-    pairs = [(left, right) for left, right in zip(x, y, strict=True) if _known(left) and _known(right)]
+    pairs = [(left, right) for left, right in zip(x, y, strict=True) if known(left) and known(right)]
     value = p_value = None
     if len({left for left, _ in pairs}) > 1 and len({right for _, right in pairs}) > 1:
         result = library([left for left, _ in pairs], [right for _, right in pairs])
@@ -67,7 +80,3 @@ def _correlate(library: Callable[..., Any], x: Sequence[float | None], y: Sequen
         # The p-value of rho divides by the n - 2 degrees of freedom.
         p_value = float(result.pvalue) if len(pairs) > 2 else None
     return Correlation(value, p_value, n=len(pairs), left_out=total - len(pairs))
-
-
-def _known(score: float | None) -> bool:
-    return score is not None and not math.isnan(score)

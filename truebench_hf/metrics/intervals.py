@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist
 
+# Fewer can be drawn in so few ways that the ends of a bootstrap interval would be chance: two in three ways, five in 126.
+MIN_UNITS = 5
+
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
     """Wilson score interval of a share of independent units, as shares in [0, 1]; None for n = 0.
@@ -32,12 +35,13 @@ def bootstrap_ratio(
 ) -> tuple[float, float] | None:
     """Percentile interval of sum(numerators) / sum(denominators), resampling whole units (instances).
 
-    Both have one entry per unit; denominators of 1 give the mean. None without units or when all denominators are 0.
+    Both have one entry per unit; denominators of 1 give the mean. None with fewer than `MIN_UNITS` units or
+    when all denominators are 0.
     """
     import numpy as np
 
     top, bottom = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
-    if bottom.sum() == 0:
+    if len(top) < MIN_UNITS or bottom.sum() == 0:
         return None
     drawn = np.random.default_rng(seed).integers(0, len(top), size=(n_resamples, len(top)), dtype=np.int32)
     totals = bottom[drawn].sum(axis=1)

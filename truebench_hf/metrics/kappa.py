@@ -98,7 +98,7 @@ def krippendorff_alpha(
     """
     import krippendorff
 
-    paired = [row for row in ratings if sum(label is not None for label in row) > 1]
+    paired = [row for row in ratings if sum(map(_given, row)) > 1]
     domain = _domain(paired, level, order)
     value = None
     if len(domain) > 1:
@@ -107,8 +107,13 @@ def krippendorff_alpha(
     return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
 
 
+def _given(label: Hashable | None) -> bool:
+    """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
+    return label is not None and label == label
+
+
 def _codes(ratings: Sequence[Sequence[Hashable | None]]) -> dict[Hashable, None]:
-    return dict.fromkeys(label for row in ratings for label in row if label is not None)
+    return dict.fromkeys(label for row in ratings for label in row if _given(label))
 
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_TIES = (
+    "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
+    "them (`truebench label read --decisions`)"
+)
+
 
 def bias_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(name, value) rows of a report's `bias_corrected`: the estimates or why they are withheld, and what they rest on."""
@@ -17,6 +22,8 @@ def bias_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Sensitivity, specificity", f"{_percent(corrected['sensitivity'])}, {_percent(corrected['specificity'])}"),
         ("Labels", _labels(found, corrected)),
     ]
+    if ties := found.get("ties"):
+        rows.append(("Left out", f"{ties} on which annotators disagree; {_TIES}"))
     if lent := found.get("borrowed"):
         rows.append(("Youden's J on borrowed labels", f"{_j(lent)}; {_counts(lent)}; they enter no estimate"))
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.truebench.responses import write_responses
 from truebench_hf.benchmarks.truebench.run import judge
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import outside_loop
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
@@ -68,7 +69,10 @@ def flat(report: Report) -> dict[str, Any]:
 
 
 def _judged(options: JudgeOptions, instances: Sequence[Instance], answered: Sequence[Response]) -> Report:
+    # Of other responses the verdicts would replace these.
+    said = digest(canonical([asdict(response) for response in answered]))
     settings = {"model": "given responses", "data": "given", "data_sha256": data.data_hash(instances)}
+    settings["responses_sha256"] = said
     folder = RunFolder(options.out, settings)
     try:
         write_responses(folder, zip(instances, answered, strict=True))

@@ -119,6 +119,7 @@ def correction(judged: Sequence[Judged], rows: Sequence[Mapping[str, Any]]) -> d
         "rogan_gladen": asdict(rates),
         "prediction_powered": asdict(powered),
         "labels": len(used),
+        "ties": sum(row.get("how") == "tie" for row in used),
         "labels_from_run": from_run,
         "borrowed": asdict(_held(judged, run, others, from_run=False)) if from_run and others else None,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import evaluate
 
 from truebench_hf.benchmarks.truebench import given
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.columns import BothColumns, json_columns
 
 _DESCRIPTION = """\
@@ -35,5 +36,7 @@ class TruebenchScore(BothColumns, evaluate.Metric):  # type: ignore[misc]
 
     def _compute(self, predictions, references, judge=None, out=None, **options):  # type: ignore[no-untyped-def]
         if judge is None:
+            if out is not None or options:
+                raise UserError(f"{', '.join([*options, *(['out'] if out is not None else [])])}: goes with judge=SPEC")
             return given.flat(given.score_verdicts(predictions, references))
         return given.flat(given.score_responses(predictions, references, judge, out, **options))
