@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.asking import judged, schema
 from truebench_hf.judging.judge import PASS_FAIL
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
@@ -28,8 +28,8 @@ def asked(answers: Sequence[Any], sampling: Sampling = Sampling()) -> tuple[list
     """The verdicts of a judge that gives these answers one after another, and the requests it got."""
     left = list(answers)
     judge = ScriptedModel("judge", lambda request: left.pop(0))
-    question = Question("Judge this.", CRITERIA, PASS_FAIL)
-    verdicts = asyncio.run(ask(caller(judge), question, Prompts(), sampling, 3))
+    request = ChatRequest((Message("user", "Judge this."),), sampling, 3)
+    verdicts = asyncio.run(judged(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
     return verdicts, judge.prompts
 
 
@@ -108,6 +108,13 @@ def test_the_repair_shows_the_answer_and_names_the_problem() -> None:
         assert word in requests[2].messages[4].content
 
 
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_the_repair_of_an_empty_answer_sends_no_empty_message(empty: str) -> None:
+    """Some servers refuse a conversation with one."""
+    _, requests = asked([empty, GOOD])
+    assert requests[1].messages[1] == Message("assistant", "(empty answer)")
+
+
 def test_sampling_sample_and_schema_go_along() -> None:
     sampling = Sampling(temperature=0.7, max_tokens=99)
     _, requests = asked(["hm", GOOD], sampling)
@@ -115,8 +122,8 @@ def test_sampling_sample_and_schema_go_along() -> None:
     form = schema(2, ["PASS", "FAIL"], True)
     seen: list[ChatRequest] = []
     judge = ScriptedModel("judge", lambda request: seen.append(request) or (GOOD if len(seen) > 1 else "hm"))
-    question = Question("Judge this.", CRITERIA, PASS_FAIL, form)
-    asyncio.run(ask(caller(judge), question, Prompts(), Sampling(), 0))
+    request = ChatRequest((Message("user", "Judge this."),), schema=form)
+    asyncio.run(judged(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
     assert [request.schema for request in seen] == [form, form]
 
 

@@ -6,15 +6,18 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.runs import caller
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
@@ -132,7 +135,6 @@ class Refusing(ScriptedModel):
 def test_structured_auto_falls_back_once_and_remembers() -> None:
     model = Refusing("judge", labels, takes_schema=True)
     judge = Judge(caller(model), JudgeSettings(), Prompts())
-    assert judge.structured
     other = Case("Name a lake.", "Geneva.", CASE.criteria)
     first = asyncio.run(judge.verdicts(CASE))
     second = asyncio.run(judge.verdicts(other))
@@ -141,6 +143,62 @@ def test_structured_auto_falls_back_once_and_remembers() -> None:
     with_schema, without, _ = prompts_of(model)
     assert "```json" not in with_schema
     assert "```json" in without, "the prompt asks for the other form too"
+
+
+class Moody(ScriptedModel):
+    """A judge that refuses the schema for some questions: those whose last message holds one of `words`."""
+
+    def __init__(self, *words: str) -> None:
+        unsure = "hm"  # the lake's first answer cannot be read, so that it is asked about twice
+        super().__init__("judge", lambda r: unsure if _is_first(r, "Geneva.") else labels(r), takes_schema=True)
+        self.words = words
+
+    async def complete(self, request: ChatRequest) -> Any:
+        if request.schema is not None and any(word in request.messages[-1].content for word in self.words):
+            self.prompts.append(request)
+            raise SchemaRefused("grammar too complex")
+        return await super().complete(request)
+
+
+def _is_first(request: ChatRequest, words: str) -> bool:
+    return len(request.messages) == 1 and words in request.messages[0].content and request.schema is not None
+
+
+THREE = (CASE, Case("Name a lake.", "Geneva.", CASE.criteria), Case("Name a sea.", "The North Sea.", CASE.criteria))
+
+
+def judged_one_by_one(model: ScriptedModel, ledger: Ledger) -> list[tuple[Verdict, ...]]:
+    judge = Judge(Caller(model, ledger, "judge", 4), JudgeSettings(), Prompts())
+    return [asyncio.run(judge.verdicts(case)) for case in THREE]
+
+
+@pytest.mark.parametrize(
+    ("words", "with_schema", "reason"),
+    [
+        ((), [True, True, True, True], "never refused; the lake needs a repair"),
+        (("Geneva.",), [True, True, False, True], "one question alone is asked without it"),
+        (("cannot be used",), [True, True, True, False, True], "the same where only the repair was refused"),
+        (("Rhine.",), [True, False, False, False], "refused before it was ever taken: given up"),
+        (("Geneva.", "North Sea."), [True, True, False, True, False], "two questions, each for itself"),
+        (("",), [True, False, False, False], "always refused: found out once"),
+    ],
+)
+def test_what_was_judged_in_either_form_is_not_asked_again(
+    words: tuple[str, ...], with_schema: list[bool], reason: str
+) -> None:
+    ledger, model, again = Ledger(Path(":memory:")), Moody(*words), Moody("")
+    first = judged_one_by_one(model, ledger)
+    assert [request.schema is not None for request in model.prompts if isinstance(request, ChatRequest)] == with_schema
+    assert judged_one_by_one(again, ledger) == first
+    assert again.prompts == [], reason
+
+
+def test_a_schema_taken_by_an_earlier_session_is_not_given_up() -> None:
+    ledger, model = Ledger(Path(":memory:")), Moody("Geneva.")
+    asyncio.run(Judge(Caller(Moody(), ledger, "judge", 4), JudgeSettings(), Prompts()).verdicts(CASE))
+    judged_one_by_one(model, ledger)
+    forms = [request.schema is not None for request in model.prompts if isinstance(request, ChatRequest)]
+    assert forms == [True, False, True], "the lake in both forms, the sea with the schema"
 
 
 def test_structured_on_with_a_refusing_server_is_the_users_error() -> None:

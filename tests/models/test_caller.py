@@ -40,6 +40,16 @@ def test_a_committed_answer_is_not_asked_for_again(tmp_path: Path) -> None:
     ledger.close()
 
 
+def test_looking_up_asks_nothing() -> None:
+    model = counting()
+    calling = caller(model)
+    assert not calling.knows(ASK)
+    asyncio.run(calling.complete(ASK))
+    assert calling.knows(ASK)
+    assert not calling.knows(replace(ASK, sample=1))
+    assert len(model.prompts) == 1
+
+
 @pytest.mark.parametrize(
     ("other", "reason"),
     [

@@ -53,9 +53,25 @@ def test_a_question_without_a_probability_is_declined(
     assert decision.probabilities == expected, reason
 
 
-@pytest.mark.parametrize(("kind", "answers"), [("systemone", [1]), ("decisions", {"criteria_1": 1})])
-def test_decisions_of_another_shape_are_unreadable(server: OpenAIServer, kind: str, answers: Any) -> None:
-    server.add_faults([{"body": {"answers": answers}}])
+@pytest.mark.parametrize("kind", ["systemone", "decisions"])
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"error": {"message": "upstream failed"}}, "an error sent with status 200"),
+        ({"error": {"message": "upstream failed"}, "answers": {"criteria_1": {"noul": 0.0}}}, "beside an answer"),
+        ({}, "nothing"),
+        ({"answers": None}, "null"),
+        ({"answers": {}}, "an empty object"),
+        ({"answers": []}, "an empty list"),
+        ({"answers": "yes"}, "a text"),
+        ({"answers": {"criteria_9": {"noul": 0.0}}}, "an object with a name that was not asked"),
+        ({"answers": [{"name": "criteria_9", "probability": 0.0}, {"name": ["criteria_1"]}, 1]}, "a list with others"),
+    ],
+)
+def test_a_body_that_answers_nothing_is_no_refusal_but_asked_again(
+    server: OpenAIServer, kind: str, body: Any, reason: str
+) -> None:
+    server.add_faults([{"body": body}])
     decision = decide(open_at(server.url, decisions=kind), DecisionRequest("s", ("q",)))
-    assert decision.probabilities == (pytest.approx(probability("s", "q")),)
-    assert server.stats()["total"] == 2
+    assert decision.probabilities == (pytest.approx(probability("s", "q")),), reason
+    assert server.stats()["total"] == 2, reason

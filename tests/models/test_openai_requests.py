@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.openai_client import HELLO, chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.judging.asking import schema
@@ -40,6 +42,15 @@ def test_options_reach_the_server(server: OpenAIServer) -> None:
     assert (body["top_k"], body["reasoning_effort"], body["repetition_penalty"]) == (20, "low", 1.1)
     assert body["max_tokens"] == 7
     assert not {"top_p", "temperature"} & set(body)
+
+
+def test_a_line_end_behind_key_or_url_is_no_part_of_it(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a .env file with Windows line ends leaves them."""
+    monkeypatch.setenv("MY_KEY", "secret\r")
+    model = open_at(f"{server.url}/\r\n", api_key_env="MY_KEY")
+    assert model.url == server.url
+    assert chat(model).text.startswith("Answer ")
+    assert server.stats()["total"] == 1
 
 
 def test_what_shapes_the_answers_is_part_of_the_identity() -> None:

@@ -28,7 +28,13 @@ from truebench_hf.engine.retry import RequestFailed, RetryPolicy
         ({"raw": "[]"}, "a body that is no object"),
         ({"body": {"choices": []}}, "no choices"),
         ({"body": {"choices": [{"message": "text"}]}}, "a message that is no object"),
+        ({"body": {"choices": [{}]}}, "a choice without a message"),
+        ({"body": {"choices": [{"message": None, "finish_reason": "stop"}]}}, "a message that is null"),
         ({"body": {"error": {"message": "upstream failed"}}}, "an error sent with status 200"),
+        (
+            {"body": {"error": "upstream failed", "choices": [{"message": {"content": "The Rhi"}}]}},
+            "an error beside what a failure has left of an answer",
+        ),
     ],
 )
 def test_what_may_pass_is_retried(server: OpenAIServer, fault: dict[str, Any], reason: str) -> None:
@@ -36,6 +42,11 @@ def test_what_may_pass_is_retried(server: OpenAIServer, fault: dict[str, Any], r
     answer = chat(open_at(server.url))
     assert answer.text.startswith("Answer "), reason
     assert server.stats()["total"] == 2, reason
+
+
+def test_an_error_that_is_null_is_none(server: OpenAIServer) -> None:
+    server.add_faults([{"body": {"error": None, "choices": [{"message": {"content": "Rhine"}}]}}])
+    assert chat(open_at(server.url)).text == "Rhine"
 
 
 def test_a_timeout_is_retried(server: OpenAIServer) -> None:

@@ -51,6 +51,13 @@ def test_an_unknown_spec_names_what_there_is(spec: str, words: str, reason: str)
         ({"chat_template_kwargs": "enable_thinking=false"}, "write it as JSON", "not JSON"),
         ({"decisions": "noul"}, "systemone or decisions", "an endpoint that does not exist"),
         ({"base_url": "localhost:8000/v1"}, "must begin with http://", "an address without its scheme"),
+        ({"base_url": "http://127.0.0.1:port/v1"}, "base URL 'http://127.0.0.1:port/v1'", "a port that is no number"),
+        ({"base_url": "http://127.0.0.1:99999/v1"}, "base URL 'http://127.0.0.1:99999/v1'", "a port that cannot be"),
+        ({"base_url": "http://[::1"}, "base URL 'http://[::1'", "an open bracket"),
+        ({"base_url": "http:///v1"}, "base URL 'http:///v1'", "no host"),
+        ({"base_url": "http://:8000/v1"}, "base URL 'http://:8000/v1'", "a port alone"),
+        ({"base_url": "http://my host/v1"}, "base URL 'http://my host/v1'", "a blank in the host"),
+        ({"base_url": "http://h/\x01v1"}, "base URL 'http://h/\\x01v1'", "a control character"),
         ({"timeout": "0"}, "timeout=0.0", "no time at all"),
         ({"timeout": "NaN"}, "timeout=nan", "no number, though JSON readers take it for one"),
         ({"timeout": "Infinity"}, "timeout=inf", "no clock can be set to it"),
@@ -66,6 +73,25 @@ def test_a_wrong_option_is_refused(arguments: dict[str, str], words: str, reason
     with pytest.raises(UserError) as caught:
         open_model("openai:m", arguments, "http://127.0.0.1:9/v1")
     assert words in str(caught.value), reason
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "reason"),
+    [
+        ("s\u00e9cret", "in MY_KEY holds a character", "an accent"),
+        ("secret\u200b", "in MY_KEY holds a character", "a blank that cannot be seen"),
+        ("sec\nret", "in MY_KEY holds a character", "two lines"),
+        (" \r\n", "set the environment variable MY_KEY", "nothing but line ends"),
+    ],
+)
+def test_a_key_that_cannot_be_sent_is_refused_by_its_name(
+    key: str, words: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    with pytest.raises(UserError) as caught:
+        open_model("openai:m", {"api_key_env": "MY_KEY"}, "http://127.0.0.1:9/v1")
+    assert words in str(caught.value), reason
+    assert "cret" not in str(caught.value), "the key itself is never shown"
 
 
 @pytest.mark.parametrize(
@@ -94,6 +120,13 @@ def test_options_are_read_as_their_types() -> None:
     assert (options.timeout, options.attempts, options.omit) == (30.0, 2, "top_p,temperature")
     assert options.chat_template_kwargs == {"enable_thinking": False}
     assert options.reasoning_effort == "3", "a text stays a text even where it looks like a number"
+
+
+def test_a_login_and_a_key_do_not_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "abc")
+    with pytest.raises(UserError, match="holds a login and SOME_KEY a key") as told:
+        open_model("openai:m", {"api_key_env": "SOME_KEY"}, "http://eva:secret@localhost:1/v1")
+    assert "secret" not in str(told.value)
 
 
 def test_a_base_url_goes_with_openai_only(tmp_path: Path) -> None:

@@ -71,6 +71,44 @@ def test_a_stream_that_ends_badly_is_no_answer(end: str) -> None:
         _served({"finish_reason": end})
 
 
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"error": {"message": "upstream failed"}}', "an error instead of a stream"),
+        ('data: {"error": {"message": "upstream failed"}}\n\n', "an error as a chunk"),
+        ("data: [DONE]\n\n", "nothing but the end"),
+        ('data: {"choices": []}\n\ndata: [DONE]\n\n', "no choice"),
+        ('data: {"choices": [{}]}\n\ndata: [DONE]\n\n', "a choice without a message"),
+        ('data: {"choices": [{"delta": null, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n', "one that is null"),
+        ('data: {"choices": [{"delta": "text"}]}\n\ndata: [DONE]\n\n', "one that is no object"),
+        ("data: [1]\n\ndata: [DONE]\n\n", "a chunk that is no object"),
+    ],
+)
+def test_a_stream_without_a_message_is_no_answer(raw: str, reason: str) -> None:
+    with pytest.raises(RequestFailed, match="the stream broke off"):
+        _streamed(raw)
+
+
+def test_a_stream_whose_message_is_empty_is_an_empty_answer() -> None:
+    chunk = 'data: {"choices": [{"delta": {"role": "assistant", "content": null}, "finish_reason": "stop"}]}'
+    assert _streamed(f"{chunk}\n\ndata: [DONE]\n\n") == ""
+
+
+def _streamed(raw: str) -> str:
+    """The answer in a stream whose bytes are `raw`."""
+
+    async def ask(url: str) -> str:
+        model = open_model("openai:m", {}, url)
+        try:
+            return (await _parts(model, _request("hi")))[-1].text
+        finally:
+            await model.close()
+
+    with OpenAIServer() as server:
+        server.add_faults([{"raw": raw}])
+        return asyncio.run(ask(server.url))
+
+
 def test_a_refused_key_is_a_user_error() -> None:
     with OpenAIServer() as server:
         server.add_faults([{"match": {"nth": 1}, "status": 401, "body": {"error": {"message": "bad key"}}}])

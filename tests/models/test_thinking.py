@@ -53,10 +53,42 @@ def test_split(text: str, expected: tuple[str, str, bool], reason: str) -> None:
     assert split_thinking(text) == expected, reason
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("a\nb", ("", "a\nb", True), "cut off while thinking"),
+        ("", ("", "", True), "cut off at once"),
+        ("a\n</think>\n\nb", ("b", "a", False), "closed"),
+        ("\n</think>\nb", ("b", "", False), "closed at once"),
+        ("a </think> b", ("b", "a", False), "closed within a line"),
+        ("Is `</think>` it?\n</think>\nb", ("b", "Is `</think>` it?", False), "quoted in the thinking, then closed"),
+        ("Use <think>\n</think>\nb", ("b", "Use <think>", False), "an opening tag talked about"),
+        ("<think>a</think>b", ("b", "a", False), "the model opens it once more"),
+        ("<think>a", ("", "a", True), "and is cut off"),
+    ],
+)
+def test_split_where_the_prompt_opened_the_tag(text: str, expected: tuple[str, str, bool], reason: str) -> None:
+    assert split_thinking(text, opened=True) == expected, reason
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Rhine \ufffd", ("Rhine ", "", False)),
+        ("\ufffd\ufffd", ("", "", False)),
+        ("<think>a\ufffd", ("", "a", True)),
+        ("a \ufffd b", ("a \ufffd b", "", False)),
+    ],
+)
+def test_half_a_character_at_a_cut_end_is_left_out(text: str, expected: tuple[str, str, bool]) -> None:
+    assert split_thinking(text) == expected
+
+
 @given(thought=st.text(max_size=50), answer=st.text(max_size=50))
 def test_thinking_never_reaches_the_answer(thought: str, answer: str) -> None:
     if "<" in thought or "<" in answer:
         thought, answer = thought.replace("<", "("), answer.replace("<", "(")
+    thought, answer = thought.rstrip("\ufffd"), answer.rstrip("\ufffd")  # taken for half a character
     assert split_thinking(f"<think>{thought}</think>{answer}") == (answer.strip(), thought.strip(), False)
     assert split_thinking(f"<think>{thought}") == ("", thought.strip(), True)
     assert split_thinking(answer) == (answer, "", False)

@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
 from truebench_hf.judging.reader import read_verdicts
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
 L = TypeVar("L")
+T = TypeVar("T")
 ASK_AGAIN = 2  # how often a judge is told what was wrong with its answer
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One prompt to a judge about some criteria: the words on offer as labels, and a schema where it takes one."""
+class Forms:
+    """The two forms in which a judge can be asked: with a JSON schema, and without. `mode` is auto, on or off.
 
-    prompt: str
-    criteria: tuple[Criterion, ...]
-    labels: Mapping[str, Label]
-    schema: dict[str, Any] | None = None
+    With `auto` a schema that is refused is left out: for that question alone, or for all where none was ever taken.
+    What the ledger answers keeps its form, so that a resumed run asks nothing again.
+    """
+
+    def __init__(self, caller: Caller, mode: str) -> None:
+        self._caller = caller
+        self._mode = mode if mode != "auto" or caller.model.takes_schema else "off"
+        self._taken = self._refused = False
+
+    async def ask(self, request: Callable[[bool], ChatRequest], use: Callable[[ChatRequest], Awaitable[T]]) -> T:
+        """What `use` makes of `request(True)`, the request with a schema, or else of `request(False)`.
+
+        Raises what `use` raises, and UserError where `on` is refused.
+        """
+        if self._mode == "on":
+            try:
+                return await use(request(True))
+            except SchemaRefused as error:
+                told = f"{self._caller.model.spec} takes no JSON schema ({error})"
+                raise UserError(f"{told}; use --structured off") from error
+        # What was answered without a schema had been refused with it.
+        if self._mode == "off" or (self._caller.resumed and self._caller.knows(request(False))):
+            return await use(request(False))
+        shaped = request(True)
+        self._taken = self._taken or (self._caller.resumed and self._caller.knows(shaped))
+        if self._refused and not self._taken:
+            return await use(request(False))
+        try:
+            answer = await use(shaped)
+        except SchemaRefused:
+            self._refused = True
+            answer = await use(request(False))
+        self._taken = self._taken or self._caller.knows(shaped)
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +67,17 @@ class Answer(Generic[L]):
     problem: str
 
 
-async def ask(caller: Caller, question: Question, prompts: Prompts, sampling: Sampling, sample: int) -> list[Verdict]:
-    """One verdict per criterion of `question`. What no answer settles is None with the reason."""
-    request = ChatRequest((Message("user", question.prompt),), sampling, sample, question.schema)
-    answer = await answered(caller, request, len(question.criteria), question.labels, prompts)
+async def judged(
+    caller: Caller, request: ChatRequest, criteria: Sequence[Criterion], labels: Mapping[str, Label], prompts: Prompts
+) -> list[Verdict]:
+    """One verdict per criterion that `request` asks about. What no answer settles is None with the reason."""
+    answer = await answered(caller, request, len(criteria), labels, prompts)
     judge = caller.model.spec
     return [
         Verdict(criterion, answer.labels[i], answer.reasons.get(i, ""), judge)
         if i in answer.labels
         else Verdict(criterion, None, answer.problem, judge)
-        for i, criterion in enumerate(question.criteria)
+        for i, criterion in enumerate(criteria)
     ]
 
 
@@ -76,7 +108,8 @@ async def answered(
         problem = "; ".join(reading.problems)
         repair = prompts.render("repair", problems=problem, labels=" or ".join(words), count=count)
         # The conversation grows: the same bad answer twice must not make the same request twice.
-        messages = (*asked.messages, Message("assistant", completion.text), Message("user", repair))
+        said_so = completion.text if completion.text.strip() else "(empty answer)"  # some servers refuse an empty one
+        messages = (*asked.messages, Message("assistant", said_so), Message("user", repair))
         asked = replace(request, messages=messages)
     if differ := [f"criteria_{i + 1}" for i in said if len(said[i]) > 1]:
         problem += f"; the answers differ on {', '.join(differ)}"

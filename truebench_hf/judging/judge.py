@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.asking import Forms, judged, schema
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.cascade import BAND, SECOND_LEVELS, hand_on
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.votes import majority
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import DecisionRequest, Sampling, SchemaRefused
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Label, Verdict
+from truebench_hf.types import Label, Message, Verdict
 
 PASS_FAIL: dict[str, Label] = {"PASS": "yes", "FAIL": "no"}
 YES_NO: dict[str, Label] = {"YES": "yes", "NO": "no"}
@@ -62,8 +62,7 @@ class Judge:
 
     def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts, second: Caller | None = None) -> None:
         self.caller, self.settings, self.prompts = caller, settings, prompts
-        wanted = {"auto": caller.model.takes_schema, "on": True, "off": False}
-        self.structured = wanted[settings.structured]
+        self.forms = Forms(caller, settings.structured)
         self.second = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
             reasoning = replace(settings, level=settings.cascade_level)
@@ -92,19 +91,14 @@ async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
 
 
 async def _asked(judge: Judge, prompt: str, case: Case, labels: dict[str, Label], sample: int) -> list[Verdict]:
-    while True:
-        structured, reasoning = judge.structured, judge.settings.reasoning
-        text = judge.prompts.render(prompt, **sections(case), structured=structured, reasoning=reasoning)
-        form = schema(len(case.criteria), list(labels), reasoning) if structured else None
-        question = Question(text, case.criteria, labels, form)
-        try:
-            return await ask(judge.caller, question, judge.prompts, judge.settings.sampling, sample)
-        except SchemaRefused as error:
-            if judge.settings.structured == "on":
-                raise UserError(
-                    f"{judge.caller.model.spec} takes no JSON schema ({error}); use --structured off"
-                ) from error
-            judge.structured = False  # found out once, then remembered for the run
+    values, settings = sections(case), judge.settings
+
+    def request(structured: bool) -> ChatRequest:
+        text = judge.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
+        form = schema(len(case.criteria), list(labels), settings.reasoning) if structured else None
+        return ChatRequest((Message("user", text),), settings.sampling, sample, form)
+
+    return await judge.forms.ask(request, lambda made: judged(judge.caller, made, case.criteria, labels, judge.prompts))
 
 
 async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:

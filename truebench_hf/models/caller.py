@@ -36,6 +36,7 @@ class Caller:
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
+        self.resumed = ledger.used()  # whether there may be answers of an earlier session
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def in_role(self, role: str) -> Caller:
@@ -43,6 +44,10 @@ class Caller:
         other = copy.copy(self)
         other._role = role
         return other
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether the completion of `request` is in the ledger."""
+        return self._ledger.get(digest(canonical(self._chat(request)))) is not None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
@@ -52,7 +57,7 @@ class Caller:
             kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
             return kept | {"usage": asdict(made.usage)}, made.usage
 
-        known = await self._once({"by": self._identity, "ask": _plain(request)}, ask)
+        known = await self._once(self._chat(request), ask)
         return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
@@ -64,6 +69,9 @@ class Caller:
 
         known = await self._once({"by": self._identity, "decide": asdict(request)}, ask)
         return Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
+
+    def _chat(self, request: ChatRequest) -> dict[str, Any]:
+        return {"by": self._identity, "ask": _plain(request)}
 
     async def _once(
         self, asked: dict[str, Any], ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.types import Message
+
+_OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)
+_END = 32  # tokens, enough for the tag where it is not a single one
 
 
 def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[str, Any] | None = None) -> list[int]:
@@ -22,6 +26,11 @@ def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[st
         how.setdefault("sanitize_control_tokens", True)
     encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **how)
     return list(encoded["input_ids"])
+
+
+def begins_thinking(tokenizer: Any, prompt: Sequence[int]) -> bool:
+    """Whether the tokens of a prompt end in an opening thinking tag, as the templates of R1 distills and QwQ do."""
+    return _OPENED.search(tokenizer.decode(prompt[-_END:])) is not None
 
 
 @dataclass(frozen=True, slots=True)

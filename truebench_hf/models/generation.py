@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from truebench_hf.models.chat_template import begins_thinking
 from truebench_hf.models.kv_cache import growing_cache
 from truebench_hf.models.looping import finish, repeats
 from truebench_hf.models.protocol import Completion
@@ -41,7 +42,7 @@ def generate(
     shared = prefill(model, prompts) if reuse else None
     cache = growing_cache(model) if shared is None else shared
     rows = _rows(model, ids, mask, cache, limits, ends, how)
-    return [_completion(tokenizer, row, ends, len(prompt)) for row, prompt in zip(rows, prompts, strict=True)]
+    return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
 
 
 def _rows(
@@ -96,9 +97,10 @@ def _ends(model: Any, tokenizer: Any) -> set[int]:
     return {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
 
 
-def _completion(tokenizer: Any, tokens: list[int], ends: set[int], spent: int) -> Completion:
+def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[int]) -> Completion:
     stop = next((i for i, token in enumerate(tokens) if token in ends), None)
     kept = tokens if stop is None else tokens[:stop]
-    text, reasoning, unclosed = split_thinking(tokenizer.decode(kept, skip_special_tokens=True).strip())
+    made = tokenizer.decode(kept, skip_special_tokens=True).strip()
+    text, reasoning, unclosed = split_thinking(made, begins_thinking(tokenizer, prompt))
     thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
-    return Completion(text, reasoning, Usage(spent, len(kept), thought, 1), stop is None or unclosed)
+    return Completion(text, reasoning, Usage(len(prompt), len(kept), thought, 1), stop is None or unclosed)

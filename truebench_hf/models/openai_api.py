@@ -39,14 +39,12 @@ class OpenAIModel:
         async def ask() -> Completion:
             return completion(await self._connection.post(_CHAT, body))
 
-        return await self._connection.tried(ask, request.schema is not None)
+        return await self._connection.tried(ask, request)
 
     async def open_stream(self, request: ChatRequest) -> Any:
         """A streamed completion: iterate over its chunks (plain objects), then `close()` it. Raises as `complete`."""
         body = streamed(self._body(request), self._options)
-        return await self._connection.tried(
-            lambda: self._connection.post_stream(_CHAT, body), request.schema is not None
-        )
+        return await self._connection.tried(lambda: self._connection.post_stream(_CHAT, body), request)
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""

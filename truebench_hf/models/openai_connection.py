@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 from truebench_hf.models.openai_failures import Unreachable, never_there, refused, unanswered
-from truebench_hf.models.openai_options import OpenAIOptions, Server
+from truebench_hf.models.openai_options import OpenAIOptions, Server, api_key
+from truebench_hf.models.protocol import ChatRequest
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Connection:
         self._answered = False  # whether any call ever was
         # A local server needs no key, but the client insists on one.
         self._client = AsyncOpenAI(
-            api_key=os.environ.get(server.key_env) or "none", base_url=server.url,
+            api_key=api_key(server.key_env) or "none", base_url=server.url,
             timeout=_timeout(options.timeout), max_retries=0, http_client=DefaultAioHttpClient(limits=_unlimited()),
         )  # fmt: skip
 
@@ -36,6 +36,9 @@ class Connection:
         answer = await self._client.post(path, cast_to=object, body=body)
         if not isinstance(answer, dict):
             raise Transient(f"{self.server.url}{path} sent a body that is not a JSON object")
+        if error := answer.get("error"):  # some gateways send failures with status 200
+            told = error.get("message") if isinstance(error, dict) else None
+            raise Transient(f"{self.server.url}{path} sent an error: {' '.join(str(told or error).split())[:500]}")
         return answer
 
     async def post_stream(self, path: str, body: dict[str, Any]) -> Any:
@@ -46,13 +49,13 @@ class Connection:
             path, cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object],
         )  # fmt: skip
 
-    async def tried(self, ask: Callable[[], Awaitable[T]], with_schema: bool = False) -> T:
-        """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused `with_schema`.
+    async def tried(self, ask: Callable[[], Awaitable[T]], request: ChatRequest | None = None) -> T:
+        """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused for a `request` with one.
 
         A server that never gave an answer and cannot be reached stops the run.
         """
         try:
-            answer = await with_retries(lambda: self._guarded(ask, with_schema), self.policy)
+            answer = await with_retries(lambda: self._guarded(ask, request), self.policy)
         except RequestFailed as error:
             if self._answered or not isinstance(error.__cause__, Unreachable):
                 raise
@@ -64,14 +67,14 @@ class Connection:
         """Close the connections."""
         await self._client.close()
 
-    async def _guarded(self, ask: Callable[[], Awaitable[T]], with_schema: bool) -> T:
+    async def _guarded(self, ask: Callable[[], Awaitable[T]], request: ChatRequest | None) -> T:
         """Sort what can go wrong into Transient, RequestFailed, SchemaRefused and UserError."""
         import openai
 
         try:
             return await ask()
         except openai.APIStatusError as error:
-            raise refused(error, self.server, with_schema) from error
+            raise refused(error, self.server, request) from error
         except openai.APIError as error:
             raise unanswered(error, self.server, self._answered) from error
         except UnicodeEncodeError as error:

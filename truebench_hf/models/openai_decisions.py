@@ -30,20 +30,21 @@ async def decided(connection: Connection, name: str, request: DecisionRequest, k
 async def _systemone(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
     asked = {f"criteria_{i}": {"type": "noul", "instructions": text} for i, text in enumerate(questions, 1)}
     answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
-    found = answer.get("answers") or {}
-    if not isinstance(found, dict):
-        raise Transient(f"{connection.server.url}/systemone sent answers that are not an object")
+    found = answer.get("answers")
+    if not isinstance(found, dict) or not found.keys() & asked.keys():
+        raise Transient(f"{connection.server.url}/systemone sent no answers")
     return Decision(tuple(share(found.get(key), "noul") for key in asked), usage(answer))
 
 
 async def _decisions(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
     asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
     answer = await connection.post("/decisions", {"model": name, "input": state, "questions": asked})
-    answers = answer.get("answers") or []
-    if not isinstance(answers, list):
-        raise Transient(f"{connection.server.url}/decisions sent answers that are not a list")
+    answers = answer.get("answers")
     # By name, not by place: a server that leaves one out must not shift the others.
-    found = {item.get("name"): item for item in answers if isinstance(item, dict)}
+    items = [item for item in answers if isinstance(item, dict)] if isinstance(answers, list) else []
+    found = {str(item.get("name")): item for item in items}
+    if not any(item["name"] in found for item in asked):
+        raise Transient(f"{connection.server.url}/decisions sent no answers")
     return Decision(tuple(share(found.get(item["name"]), "probability") for item in asked), usage(answer))
 
 

@@ -8,7 +8,7 @@ from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_errors import ServerError, retry_after, server_error
 from truebench_hf.models.openai_options import Server
-from truebench_hf.models.protocol import SchemaRefused
+from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 
 _TRANSIENT = {408, 409, 425, 429}
 _UNREACHABLE_TRIES = 6  # about 8 seconds: a wrong URL should show soon, before anything has been answered
@@ -18,8 +18,11 @@ class Unreachable(Transient):
     """No connection came about."""
 
 
-def refused(error: Any, server: Server, with_schema: bool) -> Exception:
-    """What an `openai.APIStatusError` is to be raised as: Transient, RequestFailed, SchemaRefused or UserError."""
+def refused(error: Any, server: Server, request: ChatRequest | None) -> Exception:
+    """What an `openai.APIStatusError` is to be raised as: Transient, RequestFailed, SchemaRefused or UserError.
+
+    `request` is the chat request that it answers, where it is one.
+    """
     said, where = server_error(error), error.request.url.path
     answered = f"{server.url} answered {said.status}: {said.text}"
     if said.too_long:
@@ -28,13 +31,20 @@ def refused(error: Any, server: Server, with_schema: bool) -> Exception:
         return RequestFailed(f"the server's content filter refused the prompt: {said.text}")
     if said.status in _TRANSIENT or (said.status >= 500 and said.status != 501):
         return Transient(answered, retry_after(error.response.headers))
+    if said.status in (400, 422) and request and _hollow(request):
+        return RequestFailed(f"the server refused a conversation with an empty answer in it: {said.text}")
     # Wordings are too many to know: whether the schema is to blame shows when it is asked again without.
-    if with_schema and said.status in (400, 422, 501) and said.not_taken in ("", "response_format"):
+    if request and request.schema and said.status in (400, 422, 501) and said.not_taken in ("", "response_format"):
         return SchemaRefused(answered)
     if said.status in (404, 405, 501) and where.endswith(("/systemone", "/decisions")):
         asked = f"{server.url} answered {where} with {said.status}: {said.text}"
         return UserError(f"{server.spec}: no decision level there: {asked}; use --judge-level checklist or rubric")
     return UserError(f"{server.spec} at {answered}; {_remedy(said, server)}")
+
+
+def _hollow(request: ChatRequest) -> bool:
+    # A model may well answer nothing at all, but some servers take no such message back.
+    return any(message.role == "assistant" and not message.content.strip() for message in request.messages)
 
 
 def unanswered(error: Exception, server: Server, has_answered: bool) -> Transient:

@@ -15,12 +15,11 @@ _FILTERED = ("content_filter", "sensitive")
 
 def completion(answer: dict[str, Any]) -> Completion:
     """The completion in a chat answer. Raises as `check_end` does, and Transient where there is none."""
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+    choice = first_choice(answer)
+    if choice is None:
         raise Transient("the server sent a completion without choices")
-    choice: dict[str, Any] = choices[0]
     check_end(choice)
-    message = choice.get("message") or {}
+    message = choice.get("message")
     if not isinstance(message, dict):
         raise Transient("the server sent a completion without a message")
     content, part = texts(message.get("content"))
@@ -28,6 +27,12 @@ def completion(answer: dict[str, Any]) -> Completion:
     separate = separate_thinking(message)
     reasoning = "\n".join(thought for thought in (separate, part, thinking) if thought)
     return Completion(text, reasoning, usage(answer), unclosed or choice.get("finish_reason") == "length")
+
+
+def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
+    """The one choice of a chat answer, or of a chunk of one; None where it holds none."""
+    choices = answer.get("choices")
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
 
 def check_end(choice: dict[str, Any]) -> None:

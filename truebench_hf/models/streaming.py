@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.models.chat_template import begins_thinking
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_api import OpenAIModel
-from truebench_hf.models.openai_replies import check_end, separate_thinking, texts, usage
+from truebench_hf.models.openai_replies import check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
@@ -69,7 +70,7 @@ class StreamedModel:
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     loop, stop = asyncio.get_running_loop(), threading.Event()
     grown: asyncio.Queue[list[int] | None] = asyncio.Queue()
-    decode: list[Any] = []
+    known: list[tuple[Any, bool]] = []  # the tokenizer, and whether the prompt begins the thinking
 
     def watch(tokens: list[int]) -> bool:
         loop.call_soon_threadsafe(grown.put_nowait, tokens)
@@ -77,8 +78,8 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 
     def work() -> Completion:
         engine, tokenizer = model._load()
-        decode.append(tokenizer)
         prompt = model._encode(tokenizer, request)
+        known.append((tokenizer, begins_thinking(tokenizer, prompt)))
         window = engine.config.max_position_embeddings
         if len(prompt) >= window:
             raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
@@ -93,7 +94,8 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
                 tokens = later  # a slow reader skips to the newest
             if job.done():
                 break
-            yield _so_far(decode[0].decode(tokens, skip_special_tokens=True))
+            tokenizer, opened = known[0]
+            yield _so_far(tokenizer.decode(tokens, skip_special_tokens=True), opened=opened)
         yield await job
     finally:
         stop.set()
@@ -103,20 +105,26 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     import openai
 
-    text, thought, spent, cut = "", "", Usage(calls=1), False
+    text, thought, spent, cut, begun = "", "", Usage(calls=1), False, False
     chunks = await model.open_stream(request)
     try:
         async for chunk in chunks:
+            if not isinstance(chunk, dict):
+                raise Transient("the server sent a chunk that is not an object")
             if chunk.get("usage"):
                 spent = usage(chunk)
-            for choice in (chunk.get("choices") or [])[:1]:
-                delta = choice.get("delta") or {}
+            if (choice := first_choice(chunk)) is None:
+                continue
+            if isinstance(delta := choice.get("delta"), dict):
                 said, part = texts(delta.get("content"))
                 text += said
                 thought += separate_thinking(delta) + part
-                check_end(choice)
-                cut = cut or choice.get("finish_reason") == "length"
-                yield _so_far(text, thought)
+                begun = True
+            check_end(choice)
+            cut = cut or choice.get("finish_reason") == "length"
+            yield _so_far(text, thought)
+        if not begun:
+            raise Transient("it held no message")
     except (openai.APIError, OSError, ValueError, Transient) as error:
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
@@ -125,6 +133,6 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
     yield replace(whole, usage=spent, truncated=cut or whole.truncated)
 
 
-def _so_far(raw: str, separate: str = "") -> Completion:
-    text, inner, unclosed = split_thinking(raw.rstrip("\ufffd"))  # half a character at the end is not shown
+def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:
+    text, inner, unclosed = split_thinking(raw, opened)
     return Completion(text, "\n".join(part for part in (separate, inner) if part), truncated=unclosed)

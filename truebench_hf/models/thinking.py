@@ -14,20 +14,24 @@ _HEADLESS = re.compile(
 _UNCLOSED = re.compile(r"\A\s*<think(?:ing)?>(.*)\Z", re.DOTALL | re.IGNORECASE)
 
 
-def split_thinking(text: str) -> tuple[str, str, bool]:
-    """Split `text` into (answer, thinking, unclosed).
+def split_thinking(text: str, opened: bool = False) -> tuple[str, str, bool]:
+    """Split `text` into (answer, thinking, unclosed). `opened`: the prompt is known to end in an opening tag.
 
     Thinking is only what stands before the answer: a `<think>` block that opens the text, or a head that ends in
-    `</think>`. Tags quoted later in an answer stay. Unclosed thinking leaves an empty answer and True.
+    `</think>`. Tags quoted later in an answer stay. Unclosed thinking leaves an empty answer and True. Half a character
+    at the end, as a token limit leaves it, is dropped.
     """
     thoughts: list[str] = []
-    rest = text
+    rest = text = text.rstrip("\ufffd")
     while (match := _CLOSED.match(rest.lstrip())) is not None:
         thoughts.append(match.group(1).strip())
         rest = rest.lstrip()[match.end() :]
     if (match := _UNCLOSED.match(rest)) is not None:
         return "", "\n".join([*thoughts, match.group(1).strip()]).strip(), True
-    if not thoughts and (match := _HEADLESS.match(rest)) is not None and "<think" not in match.group(1).lower():
+    match = None if thoughts else _HEADLESS.match(rest)
+    if match is not None and (opened or "<think" not in match.group(1).lower()):
         thoughts.append(match.group(1).strip())
         rest = rest[match.end() :]
+    elif opened and not thoughts:
+        return split_thinking(f"<think>{text}")
     return (rest.strip() if thoughts else text), "\n".join(thoughts).strip(), False

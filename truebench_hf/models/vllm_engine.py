@@ -13,7 +13,7 @@ from uuid import uuid4
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.chat_template import YesNoPrompt, encode_chat, yes_no_prompts
+from truebench_hf.models.chat_template import YesNoPrompt, begins_thinking, encode_chat, yes_no_prompts
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
@@ -70,7 +70,7 @@ class VllmModel:
             answer = await self._ask(engine, prompt, _sampling(request, room))
         except VLLMClientError as error:
             raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
-        text, reasoning, unclosed = split_thinking(answer.text.strip())
+        text, reasoning, unclosed = split_thinking(answer.text.strip(), begins_thinking(tokenizer, prompt))
         thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
         usage = Usage(len(prompt), len(answer.token_ids), thought, 1)
         return Completion(text, reasoning, usage, unclosed or answer.finish_reason == "length")
