@@ -13,7 +13,7 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.judges import judge_settings
+from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.run import generate, judge
 from truebench_hf.engine.folder import RunFolder
@@ -268,6 +268,11 @@ def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
     assert len(report.unscored) == 1, "and is shown all the same"
     assert any("official rule" in note for note in report.notes)
     assert report.provenance["judging"]["level"] == "checklist"
+    page = (bench.out / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r'data-s="(\w+)"', page) == ["yes", "yes", "yes"], "the page counts as its scores do"
+    assert "55% 75%)" in page, "the map holds figures"
+    assert '<td title="1 unscored">' not in page
+    assert [line["passed"] for line in bench.lines()] == [True, None, True], "judgments.jsonl keeps our rule"
     cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
     assert cells[2] == "0", "officially a category without rows is 0"
 
@@ -276,7 +281,9 @@ def test_judging_may_be_changed_until_there_are_results(bench: Bench) -> None:
     # A judge option that its server refuses must not lock away the answers that are paid for.
     generate(GenerateOptions(data=bench.data, model=bench.model, out=str(bench.out)))
     rubric = JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="rubric")
-    RunFolder(str(bench.out), judge_settings(rubric)).ledger.close()  # a session that died before its results
+    RunFolder(
+        str(bench.out), judge_settings(rubric, judging_models(rubric))
+    ).ledger.close()  # a session that died before its results
     report = judge(JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="checklist"))
     assert report.provenance["judging"]["level"] == "checklist"
     with pytest.raises(UserError, match=r"judging\.level"):
@@ -287,7 +294,7 @@ def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
     async def notebook() -> Report:
         return truebench_hf.run(
             data=Path(bench.data), model=bench.model, judge=bench.judge, out=bench.out, language="EN",
-            category={"Translation", "Editing"}, prompt={}, abstain_band=(0.4, 0.6),
+            category={"Translation", "Editing"}, prompt={}, abstain_band=(0.4, 0.6), judge_level="decision",
         )  # fmt: skip
 
     report = asyncio.run(notebook())
@@ -344,6 +351,25 @@ def test_changed_data_under_the_same_name_is_another_run(bench: Bench) -> None:
 def test_unknown_names_in_python_are_type_errors(bench: Bench) -> None:
     with pytest.raises(TypeError, match="modle"):
         bench.run(modle="x")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"limit": "2"}, "limit='2': must be a whole number or None"),
+        ({"limit": True}, "limit=True: must be a whole number"),  # to Python it is 1
+        ({"temperature": "0.5"}, "temperature='0.5': must be a number"),
+        ({"reasoning": "no"}, "reasoning='no': must be True or False"),
+        ({"model": None}, "model=None: must be a text"),
+        ({"language": 5}, "language=5: must be a text or a list of texts"),
+        ({"category": ["Editing", None]}, "must be a text or a list of texts"),
+    ],
+)
+def test_values_of_another_kind_name_their_option(bench: Bench, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        bench.run(**more)
+    assert said in str(caught.value)
+    assert not bench.out.exists()
 
 
 def test_half_an_emoji_in_an_answer_survives(bench: Bench) -> None:

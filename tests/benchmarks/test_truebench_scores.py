@@ -197,6 +197,7 @@ def test_a_failed_conversation_round_trips() -> None:
         ({"messages": [{"role": "user"}]}, "a message without content"),
         ({"usage": {"model": {"tokens": 3}}}, "another usage"),
         ({"language": ...}, "a missing field"),
+        ({"language": ["KO"]}, "a list for a language, which no table can be made by"),
     ],
 )
 def test_a_malformed_line_is_named(change: dict[str, Any], reason: str) -> None:
@@ -263,11 +264,13 @@ def test_doubled_rows_count_once_by_the_last(tmp_path: Path) -> None:
         ("{\n", "line 1: not JSON"),
         ("[]\n", "line 1: not an object"),
         ("{}\n", "line 1: not a"),
+        ("\n" + "[" * 100_000, "line 2: not JSON"),
+        ("\xff\n", "line 1: not JSON"),
     ],
 )
 def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "judgments.jsonl"
-    path.write_text(content)
+    path.write_text(content, encoding="latin-1")
     for given in (path, tmp_path):
         with pytest.raises(UserError, match=words):
             read_judged(given)

@@ -146,6 +146,33 @@ def test_small_runs_have_a_page(rows: list[dict[str, Any]]) -> None:
     assert "Criteria failed most" not in found.text, "no failure, no list of failures"
 
 
+@pytest.mark.parametrize(
+    ("protocol", "told", "untold"),
+    [
+        ("default", "left out of the pass rate", "Undecided"),
+        ("official", "the official rule counts them by the labels given", "left out of the pass rate"),
+    ],
+)
+def test_what_becomes_of_open_verdicts_is_said_by_protocol(
+    protocol: str, told: str, untold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report({"overall": Score(100.0, 1)}, {"3": "no label"}, {}, {"protocol": protocol})
+    print_report(report)
+    shown = " ".join(capsys.readouterr().out.split())
+    _, found = page(report, [line(3, None, passed=True)])
+    for text in (shown, found.text):
+        assert told in text
+        assert untold not in text
+    assert "3: no label" in shown
+
+
+def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    half = "half \ud83d"
+    facts = {"model": half, "judge": half}
+    print_report(Report({"by_language": {half: Score(50.0, 2)}}, {half: half}, {}, facts, (half,)))
+    assert capsys.readouterr().out.count("half \\ud83d") == 6
+
+
 def test_hardest_criteria_by_failures_then_by_share() -> None:
     rows = [
         line(1, "no", verdicts=[[verdict("no", "often"), verdict("no", "rare"), verdict("yes", "never")]]),

@@ -57,11 +57,10 @@ def _score(
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.labels import corrected
-    from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+    from truebench_hf.benchmarks.truebench.output import made_by, read_judged, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
-    from truebench_hf.engine.folder import read_info
-    from truebench_hf.report.tables import print_report
+    from truebench_hf.report.tables import print_report, printable
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
@@ -69,12 +68,15 @@ def _score(
     if protocol == "official":
         named = [(model, judged) for model, _, judged in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
-        print("\n".join(official.to_csv(table) for table in [*tables, official.usage_table(named)]), end="")
+        tables.append(official.usage_table(named))
+        print("\n".join(printable(official.to_csv(table)) for table in tables), end="")
         return
     for path, (model, judge, judged) in zip(files, runs, strict=True):
         once, doubled = without_doubles(judged)
         if doubled:
-            print(f"{model}: {doubled} rows stand twice; each instance counts once, its last row")
-        info = read_info(path) if path.is_dir() else {}
-        made = provenance(info) if info else {"model": model, "judge": judge}
-        print_report(corrected(score(once, provenance=made), once, path))
+            print(f"{printable(model)}: {doubled} rows stand twice; each instance counts once, its last row")
+        info = made_by(path)
+        made = provenance(info or {"settings": {"model": model, "judge": judge}})
+        report = score(once, provenance=made)
+        folder = path if path.is_dir() else path.parent
+        print_report(corrected(report, once, folder) if info else report)

@@ -147,6 +147,15 @@ def without_login(url: str | None) -> str | None:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
+def without_logins(arguments: Iterable[str]) -> list[str]:
+    """Provider options (`k=v`, also for one of several models) that may be written down: no login in a `base_url`."""
+    parts = (text.partition("=") for text in arguments)
+    return [
+        f"{name}{equals}{without_login(value) if name.strip().endswith('base_url') else value}"
+        for name, equals, value in parts
+    ]
+
+
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 

@@ -33,6 +33,7 @@ def render(title: str, report: Report, rows: Iterable[Mapping[str, Any]]) -> Ite
         bias=bias_rows(report.bias_corrected) if report.bias_corrected else [],
         notes=report.notes,
         unscored=report.unscored,
+        official=report.provenance.get("protocol") == "official",
         rows=kept,
         value=value,
         interval=interval,

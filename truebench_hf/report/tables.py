@@ -26,6 +26,11 @@ def value(score: Score) -> str:
     return "-" if score.value is None else f"{score.value:.2f}"
 
 
+def printable(text: object) -> str:
+    """A text that any terminal takes: half a character (a lone surrogate) is shown as its escape."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def interval(score: Score) -> str:
     """A 95 % interval as text."""
     return "" if score.ci95 is None else f"{score.ci95[0]:.1f} to {score.ci95[1]:.1f}"
@@ -41,7 +46,7 @@ def print_report(report: Report, headlines: Sequence[str] | None = None) -> None
     if facts:
         level = facts.get("judging", {}).get("level", "")
         # Names come from outside: a bracket in one is no markup.
-        model, judge = (escape(str(facts.get(role, ""))) for role in ("model", "judge"))
+        model, judge = (escape(printable(facts.get(role, ""))) for role in ("model", "judge"))
         console.print(f"[bold]{model}[/bold]" + (f" judged by [bold]{judge}[/bold]" if judge else ""), end="")
         console.print(f", level {level}" if level else "")
     main = {
@@ -56,9 +61,9 @@ def print_report(report: Report, headlines: Sequence[str] | None = None) -> None
     if report.bias_corrected:
         print_grid([("Human labels", "of criteria"), *bias_rows(report.bias_corrected)])
     for note in report.notes:
-        console.print(f"Note: {note}", style="yellow", markup=False)
+        console.print(printable(f"Note: {note}"), style="yellow", markup=False)
     if report.unscored:
-        _print_unscored(console, report.unscored)
+        _print_unscored(console, report)
 
 
 def _table(first: str, scores: Mapping[str, Score]) -> object:
@@ -69,17 +74,22 @@ def _table(first: str, scores: Mapping[str, Score]) -> object:
     for column in ("%", "95 % interval", "n", "unscored"):
         table.add_column(column, justify="right")
     for name, score in scores.items():
-        table.add_row(escape(name), value(score), interval(score), str(score.n), str(score.unscored or ""))
+        table.add_row(escape(printable(name)), value(score), interval(score), str(score.n), str(score.unscored or ""))
     return table
 
 
-def _print_unscored(console: object, unscored: Mapping[str, str]) -> None:
+def _print_unscored(console: object, report: Report) -> None:
     from rich.console import Console
 
     assert isinstance(console, Console)
-    console.print(f"Unscored: {len(unscored)} instances, left out of the pass rate", style="yellow")
+    unscored = report.unscored
+    if report.provenance.get("protocol") == "official":
+        said = f"Undecided: {len(unscored)} instances; the official rule counts them by the labels given"
+    else:
+        said = f"Unscored: {len(unscored)} instances, left out of the pass rate"
+    console.print(said, style="yellow")
     for name, reason in list(unscored.items())[:5]:
-        console.print(f"  {name}: {reason[:160]}", style="yellow", markup=False)
+        console.print(printable(f"  {name}: {reason[:160]}"), style="yellow", markup=False)
     if len(unscored) > 5:
         console.print(f"  and {len(unscored) - 5} more, in scores.json", style="yellow")
 
@@ -90,7 +100,7 @@ def print_grid(rows: Sequence[Sequence[object]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*(escape(str(cell)) for cell in rows[0]))
+    table = Table(*(escape(printable(cell)) for cell in rows[0]))
     for row in rows[1:]:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(printable(cell)) for cell in row))
     Console(width=max(80, 14 * len(rows[0]))).print(table)

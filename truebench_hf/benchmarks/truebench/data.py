@@ -73,7 +73,7 @@ def read_jsonl(path: Path) -> list[Instance]:
         with path.open("rb") as file:  # decoded line by line, so that a bad byte has a line number
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    rows.append((f"{path}, line {number}", _parsed(line, f"{path}, line {number}")))
+                    rows.append((f"{path}, line {number}", parse_line(line, f"{path}, line {number}")))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     return instances(rows)
@@ -94,6 +94,14 @@ def instances(rows: Iterable[tuple[str, Any]]) -> list[Instance]:
     return made
 
 
+def parse_line(line: bytes, where: str) -> Any:
+    """The JSON of a line that anybody may have written. Raises UserError where it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: not JSON: {error}") from error
+
+
 def parse_row(row: Any, where: str) -> Instance:
     """One instance from a row with the official columns. Raises UserError with the field that is wrong."""
     if not isinstance(row, dict):
@@ -104,6 +112,9 @@ def parse_row(row: Any, where: str) -> Instance:
     index = row.get("index")
     if isinstance(index, bool) or not isinstance(index, int | str):
         raise UserError(f"{where}: field 'index' must be a number or a text")
+    for name in ("index", "language", "category", "sub_category"):  # which name rows and columns of tables
+        if re.search(r"[\ud800-\udfff]", str(row[name])):
+            raise UserError(f"{where}: field {name!r} holds half a character (a lone surrogate); write it anew")
     prompts: Any = row.get("input")
     criteria: Any = row.get("criteria")
     if not _texts(prompts):
@@ -179,13 +190,6 @@ def _from_hub(data: str) -> list[Instance]:
     if split not in splits:
         raise UserError(f"--data {data}: has no split test, and more than one other: {', '.join(splits)}")
     return instances((f"{data}, row {number}", row) for number, row in enumerate(splits[split]))
-
-
-def _parsed(line: bytes, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not JSON: {error}") from error
 
 
 def _texts(value: Any) -> TypeGuard[list[str]]:

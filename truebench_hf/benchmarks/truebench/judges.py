@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.options import JudgeOptions
-from truebench_hf.engine.folder import RunFolder, without_login
+from truebench_hf.engine.folder import RunFolder, without_login, without_logins
 from truebench_hf.judging.judge import Judge, prompts_used
 from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rehearsal import rehearse
@@ -16,18 +17,10 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
 
+# What the command said of the judges; what comes of it is in `judge_options`, the identity of each.
+JUDGING_SAID = ("judge_arg", "judge_base_url", "cascade_arg")
 # Every setting of `judge_settings`.
-JUDGING = (
-    "judge",
-    "judge_arg",
-    "judge_base_url",
-    "protocol",
-    "cascade_judge",
-    "cascade_arg",
-    "panel",
-    "judging",
-    "prompts",
-)
+JUDGING = ("judge", "judge_options", "protocol", "cascade_judge", "panel", "judging", "prompts", *JUDGING_SAID)
 
 
 def judging_models(options: JudgeOptions) -> dict[str, ChatModel]:
@@ -61,15 +54,17 @@ def judge_of(models: Mapping[str, ChatModel], folder: RunFolder, options: JudgeO
     return Panel(list(judges.values()), options.panel, options.panel_weights, casting)
 
 
-def judge_settings(options: JudgeOptions) -> dict[str, Any]:
-    """What of the judging shapes the results."""
+def judge_settings(options: JudgeOptions, models: Mapping[str, ChatModel]) -> dict[str, Any]:
+    """What of the judging by these models shapes the results, and what was said of it."""
     settings, prompts = options.settings, options.prompts
     hashes = {name: prompts.hash(name) for name in prompts_used(settings)}
     # Spelled apart from the model's sampling, since both stand in one folder.
-    judging: dict[str, Any] = {"judge": options.judge, "judge_arg": options.judge_arg, "protocol": options.protocol}
-    judging["judge_base_url"] = without_login(options.judge_base_url)
+    judging: dict[str, Any] = {"judge": options.judge, "protocol": options.protocol}
+    judging["judge_options"] = {role: asdict(model.identity) for role, model in models.items()}
+    judging |= {"judge_arg": without_logins(options.judge_arg), "judge_base_url": without_login(options.judge_base_url)}
     if settings.level == "cascade":
-        judging |= {"cascade_judge": options.cascade_judge or options.judge, "cascade_arg": options.cascade_arg}
+        judging["cascade_judge"] = options.cascade_judge or options.judge
+        judging["cascade_arg"] = without_logins(options.cascade_arg)
     if options.panel:
         rule = f"{options.panel} {options.weights}" if options.weights else options.panel
         judging["judge"] = f"{' + '.join(options.judges)} ({rule})"  # so that no table shows one of them alone
@@ -78,7 +73,13 @@ def judge_settings(options: JudgeOptions) -> dict[str, Any]:
 
 
 def judging_specs(settings: Mapping[str, Any]) -> set[str]:
-    """The specs of all who had a say in a run, from its settings."""
+    """The specs of all who had a say in a run, from its settings, or from no more than the `judge` of its rows."""
     if panel := settings.get("panel"):
         return {*panel["judges"], *([panel["tie_breaker"]] if panel["tie_breaker"] else [])}
-    return {settings[name] for name in ("judge", "cascade_judge") if name in settings}
+    named = [settings[name] for name in ("judge", "cascade_judge") if settings.get(name)]
+    return {spec for name in named for spec in _one_by_one(name)}
+
+
+def _one_by_one(judge: str) -> list[str]:
+    """The judges of a panel from its name, `a + b (majority)`; a lone judge as it is."""
+    return re.sub(r" \([^()]*\)$", "", judge).split(" + ") if " + " in judge else [judge]

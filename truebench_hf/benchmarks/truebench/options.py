@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from math import inf
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import LEVELS, JudgeSettings
+from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
 from truebench_hf.judging.options import PanelOptions, ReplyOptions
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import option
+from truebench_hf.options import option, pairs
+from truebench_hf.prompts import names
+
+_BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
+# The levels at which an option shapes anything, where these are not all.
+_HEEDED = {
+    "threshold": _BY_PROBABILITY, "abstain_band": _BY_PROBABILITY, "calibration": _BY_PROBABILITY,
+    "reasoning": _IN_WORDS, "structured": _IN_WORDS, "judge_temperature": _IN_WORDS, "judge_max_tokens": _IN_WORDS,
+    "cascade_judge": _CASCADE, "cascade_level": _CASCADE, "cascade_base_url": _CASCADE, "cascade_arg": _CASCADE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,35 +101,50 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
 
     @property
     def settings(self) -> JudgeSettings:
-        """How the judge decides. Raises UserError on values that make no sense."""
+        """How the judge decides. Raises UserError on values that make no sense, and on options that would be ignored."""
         level = self.judge_level or ("decision" if self.judge == "smollm2" else "checklist")
         if self.protocol == "official":
             level = "checklist"
         if level not in LEVELS:
             raise unknown("judge level", level, LEVELS)
-        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
-            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not 0 <= self.judge_temperature < inf:
-            raise UserError("--judge-concurrency and --judge-max-tokens are at least 1, --judge-temperature at least 0")
-        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
-        by_probability = level in ("decision", "cascade")
-        if self.calibration and not by_probability:
-            raise UserError(f"--calibration goes with --judge-level decision or cascade, not with {level}")
-        if level != "cascade" and (self.cascade_judge or self.cascade_base_url or self.cascade_arg):
-            raise UserError(f"--cascade-judge and its options go with --judge-level cascade, not with {level}")
+        band = self._checked(level)
         fitted = read_calibration(self.calibration, self.judge, self.prompts) if self.calibration else None
-        band = _band(self.abstain_band) or (fitted.band if fitted and level == "cascade" else None)
+        band = band or (fitted.band if fitted and level == "cascade" else None)
         if fitted and level == "cascade" and band is None:
             raise UserError(
                 f"--calibration {self.calibration}: holds no band, since no reasoning judge was priced there or no "
                 "cascade paid; give one, e.g. --abstain-band 0.2,0.8, or use --judge-level decision"
             )
-        return JudgeSettings(
+        settings = JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured,
             threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
             abstain_band=band, calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
-            votes=self.votes, sampling=sampling,
+            votes=self.votes, sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )  # fmt: skip
+        used = prompts_used(settings)
+        for name in pairs(self.prompt, "--prompt"):
+            if name in names() and name not in used:  # the prompts themselves refuse a name that there is not
+                raise UserError(f"--prompt {name}: is not used by this judge, whose prompts are {', '.join(used)}")
+        return settings
+
+    def _checked(self, level: str) -> tuple[float, float] | None:
+        """The band. Raises UserError on values out of range, and on options that the level has no use for."""
+        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
+            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not 0 <= self.judge_temperature < inf:
+            raise UserError("--judge-concurrency and --judge-max-tokens are at least 1, --judge-temperature at least 0")
+        band = _band(self.abstain_band)
+        given = [f.name for f in fields(self) if getattr(self, f.name) != (() if f.default is MISSING else f.default)]
+        for name in given:
+            if level not in (heeded := _HEEDED.get(name, LEVELS)):
+                flag = "--no-reasoning" if name == "reasoning" else f"--{name.replace('_', '-')}"
+                if heeded == _CASCADE:
+                    raise UserError(f"{flag}: the options of a cascade go with --judge-level cascade, not with {level}")
+                levels = f"{', '.join(heeded[:-1])} or {heeded[-1]}"
+                raise UserError(f"{flag} goes with --judge-level {levels}, not with {level}")
+        if (self.cascade_base_url or self.cascade_arg) and not self.cascade_judge:
+            raise UserError("--cascade-base-url and --cascade-arg are about --cascade-judge; name one")
+        return band
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.benchmarks.truebench import official as tables
+from truebench_hf.benchmarks.truebench.data import parse_line
 from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row, to_row
 from truebench_hf.benchmarks.truebench.scores import as_json
-from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report import html
 from truebench_hf.types import Report
@@ -26,45 +28,58 @@ def write_results(folder: RunFolder, report: Report, judged: Sequence[Judged], *
     folder.write("scores_category.csv", tables.to_csv(tables.category_table([(model, judged)], official)))
     folder.write("scores_language.csv", tables.to_csv(tables.language_table([(model, judged)], official)))
     title = f"TRUEBench: {model}"
-    folder.write_lines("report.html", html.render(title, report, (to_row(item, judge) for item in judged)))
+    # `judgments.jsonl` keeps our rule; the page shows every instance as its own scores count it.
+    by_protocol = ({"passed": item.passed_officially} if official else {} for item in judged)
+    shown = (to_row(item, judge) | outcome for item, outcome in zip(judged, by_protocol, strict=True))
+    folder.write_lines("report.html", html.render(title, report, shown))
 
 
 def read_judged(path: Path) -> tuple[str, str, list[Judged]]:
     """(model, judge, judged instances) from a run folder, a `judgments.jsonl` or an official evaluation file.
 
-    Rows that stand twice are returned twice: see `without_doubles`. Raises UserError naming the line.
+    Rows that stand twice are returned twice: see `without_doubles`. Raises UserError naming the line, and where the
+    rows are of more than one model or judge, or of others than the `run.json` beside them says.
     """
     file = path / JUDGMENTS if path.is_dir() else path
-    model = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
-    judge, rows = "", list[Judged]()
+    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
+    by, rows = ("", ""), list[Judged]()
     try:
-        with file.open(encoding="utf-8") as lines:
+        with file.open("rb") as lines:  # decoded line by line, so that a bad byte has a line number
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
                 where = f"{file}, line {number}"
-                row = _parsed(line, where)
-                if "judge_parsed" in row:
-                    rows.append(from_official_row(row, where, model))
-                else:
-                    item, judge = from_row(row, where)
-                    model = item.response.model
-                    rows.append(item)
-    except (OSError, UnicodeDecodeError) as error:
+                item, judge = _read_row(parse_line(line, where), where, name)
+                before, by = by, (item.response.model, judge)
+                if rows and by != before:
+                    raise UserError(f"{where}: {_by(*by)}, the rows before it {_by(*before)}; score them apart")
+                rows.append(item)
+    except OSError as error:
         raise UserError(f"{file}: cannot be read: {error}; give a run folder or an evaluation file") from error
     if not rows:
         raise UserError(f"{file}: holds no judged instances")
-    return model, judge, rows
+    settings = made_by(path).get("settings", {})
+    if settings and (there := (settings["model"], settings["judge"])) != by:
+        raise UserError(f"{file}: {_by(*by)}, but run.json beside it is about {_by(*there)}; finish that run first")
+    return *by, rows
 
 
-def _parsed(line: str, where: str) -> dict[str, object]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise UserError(f"{where}: not JSON: {error}") from error
+def made_by(path: Path) -> dict[str, Any]:
+    """The `run.json` of a run folder, or of the one that a `judgments.jsonl` lies in; {} where none is of a run."""
+    folder = path if path.is_dir() else path.parent
+    info = read_info(folder) if path.is_dir() or path.name == JUDGMENTS else {}
+    return info if {"model", "judge"} <= info.get("settings", {}).keys() else {}
+
+
+def _read_row(row: Any, where: str, name: str) -> tuple[Judged, str]:
+    """(judged instance, judge) from either kind of row; `name` is the model of an official one."""
     if not isinstance(row, dict):
         raise UserError(f"{where}: not an object")
-    return row
+    return (from_official_row(row, where, name), "") if "judge_parsed" in row else from_row(row, where)
+
+
+def _by(model: str, judge: str) -> str:
+    return f"{model} judged by {judge}" if judge else model
 
 
 def without_doubles(judged: Sequence[Judged]) -> tuple[list[Judged], int]:

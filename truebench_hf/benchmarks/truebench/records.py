@@ -12,6 +12,8 @@ from truebench_hf.metrics.pass_rate import instance_passes, official_passes
 from truebench_hf.metrics.votes import vote_share
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
 
+_TEXTS = ("language", "category", "task", "model", "judge")
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -86,6 +88,8 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 def from_row(row: dict[str, Any], where: str) -> tuple[Judged, str]:
     """(judged instance, judge) from a line of `judgments.jsonl`. Raises UserError where it is not one."""
     try:
+        if wrong := [name for name in _TEXTS if not isinstance(row[name], str)]:
+            raise TypeError(f"field {wrong[0]!r} is no text")
         verdicts = tuple(tuple(_verdict(item) for item in turn) for turn in row["verdicts"])
         messages = tuple(Message(message["role"], message["content"]) for message in row["messages"])
         asked = [message.content for message in messages if message.role == "user"]
@@ -96,7 +100,7 @@ def from_row(row: dict[str, Any], where: str) -> tuple[Judged, str]:
             instance.id, row["model"], messages, tuple(row["reasoning"]), Usage(), row["error"], tuple(row["truncated"])
         )
         usage = {role: Usage(**counts) for role, counts in row["usage"].items()}
-        return Judged(instance, response, verdicts, usage), str(row["judge"])
+        return Judged(instance, response, verdicts, usage), row["judge"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{where}: not a line of judgments.jsonl ({type(error).__name__}: {error})") from error
 

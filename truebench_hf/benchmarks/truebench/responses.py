@@ -23,17 +23,28 @@ def write_responses(folder: RunFolder, answered: Iterable[tuple[Instance, Respon
 
 
 def read_responses(path: Path) -> list[tuple[Instance, Response]]:
-    """The instances of a run folder with their responses. Raises UserError where there are none, or naming the line."""
+    """The instances of a run folder with their responses.
+
+    Raises UserError where there are none, naming the line that is none, and where they are of another model or other
+    data than `run.json` says: left over from before a `generate` that was stopped.
+    """
     file = path / RESPONSES
-    if not file.is_file() or not read_info(path):
+    settings = read_info(path).get("settings")
+    if not settings or not file.is_file() or not file.stat().st_size:
         raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
     found = []
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:  # decoded line by line, so that a bad byte has a line number
         for number, line in enumerate(lines, 1):
+            row = data.parse_line(line, f"{file}, line {number}")
             try:
-                found.append(_read_response(json.loads(line)))
+                found.append(_read_response(row))
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{file}, line {number}: cannot be read ({error}); generate again") from error
+    model, again = settings.get("model"), "finish `truebench generate` with this folder first"
+    if others := {response.model for _, response in found} - {model}:
+        raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {model}; {again}")
+    if data.data_hash([instance for instance, _ in found]) != settings.get("data_sha256"):
+        raise UserError(f"{file} does not hold the instances that run.json there is about; {again}")
     return found
 
 
@@ -48,7 +59,7 @@ def _read_response(row: dict[str, Any]) -> tuple[Instance, Response]:
     official["criteria"] = [[criterion["text"] for criterion in turn["criteria"]] for turn in row["turns"]]
     kept = row["response"]
     response = Response(
-        kept["instance_id"], kept["model"], tuple(Message(**message) for message in kept["messages"]),
+        kept["instance_id"], str(kept["model"]), tuple(Message(**message) for message in kept["messages"]),
         tuple(kept["reasoning"]), Usage(**kept["usage"]), kept["error"], tuple(kept["truncated"]),
     )  # fmt: skip
     return data.parse_row(official, f"instance {row['id']}"), response

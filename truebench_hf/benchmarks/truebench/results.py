@@ -16,11 +16,11 @@ from truebench_hf.types import Report
 
 
 def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report says of how it was made, from `run.json`."""
+    """What a report says of how it was made, from `run.json`; its settings may be no more than model and judge."""
     settings, specs = info["settings"], judging_specs(info["settings"])
     return {
         **settings,
-        "versions": info["versions"],
+        "versions": info.get("versions", {}),  # a submission has none
         "self_judged": family(settings["model"]) in set(map(family, specs)),
         "weak_judge": any(spec == "smollm2" or "smollm2-135m" in spec.lower() for spec in specs),
     }

@@ -16,6 +16,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.judges import (
     JUDGING,
+    JUDGING_SAID,
     judge_of,
     judge_settings,
     judging_models,
@@ -26,7 +27,7 @@ from truebench_hf.benchmarks.truebench.output import JUDGMENTS
 from truebench_hf.benchmarks.truebench.records import Judged, unanswered
 from truebench_hf.benchmarks.truebench.responses import read_responses, write_responses
 from truebench_hf.benchmarks.truebench.results import results
-from truebench_hf.engine.folder import RunFolder, without_login
+from truebench_hf.engine.folder import RunFolder, read_info, without_login, without_logins
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
@@ -47,8 +48,8 @@ def run(options: RunOptions) -> Report:
     chosen = _chosen(options)
     model = open_model(options.model, pairs(options.model_arg, "--model-arg"), options.model_base_url)
     asked = judging_models(options)
-    settings = _generate_settings(options, chosen, model) | judge_settings(options)
-    folder = RunFolder(options.out, settings, _SAID + _judging_is_free(options.out))
+    settings = _generate_settings(options, chosen, model) | judge_settings(options, asked)
+    folder = RunFolder(options.out, settings, _SAID + _free_of_judging(options.out))
     models = Caller(model, folder.ledger, "model", options.model_concurrency)
     judges = judge_of(asked, folder, options)
 
@@ -107,7 +108,7 @@ def judge(options: JudgeOptions) -> Report:
     """The second stage: judge the answers that `generate` left in the folder."""
     answered = read_responses(Path(options.out))
     asked = judging_models(options)
-    folder = RunFolder(options.out, judge_settings(options), _judging_is_free(options.out))
+    folder = RunFolder(options.out, judge_settings(options, asked), _free_of_judging(options.out))
     judges = judge_of(asked, folder, options)
     responses = {instance.id: response for instance, response in answered}
     try:
@@ -162,11 +163,19 @@ def _judged(
 
 
 def _generate_settings(options: GenerateOptions, chosen: Sequence[Instance], model: ChatModel) -> dict[str, Any]:
-    said = {name: getattr(options, name) for name in _SAID} | {"model_base_url": without_login(options.model_base_url)}
+    said = {name: getattr(options, name) for name in _SAID}
+    said |= {
+        "model_arg": without_logins(options.model_arg), "model_base_url": without_login(options.model_base_url)
+    }  # fmt: skip
     shaping = {"model": options.model, "model_options": asdict(model.identity), "sampling": asdict(options.sampling)}
     return said | shaping | {"data_sha256": data.data_hash(chosen)}
 
 
-def _judging_is_free(out: str) -> tuple[str, ...]:
-    """Until there are results, judging may be changed: whatever is paid for stays in the ledger, under its own key."""
-    return () if (Path(out) / JUDGMENTS).exists() else JUDGING
+def _free_of_judging(out: str) -> tuple[str, ...]:
+    """What of the judging may be changed: until there are results everything, since the ledger keeps what is paid for.
+
+    After that only what shapes no verdict. Older folders note the judges' options in no other way than as said.
+    """
+    if not (Path(out) / JUDGMENTS).exists():
+        return JUDGING
+    return JUDGING_SAID if "judge_options" in read_info(Path(out)).get("settings", {}) else ()

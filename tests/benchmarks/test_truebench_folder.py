@@ -1,0 +1,240 @@
+"""A run folder through its life: what may change later, files left over from another run, rows on their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import Done, command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.label import sample
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.run import generate, judge, run
+from truebench_hf.errors import UserError
+
+
+class Folder:
+    """A run folder, two models and a judge by script."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "out"
+        self.data = write_jsonl(folder / "data.jsonl", [row(n, [(f"Say {n}.", [f"says {n}"])]) for n in (1, 2)])
+        self.old = script(folder / "old.json", [{"contains": "Say", "reply": "as you wish"}])
+        self.new = script(folder / "new.json", [{"contains": "Say", "reply": "no"}])
+        self.judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+
+    def generate(self, model: str, **more: Any) -> None:
+        generate(GenerateOptions(data=self.data, model=model, out=str(self.out), **more))
+
+    def judged(self, **more: Any) -> Any:
+        return judge(JudgeOptions(**{"judge": self.judge, "out": str(self.out)} | more))
+
+    def settings(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.out / "run.json").read_text(encoding="utf-8"))["settings"]
+        return found
+
+    def set(self, **settings: Any) -> None:
+        """Change settings in `run.json`; `...` takes one out."""
+        info = json.loads((self.out / "run.json").read_text(encoding="utf-8"))
+        changed = {key: value for key, value in (info["settings"] | settings).items() if value is not ...}
+        (self.out / "run.json").write_text(json.dumps(info | {"settings": changed}), encoding="utf-8")
+
+    def without_ledger(self) -> None:
+        """The ledger moved away, so that nothing binds any more."""
+        (self.out / "ledger.sqlite").rename(self.folder / "ledger.old")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+# --- what may change once there are results -------------------------------------------------------------------------
+
+
+def test_a_judge_that_timed_out_is_mended_in_its_folder_and_may_move(folder: Folder) -> None:
+    folder.generate(folder.old)
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"contains": "Say 2"}, "hang": 1.0}])
+        one = {"judge": "openai:j", "judge_base_url": server.url}
+        short = ("timeout=0.3", "attempts=1")
+        assert list(folder.judged(**one, judge_arg=short).unscored) == ["2"]
+        assert folder.judged(**one, judge_arg=("timeout=30",)).unscored == {}
+        moved = server.url.replace("127.0.0.1", "localhost").replace("http://", "http://me:secret@")
+        calls = server.stats()["by_kind"]["judge"]
+        assert folder.judged(judge="openai:j", judge_base_url=moved).usage["now"] == {}
+        assert folder.judged(judge="openai:j", judge_arg=(f"base_url={moved}",)).usage["now"] == {}
+        assert server.stats()["by_kind"]["judge"] == calls, "nothing is asked twice"
+    text = (folder.out / "run.json").read_text(encoding="utf-8")
+    assert "base_url=http://localhost" in text, "what was said is noted"
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"judge_arg": ("reasoning_effort=low",)}, r"judge_options\.judge\.options\.reasoning_effort"),
+        ({"judge": "openai:other"}, "judge: "),
+    ],
+)
+def test_what_shapes_verdicts_stays_bound(folder: Folder, more: dict[str, Any], said: str) -> None:
+    folder.generate(folder.old)
+    with OpenAIServer() as server:
+        one = {"judge": "openai:j", "judge_base_url": server.url}
+        folder.judged(**one)
+        with pytest.raises(UserError, match=said):
+            folder.judged(**one | more)
+
+
+def test_the_other_judges_of_a_run_are_bound_by_what_they_are(folder: Folder) -> None:
+    folder.generate(folder.old)
+    with OpenAIServer() as server:
+        names = {"judge": "openai:j", "judge_level": "cascade", "cascade_judge": "openai:c"}
+        urls = {"judge_base_url": server.url, "cascade_base_url": server.url}
+        folder.judged(**names, **urls, cascade_arg=("timeout=20",))
+        folder.judged(**names, **urls, cascade_arg=("timeout=30",))
+        with pytest.raises(UserError, match=r"judge_options\.cascade\.options\.omit"):
+            folder.judged(**names, **urls, cascade_arg=("omit=temperature",))
+
+
+def test_a_folder_from_before_judges_were_noted_by_what_they_are_opens_and_stays_bound(folder: Folder) -> None:
+    folder.generate(folder.old)
+    folder.judged()
+    folder.set(judge_options=...)
+    with pytest.raises(UserError, match="judge_arg"):  # all it has to tell judges apart
+        folder.judged(judge_arg=(f"record={folder.folder / 'asked'}",))
+    assert folder.judged().usage["now"] == {}
+    assert folder.settings()["judge_options"]["judge"]["provider"] == "scripted"
+    folder.judged(judge_arg=(f"record={folder.folder / 'asked'}",))
+
+
+# --- files left over from another run -------------------------------------------------------------------------------
+
+
+def test_answers_of_another_model_are_not_judged_as_the_new_ones(folder: Folder) -> None:
+    folder.generate(folder.old)
+    folder.judged()
+    stale = (folder.out / "responses.jsonl").read_bytes()
+    folder.without_ledger()
+    folder.generate(folder.new)
+    fresh = (folder.out / "responses.jsonl").read_bytes()
+    (folder.out / "responses.jsonl").write_bytes(stale)  # as if generating had been stopped before its end
+    with pytest.raises(UserError, match=r"holds answers of .*old\.json, run\.json there is about .*new\.json; finish"):
+        folder.judged()
+    (folder.out / "responses.jsonl").write_bytes(fresh)
+    folder.judged()
+
+
+@pytest.mark.parametrize("other", [1, 3])
+def test_answers_to_other_data_are_not_judged(folder: Folder, other: int) -> None:
+    folder.generate(folder.old)
+    lines = (folder.out / "responses.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder.out / "responses.jsonl").write_text("".join([*lines, lines[0]][:other]), encoding="utf-8")
+    with pytest.raises(UserError, match="does not hold the instances"):
+        folder.judged()
+
+
+def test_judgments_of_another_model_get_no_heading_of_the_new_one(folder: Folder) -> None:
+    folder.generate(folder.old)
+    folder.judged()
+    folder.without_ledger()
+    folder.generate(folder.new)
+    for use in (lambda: scored(folder.out), lambda: scored(folder.out / "judgments.jsonl"), lambda: labelled(folder)):
+        with pytest.raises(UserError, match=r"old\.json judged by .*but run\.json beside it is about .*new\.json"):
+            use()
+
+
+def scored(path: Path) -> None:
+    from truebench_hf.benchmarks.truebench.output import read_judged
+
+    read_judged(path)
+
+
+def labelled(folder: Folder) -> None:
+    sample(str(folder.out), 1, ["ann"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "holds no answers"),
+        (b'{"id": "\xff"}\n', "line 1: not JSON"),
+        (b"[" * 100_000 + b"\n", "line 1: not JSON"),
+        (b"[]\n", "line 1: cannot be read"),
+        (b"{}\n", "line 1: cannot be read"),
+    ],
+    ids=["empty", "a bad byte", "nested deeply", "no object", "no fields"],
+)
+def test_answers_that_cannot_be_read_are_one_line(
+    folder: Folder, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+) -> None:
+    folder.generate(folder.old)
+    (folder.out / "responses.jsonl").write_bytes(content)
+    done = command_here(capsys, "judge", "--judge", folder.judge, "--out", str(folder.out))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert said in done.stderr
+
+
+# --- rows on their own ----------------------------------------------------------------------------------------------
+
+
+def score(capsys: pytest.CaptureFixture[str], path: Path) -> Done:
+    capsys.readouterr()
+    done = command_here(capsys, "score", str(path))
+    return Done(done.returncode, " ".join(done.stdout.split()), done.stderr)
+
+
+def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    run(RunOptions(data=folder.data, model=folder.old, judge=folder.old, out=str(folder.out), allow_unscored=True))
+    whole, alone = score(capsys, folder.out), score(capsys, folder.out / "judgments.jsonl")
+    assert "level checklist" in whole.stdout
+    assert "Self-judged" in whole.stdout
+    assert (alone.returncode, alone.stdout) == (whole.returncode, whole.stdout)
+
+
+@pytest.mark.parametrize(
+    ("model", "judges", "notes"),
+    [
+        ("openai:qwen3-8b", "hf:Qwen/Qwen2.5-7B", ["Self-judged"]),
+        ("openai:gpt-5", "smollm2", ["SmolLM2-135M"]),
+        ("openai:gpt-5", "hf:org/a + openai:gpt-4.1 (majority)", ["Self-judged"]),
+        ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2-135M"]),
+        ("openai:gpt-5", "hf:Qwen/Qwen2.5-7B", []),
+    ],
+)
+def test_rows_without_their_folder_keep_its_warnings(
+    folder: Folder, capsys: pytest.CaptureFixture[str], model: str, judges: str, notes: list[str]
+) -> None:
+    done = score(capsys, rows(folder, (model, judges)))
+    assert done.returncode == 0, done.stderr
+    assert [note for note in ("Self-judged", "SmolLM2-135M") if note in done.stdout] == notes
+
+
+@pytest.mark.parametrize(
+    ("second", "names"),
+    [
+        (("openai:b", "openai:j"), ["openai:a", "openai:b"]),
+        (("openai:a", "openai:k"), ["openai:j", "openai:k"]),
+    ],
+    ids=["models", "judges"],
+)
+def test_rows_of_two_models_or_judges_are_no_one_score(
+    folder: Folder, capsys: pytest.CaptureFixture[str], second: tuple[str, str], names: list[str]
+) -> None:
+    done = score(capsys, rows(folder, ("openai:a", "openai:j"), second))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    for text in ("line 2", *names):
+        assert text in done.stderr
+
+
+def rows(folder: Folder, *by: tuple[str, str]) -> Path:
+    """A file of judgments away from its folder, a row by each model and judge."""
+    run(RunOptions(data=folder.data, model=folder.old, judge=folder.judge, out=str(folder.out)))
+    lines = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    shutil.rmtree(folder.out)
+    made = [json.loads(line) | {"model": m, "judge": j} for line, (m, j) in zip(lines, by, strict=False)]
+    return Path(write_jsonl(folder.folder / "judgments.jsonl", made))
