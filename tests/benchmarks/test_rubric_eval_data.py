@@ -37,6 +37,13 @@ def test_what_is_missing_is_derived() -> None:
     assert len({entry.instruction_id for entry in items([ROW, ROW | {"response": "The Elbe."}])}) == 1
 
 
+def test_two_models_may_say_the_same() -> None:
+    more = ROW | {"rubric": "Is brief."}
+    found = items([row | {"response_model": model} for model in ("one", "two", None) for row in (ROW, more)])
+    assert [(item.model, len(item.rubrics)) for item in found] == [("one", 2), ("two", 2), ("", 2)]
+    assert found[2].id == items([ROW])[0].id, "a row that names no model keeps its id"
+
+
 def test_only_labelled_rubrics_stand_alone() -> None:
     checklist = ["Names a river.", "Is brief.", "Is true."]
     (item,) = items([ROW | {"checklist": checklist, "rubric": text} for text in ("Is true.", "Names a river.")])

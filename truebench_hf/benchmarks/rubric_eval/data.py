@@ -204,4 +204,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _response_id(row: Mapping[str, Any]) -> str:
-    return str(row.get("response_id") or digest(canonical([row["messages"], row["response"]]))[:16])
+    if row.get("response_id"):
+        return str(row["response_id"])
+    model = row.get("response_model")  # two models may say the same
+    return digest(canonical([row["messages"], row["response"], *([str(model)] if model else [])]))[:16]

@@ -30,18 +30,18 @@ def arguments(texts: tuple[str, ...], specs: Iterable[str]) -> dict[str, dict[st
 
 
 class ModelPool:
-    """Models by spec. Nothing heavy is loaded before a model's first request."""
+    """`models` by spec. Nothing heavy is loaded before a model's first request."""
 
     def __init__(self, specs: Iterable[str], texts: tuple[str, ...]) -> None:
         wanted = list(dict.fromkeys(specs))
         options = arguments(texts, wanted)
-        self._models: dict[str, ChatModel] = {spec: open_model(spec, options[spec]) for spec in wanted}
+        self.models: dict[str, ChatModel] = {spec: open_model(spec, options[spec]) for spec in wanted}
 
     def caller(self, ledger: Ledger, part: str, spec: str, concurrency: int) -> Caller:
         """A model in one part of the run; its calls are counted in the ledger under `part SPEC`."""
-        return Caller(self._models[spec], ledger, f"{part} {spec}", concurrency)
+        return Caller(self.models[spec], ledger, f"{part} {spec}", concurrency)
 
     async def close(self) -> None:
         """Give back what the models hold."""
-        for model in self._models.values():
+        for model in self.models.values():
             await model.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from truebench_hf.benchmarks.rubric_eval.panels import panel_shown
 from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Judgment, Overall, Study
 from truebench_hf.benchmarks.rubric_eval.tables import figures
 from truebench_hf.engine.folder import RunFolder
@@ -24,6 +25,7 @@ def write_study(folder: RunFolder, study: Study, judgments: Mapping[tuple[str, s
         "Responses": f"{made['responses']} of {made['instructions']} instructions",
         "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
         "Judges": ", ".join(made["judges"]),
+        **({"Panel": panel_shown(made["panel"])} if made["panel"] else {}),
         "Votes": str(made["votes"]),
         "Sampling": json.dumps(made["sampling"]),
         "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),

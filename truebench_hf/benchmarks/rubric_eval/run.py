@@ -15,8 +15,10 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.benchmarks.rubric_eval.identities import REACHED, identities, reached
 from truebench_hf.benchmarks.rubric_eval.options import PARADIGMS, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.output import write_study
+from truebench_hf.benchmarks.rubric_eval.panels import panel_facts, panel_name, panel_shown
 from truebench_hf.benchmarks.rubric_eval.scores import Study
 from truebench_hf.benchmarks.rubric_eval.study import Verdicts, judgments, study
 from truebench_hf.engine.folder import RunFolder, read_info
@@ -61,24 +63,30 @@ def metaeval(options: MetaevalOptions) -> Study:
     for setting in settings.values():
         rehearse(setting, options.prompts)
     models, tie_breaker = options.judges(), options.open_tie_breaker(len(options.judge))
-    paradigms = list(settings)
-    _check_nothing_vanishes(options.out, list(models), paradigms)
-    folder = RunFolder(options.out, _settings(options, chosen))
+    paradigms, panel = list(settings), panel_facts(options, list(models))
+    _check_nothing_vanishes(options.out, list(models), paradigms, panel)
+    casting = {f"tie-breaker {tie_breaker.spec}": tie_breaker} if tie_breaker else {}
+    held = _settings(options, chosen) | identities(models | casting) | reached(options)
+    folder = RunFolder(options.out, held, REACHED)
     try:
         bars = {f"{name} {paradigm}": len(chosen) for name in models for paradigm in paradigms}
         with progress(bars) as step, rare_collection():
             run = _Run(options, settings, chosen, folder, step)
-            found, notes = asyncio.run(_judge_all(run, models, tie_breaker, paradigms))
+            found, notes = asyncio.run(_judge_all(run, models, tie_breaker, panel_name(panel) if panel else None))
         made = study(options, chosen, found, list(models), folder)
         made = replace(made, notes=(*notes, *made.notes))
-        folder.finish(judges=list(models), paradigms=paradigms)
         write_study(folder, made, {key: judgments(chosen, verdicts) for key, verdicts in found.items()})
+        # Under what none could be measured there is nothing that a later command might drop.
+        measured = [paradigm for paradigm in paradigms if any(paradigm == key[1] for key in found)]
+        folder.finish(judges=list(models), paradigms=measured, panel=panel)
         return made
     finally:
         folder.ledger.close()
 
 
-def _check_nothing_vanishes(out: str, judges: Sequence[str], paradigms: Sequence[str]) -> None:
+def _check_nothing_vanishes(
+    out: str, judges: Sequence[str], paradigms: Sequence[str], panel: Mapping[str, Any] | None
+) -> None:
     """Results are written anew from what a command names: one that names less would drop what the folder holds."""
     held = read_info(Path(out))
     for flag, before, now in (("--judge", "judges", judges), ("--paradigms", "paradigms", paradigms)):
@@ -87,39 +95,43 @@ def _check_nothing_vanishes(out: str, judges: Sequence[str], paradigms: Sequence
                 f"--out {out} has results of {', '.join(gone)} too, which would be dropped; name them again with {flag} "
                 "(finished calls are not asked again), or choose another folder"
             )
+    if (kept := held.get("panel")) and kept != panel:
+        raise UserError(
+            f"--out {out} has results of a panel too ({panel_shown(kept)}), which would be dropped; name the same "
+            "judges, --panel, --weights and --tie-breaker again, or choose another folder"
+        )
 
 
 async def _judge_all(
-    run: _Run, models: Mapping[str, ChatModel], tie_breaker: ChatModel | None, paradigms: Sequence[str]
+    run: _Run, models: Mapping[str, ChatModel], tie_breaker: ChatModel | None, panel: str | None
 ) -> tuple[dict[tuple[str, str], Verdicts], list[str]]:
     """Verdicts by (judge, paradigm), judges side by side and their paradigms one after the other; and notes."""
     found: dict[tuple[str, str], Verdicts] = {}
     notes: list[str] = []
 
     async def one(name: str, model: ChatModel) -> None:
-        for paradigm in paradigms:
+        for paradigm in run.settings:
             try:
                 found[name, paradigm] = await _judged(run, run.judge(model, name, paradigm), name, paradigm)
             except UserError as error:
-                # Not every server takes typed decisions; that should not cost the other paradigms.
-                if PARADIGMS[paradigm][0] != "decision" or len(paradigms) == 1:
+                if not _optional(run, paradigm):
                     raise
                 notes.append(f"{name} was not measured under {paradigm}: {error}")
 
     try:
         await asyncio.gather(*(one(name, model) for name, model in models.items()))
-        if run.options.panel:
-            for paradigm in paradigms:
-                if all((name, paradigm) in found for name in models):
-                    panel = _panel(run, models, tie_breaker, paradigm)
-                    ballots = [found[name, paradigm] for name in models]
-                    settled = {item.id: await _settled(panel, item, ballots) for item in run.items}
-                    found[_panel_name(run.options), paradigm] = settled
+        if panel:
+            notes += await _settle_all(run, models, tie_breaker, panel, found)
     finally:
         for model in [*models.values(), *([tie_breaker] if tie_breaker else [])]:
             await model.close()
-    order = [(name, paradigm) for paradigm in paradigms for name in [*models, _panel_name(run.options)]]
+    order = [(name, paradigm) for paradigm in run.settings for name in [*models, panel or ""]]
     return {key: found[key] for key in order if key in found}, notes
+
+
+def _optional(run: _Run, paradigm: str) -> bool:
+    """Not every server takes typed decisions; that should not cost the other paradigms."""
+    return PARADIGMS[paradigm][0] == "decision" and len(run.settings) > 1
 
 
 async def _judged(run: _Run, judge: Judge, name: str, paradigm: str) -> Verdicts:
@@ -134,6 +146,30 @@ async def _judged(run: _Run, judge: Judge, name: str, paradigm: str) -> Verdicts
     return dict([pair async for pair in bounded(run.items, work, 2 * judge.caller.concurrency)])
 
 
+async def _settle_all(
+    run: _Run,
+    models: Mapping[str, ChatModel],
+    tie_breaker: ChatModel | None,
+    name: str,
+    found: dict[tuple[str, str], Verdicts],
+) -> list[str]:
+    """Add to `found` what the panel of that name makes of its members' verdicts. Notes say where it makes nothing."""
+    notes = []
+    for paradigm in run.settings:
+        if absent := [member for member in models if (member, paradigm) not in found]:
+            notes.append(f"the panel has no row for {paradigm}: not measured under it: {', '.join(absent)}")
+            continue
+        panel = _panel(run, models, tie_breaker, paradigm)
+        ballots = [found[member, paradigm] for member in models]
+        try:
+            found[name, paradigm] = {item.id: await _settled(panel, item, ballots) for item in run.items}
+        except UserError as error:  # the tie-breaker's
+            if not _optional(run, paradigm):
+                raise
+            notes.append(f"the panel has no row for {paradigm}: {error}")
+    return notes
+
+
 def _panel(run: _Run, models: Mapping[str, ChatModel], tie_breaker: ChatModel | None, paradigm: str) -> Panel:
     members = [run.judge(model, name, paradigm) for name, model in models.items()]
     casting = run.judge(tie_breaker, f"tie-breaker {tie_breaker.spec}", paradigm) if tie_breaker else None
@@ -144,13 +180,9 @@ async def _settled(panel: Panel, item: Item, ballots: Sequence[Verdicts]) -> tup
     return await panel.settle(item.labelled, [verdicts[item.id] for verdicts in ballots])
 
 
-def _panel_name(options: MetaevalOptions) -> str:
-    return f"panel ({options.panel})"
-
-
 def _settings(options: MetaevalOptions, chosen: Sequence[Item]) -> dict[str, Any]:
     """What ties the folder to a study. Judges and paradigms may be added: the ledger keeps their calls apart."""
-    names = ("data", "limit", "structured", "votes", "judge_arg", "seed")
+    names = ("data", "limit", "structured", "votes", "seed")
     decision = options.settings("decision")
     prompts = ("checklist", "rubric", "decision", "decision_question", "repair")
     return {name: getattr(options, name) for name in names} | {

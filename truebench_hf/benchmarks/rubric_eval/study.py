@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.panels import panel_facts
 from truebench_hf.benchmarks.rubric_eval.scores import Judgment, Study, score, spread
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.types import Usage, Verdict
@@ -32,7 +33,7 @@ def study(
         members = {name: rows[name, paradigm] for name in judges if (name, paradigm) in rows}
         if (apart := spread(members)) is not None:
             spreads[paradigm] = apart
-    return Study(tuple(scores), spreads, _provenance(items, judges, folder), _notes(options, items))
+    return Study(tuple(scores), spreads, _provenance(options, items, judges, folder), _notes(options, items))
 
 
 def judgments(items: Sequence[Item], verdicts: Verdicts) -> list[Judgment]:
@@ -44,12 +45,15 @@ def judgments(items: Sequence[Item], verdicts: Verdicts) -> list[Judgment]:
     ]
 
 
-def _provenance(items: Sequence[Item], judges: Sequence[str], folder: RunFolder) -> dict[str, Any]:
+def _provenance(
+    options: MetaevalOptions, items: Sequence[Item], judges: Sequence[str], folder: RunFolder
+) -> dict[str, Any]:
     labels = [rubric.label for item in items for rubric in item.rubrics]
     return {
         **folder.info["settings"],
         "versions": folder.info["versions"],
         "judges": list(judges),
+        "panel": panel_facts(options, judges),
         "responses": len(items),
         "instructions": len({item.instruction_id for item in items}),
         "rows": len(labels),

@@ -59,19 +59,24 @@ def spreads(study: Study) -> Grid | None:
     judges = list(dict.fromkeys(name for apart in study.spreads.values() for name in apart.pass_rates))
     rows = [
         (
-            paradigm, *(f"{apart.pass_rates[name]:.2f}" for name in judges), f"{apart.gap:.1f}",
-            "-" if apart.reference is None else f"{apart.reference:.2f}", str(apart.n), str(apart.left_out),
+            paradigm, *(_plain(apart.pass_rates.get(name)) for name in judges), f"{apart.gap:.1f}",
+            _plain(apart.reference), str(apart.n), str(apart.left_out),
         )
         for paradigm, apart in study.spreads.items()
     ]  # fmt: skip
     header = ("Paradigm", *judges, "gap in points", "by the labels", "n", "left out")
     note = (
-        "Share of rubrics each judge passes, over those that all judges decided. The paper's three judges lie 25 points "
-        "apart at checklist level without reasoning (55 to 80 %) and 12 at rubric level with it (62 to 74 %)."
+        "Share of rubrics each judge passes, over those that all judges of the line decided. The paper's three judges "
+        "lie 25 points apart at checklist level without reasoning (55 to 80 %) and 12 at rubric level with it (62 to "
+        "74 %)."
     )
     return Grid(
         "Pass rates of the judges on the same responses (like the paper's figure 5)", header, tuple(rows), note=note
     )
+
+
+def _plain(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2f}"
 
 
 def _by(what: str, columns: Mapping[str, Mapping[str, Cell]]) -> Grid:

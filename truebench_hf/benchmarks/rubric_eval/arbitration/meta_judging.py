@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
-from truebench_hf.judging.asking import Question, ask, schema
+from truebench_hf.judging.asking import Forms, judged, schema
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import YES_NO
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import DecisionRequest, Sampling, SchemaRefused
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Label, Verdict
+from truebench_hf.types import Label, Message, Verdict
 
 _WORDS = {"yes": "YES", "no": "NO"}
 
@@ -37,7 +36,7 @@ class MetaJudge:
     structured: str = "auto"
 
     def __post_init__(self) -> None:
-        self._schema = {"auto": self.caller.model.takes_schema, "on": True, "off": False}[self.structured]
+        self._forms = Forms(self.caller, self.structured)
 
     async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
         """Decide the one criterion of `case`. `name` is the judgment's, and with the seed sets the order of `base`."""
@@ -47,19 +46,15 @@ class MetaJudge:
         return await (self._decision(case, values) if self.decides else self._text(case, values))
 
     async def _text(self, case: Case, values: dict[str, Any]) -> Verdict:
-        while True:
-            structured = self._schema
+        def request(structured: bool) -> ChatRequest:
             prompt = self.prompts.render("meta_judge", **values, decision=False, structured=structured)
             form = schema(1, list(YES_NO), reasoning=True) if structured else None
-            try:
-                question = Question(prompt, case.criteria, YES_NO, form)
-                return (await ask(self.caller, question, self.prompts, self.sampling, 0))[0]
-            except SchemaRefused as error:
-                if self.structured == "on":
-                    raise UserError(
-                        f"{self.caller.model.spec} takes no JSON schema ({error}); use --structured off"
-                    ) from error
-                self._schema = False  # found out once, then remembered for the run
+            return ChatRequest((Message("user", prompt),), self.sampling, 0, form)
+
+        (verdict,) = await self._forms.ask(
+            request, lambda made: judged(self.caller, made, case.criteria, YES_NO, self.prompts)
+        )
+        return verdict
 
     async def _decision(self, case: Case, values: dict[str, Any]) -> Verdict:
         state = self.prompts.render("meta_judge", **values, decision=True, structured=False)

@@ -22,6 +22,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.output import summary, writ
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
+from truebench_hf.benchmarks.rubric_eval.identities import REACHED, identities, reached
 from truebench_hf.benchmarks.rubric_eval.model_pool import ModelPool
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.ledger import canonical, digest
@@ -45,7 +46,8 @@ def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
     pool = ModelPool(everyone, options.model_arg)
     for spec, stage in product((*options.judge_specs, *options.candidate_specs), ("coarse", "fine")):
         rehearse(options.settings(spec, stage), options.prompts)
-    folder = RunFolder(options.out, _settings(options, subjects))
+    settings = _settings(options, subjects) | identities(pool.models) | reached(options)
+    folder = RunFolder(options.out, settings, REACHED)
     try:
         panel = _Panel(options, pool, folder)
         with progress({"responses": len(subjects)}) as step:
@@ -63,7 +65,7 @@ def _settings(options: ArbitrateOptions, subjects: Sequence[Subject]) -> dict[st
     """What shapes the labels. Trusted labels and candidates do not, and may join a finished run."""
     names = (
         "data", "judges", "meta_judges", "responders", "use_reference", "limit", "seed", "judge_level",
-        "coarse_reasoning", "threshold", "structured", "max_tokens", "temperature", "judge_max_tokens", "model_arg",
+        "coarse_reasoning", "threshold", "structured", "max_tokens", "temperature", "judge_max_tokens",
     )  # fmt: skip
     prompts = ("checklist", "rubric", "repair", "decision", "decision_question", "meta_judge")
     hashes = {name: options.prompts.hash(name) for name in prompts}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
@@ -18,7 +19,8 @@ from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOpt
 from truebench_hf.benchmarks.rubric_eval.calibration.output import write_calibration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import Row, Spent, Study, measure
 from truebench_hf.benchmarks.rubric_eval.data import Item
-from truebench_hf.engine.folder import RunFolder
+from truebench_hf.benchmarks.rubric_eval.identities import REACHED, identities, reached
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
@@ -30,6 +32,7 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.types import Usage, Verdict
 
 _DECISION = JudgeSettings(level="decision")
+_ROLES = ("judge", "cascade")
 
 
 def calibrate(options: CalibrateOptions) -> Study:
@@ -40,19 +43,32 @@ def calibrate(options: CalibrateOptions) -> Study:
     """
     chosen = _labelled(data.spread(data.items(data.load(options.data)), options.limit), options.data)
     models = options.open_judges()
-    for settings in (_DECISION, options.reasoning_settings):
-        rehearse(settings, options.prompts)
-    folder = RunFolder(options.out, _settings(options, chosen))
+    for level in (_DECISION, options.reasoning_settings):
+        rehearse(level, options.prompts)
+    _check_nothing_vanishes(options)
+    who = identities(dict(zip(_ROLES, models, strict=False)))
+    settings = _settings(options, chosen) | who | reached(options)
+    folder = RunFolder(options.out, settings, REACHED)
     try:
         with progress({"judgments": len(chosen) * len(models)}) as step, rare_collection():
             rows, spent = asyncio.run(_judged(options, chosen, models, folder, lambda: step("judgments")))
-        provenance = {**folder.info["settings"], "versions": folder.info["versions"], "usage": folder.usage()["total"]}
+        provenance = {**settings, "versions": folder.info["versions"], "usage": folder.usage()["total"]}
         study = measure(options, rows, spent, len(chosen), provenance)
-        folder.finish()
         write_calibration(folder, options, study, rows)
+        folder.finish(cascade_judge=options.cascade_judge)
         return study
     finally:
         folder.ledger.close()
+
+
+def _check_nothing_vanishes(options: CalibrateOptions) -> None:
+    """The files are written anew: without the cascade judge a folder has been made with, they would lose its figures."""
+    held = read_info(Path(options.out)).get("cascade_judge")
+    if held and not options.cascade_judge:
+        raise UserError(
+            f"--out {options.out} has results of the cascade judge {held} too, which would be dropped; name it again "
+            "with --cascade-judge (finished calls are not asked again), or choose another folder"
+        )
 
 
 async def _judged(
@@ -65,7 +81,7 @@ async def _judged(
     """The rows in the order of the data, and what they took."""
     callers = [
         Caller(model, folder.ledger, role, options.judge_concurrency)
-        for model, role in zip(models, ("judge", "cascade"), strict=False)
+        for model, role in zip(models, _ROLES, strict=False)
     ]
     first = Judge(callers[0], _DECISION, options.prompts)
     reasoning = [Judge(caller, options.reasoning_settings, options.prompts) for caller in callers[1:]]
@@ -138,11 +154,14 @@ def _labelled(items: Sequence[Item], name: str) -> list[Item]:
 
 def _settings(options: CalibrateOptions, chosen: Sequence[Item]) -> dict[str, Any]:
     """What locks the folder. Kind, folds and seed may change: they cost no call."""
-    settings: dict[str, Any] = {name: getattr(options, name) for name in ("data", "limit", "judge", "judge_arg")}
+    settings: dict[str, Any] = {name: getattr(options, name) for name in ("data", "limit", "judge")}
     settings |= {"study": "calibrate", "data_sha256": data.data_hash(chosen)}
-    names = prompts_used(_DECISION)
-    if options.cascade_judge:
-        settings |= {name: getattr(options, name) for name in ("cascade_judge", "cascade_arg")}
-        settings |= {"reasoning_judge": asdict(options.reasoning_settings)}
-        names += prompts_used(options.reasoning_settings)
-    return settings | {"prompts": {name: options.prompts.hash(name) for name in names}}
+    hashes = {name: options.prompts.hash(name) for name in prompts_used(_DECISION)}
+    if not options.cascade_judge:
+        return settings | {"prompts": hashes}
+    settings |= {"cascade_judge": options.cascade_judge, "reasoning_judge": asdict(options.reasoning_settings)}
+    more = {name: options.prompts.hash(name) for name in prompts_used(options.reasoning_settings)}
+    # By themselves, so that a cascade judge may join. Older folders with one have all of them in one place.
+    held = read_info(Path(options.out)).get("settings", {}).get("prompts", {})
+    together = any(name in held for name in more)
+    return settings | ({"prompts": hashes | more} if together else {"prompts": hashes, "cascade_prompts": more})

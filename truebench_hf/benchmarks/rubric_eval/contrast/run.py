@@ -17,6 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.contrast.output import summary, write
 from truebench_hf.benchmarks.rubric_eval.contrast.pairs import Attempt, doubt_edit, doubt_flip, doubt_original
 from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, rewrite
+from truebench_hf.benchmarks.rubric_eval.identities import REACHED, identities, reached
 from truebench_hf.benchmarks.rubric_eval.model_pool import ModelPool
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.engine.folder import RunFolder
@@ -47,7 +48,8 @@ def contrast(options: ContrastOptions) -> dict[str, Any]:
     chosen, unlabelled = _chosen(items, options)
     pool = ModelPool((options.writer, options.judge), options.model_arg)
     rehearse(options.settings, options.prompts)
-    folder = RunFolder(options.out, _settings(options, items))
+    settings = _settings(options, items) | identities(pool.models) | reached(options)
+    folder = RunFolder(options.out, settings, REACHED)
     writer = pool.caller(folder.ledger, "writer", options.writer, options.concurrency)
     judge = Judge(
         pool.caller(folder.ledger, "judge", options.judge, options.concurrency), options.settings, options.prompts
@@ -81,7 +83,7 @@ def _chosen(items: Sequence[data.Item], options: ContrastOptions) -> tuple[list[
 def _settings(options: ContrastOptions, items: Sequence[data.Item]) -> dict[str, Any]:
     names = (
         "data", "writer", "judge", "limit", "seed", "max_edit", "judge_level", "threshold", "structured", "max_tokens",
-        "temperature", "judge_max_tokens", "model_arg",
+        "temperature", "judge_max_tokens",
     )  # fmt: skip
     prompts = ("contrast", "rubric", "repair", "decision", "decision_question")
     hashes = {name: options.prompts.hash(name) for name in prompts}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.identities import REACHED, identities, reached
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, entries, is_source
 from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
@@ -22,9 +23,9 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
-from truebench_hf.judging.asking import answered, schema
+from truebench_hf.judging.asking import Forms, answered, schema
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatRequest, Sampling, SchemaRefused
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts, fence
@@ -42,13 +43,16 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
     """
     rows = None if is_source(options.data) else data.load(options.data)
     found = entries(options.data, options.limit, rows)
-    folder = RunFolder(options.out, _settings(options, found))
+    arguments = pairs(options.model_arg, "--model-arg")
+    model = None if options.model is None else open_model(options.model, arguments, options.base_url)
+    who = identities({model.spec: model}) if model else {}
+    folder = RunFolder(options.out, _settings(options, found) | who | reached(options), REACHED)
     try:
-        if options.model is None:
+        if model is None:
             done = [Sorted(entry, None, "no model was asked") for entry in found]
         else:
             with progress({"rubrics": len(found)}) as step, rare_collection():
-                done = asyncio.run(_sort_all(options, found, folder, step))
+                done = asyncio.run(_sort_all(options, model, found, folder, step))
         known = [entry.kind for entry in found if entry.kind]
         facts = {
             "model": options.model, "rubrics": len(found), "instructions": len({e.instruction_id for e in found}),
@@ -59,8 +63,8 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
             write_rows(folder, filled := typed(rows, done))
             facts["rows_without_type"] = sum(row["rubric_type"] is None for row in filled)
         study = kind_scores(done, facts, seed=options.seed)
-        folder.finish()
         write_taxonomy(folder, study, places(found, options.seed) if options.tsne else None)
+        folder.finish()
         return study
     finally:
         folder.ledger.close()
@@ -83,14 +87,17 @@ def places(found: Sequence[Entry], seed: int) -> list[tuple[float, float]]:
 
 
 async def _sort_all(
-    options: TaxonomyOptions, found: Sequence[Entry], folder: RunFolder, step: Callable[[str], None]
+    options: TaxonomyOptions,
+    model: ChatModel,
+    found: Sequence[Entry],
+    folder: RunFolder,
+    step: Callable[[str], None],
 ) -> list[Sorted]:
-    model = open_model(str(options.model), pairs(options.model_arg, "--model-arg"), options.base_url)
     caller = Caller(model, folder.ledger, "taxonomy", options.concurrency)
-    prompts, form = options.prompts, [model.takes_schema]
+    prompts, forms = options.prompts, Forms(caller, "auto")
 
     async def work(place: int) -> tuple[int, Sorted]:
-        done = await _sort(found[place], caller, prompts, options, form)
+        done = await _sort(found[place], caller, prompts, options, forms)
         step("rubrics")
         return place, done
 
@@ -101,29 +108,27 @@ async def _sort_all(
     return [kept[place] for place in range(len(found))]
 
 
-async def _sort(entry: Entry, caller: Caller, prompts: Prompts, options: TaxonomyOptions, form: list[bool]) -> Sorted:
-    """One rubric's type; None with the reason where no answer names one. `form` remembers whether schemas are taken."""
+async def _sort(entry: Entry, caller: Caller, prompts: Prompts, options: TaxonomyOptions, forms: Forms) -> Sorted:
+    """One rubric's type; None with the reason where no answer names one."""
     hint = entry.hint if options.hints else ""
     values: dict[str, Any] = {
         "kinds": list(RUBRIC_TYPES.values()), "instruction": entry.instruction, "rubric": entry.rubric, "hint": hint,
         "tag": fence(entry.instruction, entry.rubric),
     }  # fmt: skip
-    while True:
-        text = prompts.render("taxonomy", **values, structured=form[0])
-        wanted = schema(1, list(_NAMES), reasoning=True) if form[0] else None
-        request = ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, wanted)
-        try:
-            answer = await answered(caller, request, 1, _NAMES, prompts)
-        except SchemaRefused:
-            form[0] = False
-            continue
-        kind = answer.labels.get(0)
-        return Sorted(entry, kind, answer.reasons.get(0, "") if kind else answer.problem)
+
+    def request(structured: bool) -> ChatRequest:
+        text = prompts.render("taxonomy", **values, structured=structured)
+        wanted = schema(1, list(_NAMES), reasoning=True) if structured else None
+        return ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, wanted)
+
+    answer = await forms.ask(request, lambda made: answered(caller, made, 1, _NAMES, prompts))
+    kind = answer.labels.get(0)
+    return Sorted(entry, kind, answer.reasons.get(0, "") if kind else answer.problem)
 
 
 def _settings(options: TaxonomyOptions, found: Sequence[Entry]) -> dict[str, Any]:
     content = [[e.instruction_id, e.source, e.category, e.instruction, e.rubric, e.kind, e.hint] for e in found]
-    names = ("data", "model", "limit", "hints", "seed", "max_tokens", "model_arg")
+    names = ("data", "model", "limit", "hints", "seed", "max_tokens")
     return {name: getattr(options, name) for name in names} | {
         "study": "taxonomy",
         "data_sha256": digest(canonical(content)),

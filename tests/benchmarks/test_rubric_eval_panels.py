@@ -1,0 +1,145 @@
+"""Meta-evaluation of several judges: where one could not be measured, and a panel that does not vanish or change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import script
+from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.run import metaeval
+from truebench_hf.benchmarks.rubric_eval.scores import Study
+from truebench_hf.benchmarks.rubric_eval.tables import figures, spreads
+from truebench_hf.errors import UserError
+from truebench_hf.report.figures import Dots
+
+THREE = ("openai:a", "openai:b", "openai:plain")
+ALL = [{"contains": "YES or NO", "verdicts": {"": "YES"}}, {"contains": "PASS or FAIL", "verdicts": {"": "PASS"}}]
+
+
+def run(out: Path, *judges: str, paradigms: str = "checklist,decision", **more: Any) -> Study:
+    return metaeval(
+        MetaevalOptions(data="rubric_mini", limit=4, judge=judges, out=str(out), paradigms=paradigms, **more)
+    )
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A server on which the model `plain` has no decisions."""
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"path": "/v1/systemone", "contains": "plain"}, "status": 501}] * 40)
+        yield server.url
+
+
+def held(out: Path, name: str = "run.json") -> Any:
+    return json.loads((out / name).read_text(encoding="utf-8"))
+
+
+def test_a_judge_that_cannot_be_measured_is_left_out_of_the_spread_alone(tmp_path: Path, url: str) -> None:
+    study = run(tmp_path, *THREE, judge_base_url=url)
+    assert set(study.spreads["decision"].pass_rates) == {"openai:a", "openai:b"}
+    grid = spreads(study)
+    assert grid is not None
+    assert grid.header[1:4] == THREE
+    shown = {row[0]: row[1:4] for row in grid.rows}
+    assert shown["decision"][2] == "-"
+    assert "-" not in shown["checklist"] + shown["decision"][:2]
+    dots = next(figure for figure in figures(study) if isinstance(figure, Dots) and "lie apart" in figure.title)
+    assert {line: len(found) for line, found in dots.lines} == {"checklist": 3, "decision": 2}
+    assert (tmp_path / "report.html").exists()
+    assert held(tmp_path)["sessions"][-1]["finished"]
+
+
+def test_what_nobody_was_measured_under_may_be_left_out_later(tmp_path: Path, url: str) -> None:
+    run(tmp_path / "none", "openai:plain", judge_base_url=url)
+    assert held(tmp_path / "none")["paradigms"] == ["checklist"]
+    run(tmp_path / "none", "openai:plain", judge_base_url=url, paradigms="checklist")
+    run(tmp_path / "some", *THREE, judge_base_url=url)
+    with pytest.raises(UserError, match="has results of decision too"):
+        run(tmp_path / "some", *THREE, judge_base_url=url, paradigms="checklist")
+
+
+def test_results_that_cannot_be_written_leave_the_session_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from truebench_hf.engine.folder import RunFolder
+
+    write = RunFolder.write_lines
+
+    def full(self: RunFolder, name: str, parts: Any) -> Path:
+        if name == "report.html":
+            raise UserError("no room")
+        return write(self, name, parts)
+
+    spec = script(tmp_path / "judge.json", ALL)
+    with monkeypatch.context() as broken:
+        broken.setattr(RunFolder, "write_lines", full)
+        with pytest.raises(UserError, match="no room"):
+            run(tmp_path / "out", spec)
+    info = held(tmp_path / "out")
+    assert info["sessions"][-1]["finished"] is None
+    assert "paradigms" not in info
+    run(tmp_path / "out", spec, paradigms="checklist")  # what has left nothing behind binds nobody
+
+
+def test_a_panel_says_where_it_has_no_row(tmp_path: Path, url: str) -> None:
+    study = run(tmp_path, *THREE, judge_base_url=url, panel="majority")
+    assert [entry.paradigm for entry in study.scores if entry.is_panel] == ["checklist"]
+    assert "the panel has no row for decision: not measured under it: openai:plain" in study.notes
+
+
+def test_a_tie_breaker_without_decisions_costs_the_panel_one_row(tmp_path: Path, url: str) -> None:
+    yes, no = (script(tmp_path / f"{p}.json", ALL, {"probability": p}) for p in (0.9, 0.1))
+    more = {"panel": "majority", "tie_breaker": "openai:plain", "judge_base_url": url}
+    study = run(tmp_path / "out", yes, no, **more)
+    assert [entry.paradigm for entry in study.scores if entry.is_panel] == ["checklist"]
+    assert any(note.startswith("the panel has no row for decision: ") and "501" in note for note in study.notes)
+
+
+def test_what_a_panel_was_stands_in_every_file(tmp_path: Path) -> None:
+    one, two, three = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three"))
+    more = {"panel": "weighted", "weights": "2,1.5", "tie_breaker": three}
+    study = run(tmp_path / "out", one, two, paradigms="checklist", **more)
+    facts = {"judges": [one, two], "rule": "weighted", "weights": [2.0, 1.5], "tie_breaker": three}
+    assert held(tmp_path / "out")["panel"] == facts
+    assert held(tmp_path / "out", "scores.json")["provenance"]["panel"] == facts
+    assert study.scores[-1].judge == "panel (weighted 2,1.5)"
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"weighted 2,1.5 of {one}, {two}; {three} breaks ties" in page
+    alone = run(tmp_path / "alone", one, paradigms="checklist")
+    assert alone.provenance["panel"] is None
+
+
+@pytest.mark.parametrize(
+    ("judges", "change", "reason"),
+    [
+        (("one", "two"), {"panel": None, "weights": None, "tie_breaker": None}, "its rows would be gone"),
+        (("one", "two"), {"weights": "1,2"}, "other weights"),
+        (("one", "two"), {"tie_breaker": None}, "ties would stay open"),
+        (("one", "two"), {"panel": "majority", "weights": None}, "another rule"),
+        (("one", "two", "three"), {"weights": "2,1,1"}, "another member"),
+        (("two", "one"), {}, "the weights would go to others"),
+    ],
+)
+def test_a_panel_does_not_vanish_or_change(
+    tmp_path: Path, judges: tuple[str, ...], change: dict[str, Any], reason: str
+) -> None:
+    specs = {name: script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three", "four")}
+    options: dict[str, Any] = {"panel": "weighted", "weights": "2,1", "tie_breaker": specs["four"]}
+    run(tmp_path / "out", specs["one"], specs["two"], paradigms="checklist", **options)
+    before = (tmp_path / "out" / "scores.json").read_bytes()
+    with pytest.raises(UserError, match=r"results of a panel too \(weighted 2,1 of .*\), .* again"):
+        run(tmp_path / "out", *(specs[name] for name in judges), paradigms="checklist", **options | change)
+    assert (tmp_path / "out" / "scores.json").read_bytes() == before, reason
+    same = options | {"weights": "2.0, 1"}
+    assert len(run(tmp_path / "out", specs["one"], specs["two"], **same).scores) == 6, "paradigms may still join"
+
+
+def test_a_panel_may_join_a_finished_study(tmp_path: Path) -> None:
+    one, two = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two"))
+    run(tmp_path / "out", one, two, paradigms="checklist")
+    study = run(tmp_path / "out", one, two, paradigms="checklist", panel="unanimous")
+    assert study.scores[-1].judge == "panel (unanimous)"

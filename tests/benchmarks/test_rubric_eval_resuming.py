@@ -1,0 +1,214 @@
+"""What binds the folder of a RubricEval study: who its models are, but not how they are reached."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_server import OpenAIServer
+from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
+from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.contrast.run import contrast
+from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.run import metaeval
+from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
+from truebench_hf.benchmarks.rubric_eval.taxonomy.run import taxonomy
+from truebench_hf.errors import UserError
+
+Study = Callable[..., object]  # (out, *arguments of the models, further options)
+
+
+def _arbitrate(out: Path, *given: str, **more: Any) -> object:
+    named = {"data": "rubric_mini", "judges": "openai:a,openai:b", "meta_judges": "openai:c,openai:d", "limit": 2}
+    return arbitrate(ArbitrateOptions(**{**named, "out": str(out), "model_arg": given, **more}))
+
+
+def _metaeval(out: Path, *given: str, **more: Any) -> object:
+    named = {"data": "rubric_mini", "judge": ("openai:a",), "paradigms": "checklist", "limit": 4}
+    return metaeval(MetaevalOptions(**{**named, "out": str(out), "judge_arg": given, **more}))
+
+
+def _calibrate(out: Path, *given: str, **more: Any) -> object:
+    named = {"data": "rubric_mini", "judge": "openai:a", "limit": 12}
+    return calibrate(CalibrateOptions(**{**named, "out": str(out), "judge_arg": given, **more}))
+
+
+def _cascade(out: Path, *given: str, **more: Any) -> object:
+    return _calibrate(out, *given, cascade_judge="openai:b", cascade_arg=given, **more)
+
+
+def _contrast(out: Path, *given: str, **more: Any) -> object:
+    named = {"data": "rubric_mini", "writer": "openai:a", "judge": "openai:b", "limit": 4}
+    return contrast(ContrastOptions(**{**named, "out": str(out), "model_arg": given, **more}))
+
+
+def _taxonomy(out: Path, *given: str, **more: Any) -> object:
+    named = {"data": "rubric_mini", "model": "openai:a", "limit": 4, "tsne": False}
+    return taxonomy(TaxonomyOptions(**{**named, "out": str(out), "model_arg": given, **more}))
+
+
+every_study = pytest.mark.parametrize(
+    "study", [_arbitrate, _metaeval, _calibrate, _cascade, _contrast, _taxonomy], ids=lambda made: made.__name__[1:]
+)
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OpenAIServer, OpenAIServer]]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)  # a login in a URL goes without one
+    with OpenAIServer() as one, OpenAIServer() as other:
+        yield one, other
+
+
+def with_login(server: OpenAIServer) -> str:
+    return server.url.replace("http://", "http://somebody:geheim@") + "?key=geheim"
+
+
+def written(out: Path) -> str:
+    files = [file for file in out.rglob("*") if file.is_file()]
+    return "".join(file.read_bytes().decode("utf-8", "replace") for file in files)
+
+
+@every_study
+def test_a_study_goes_on_at_another_address(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], study: Study
+) -> None:
+    one, other = servers
+    study(tmp_path / "out", f"base_url={one.url}", "timeout=30")
+    assert one.stats()["total"] > 0
+    study(tmp_path / "out", f"base_url={with_login(other)}", "timeout=99")
+    assert other.stats()["total"] == 0, "everything was paid for"
+    kept = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]
+    noted = kept["model_arg" if "model_arg" in kept else "judge_arg"]
+    assert noted == [f"base_url={other.url}", "timeout=99"], "what is noted is what was last given, without the login"
+    assert "geheim" not in written(tmp_path / "out")
+
+
+@every_study
+def test_what_shapes_a_models_answers_binds(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], study: Study
+) -> None:
+    one, other = servers
+    study(tmp_path / "out", f"base_url={one.url}")
+    with pytest.raises(UserError, match=r'other options \(.*model .*reasoning_effort: null there, "high" now'):
+        study(tmp_path / "out", f"base_url={other.url}", "reasoning_effort=high")
+    assert other.stats()["total"] == 0
+
+
+@every_study
+def test_a_folder_of_before_still_opens(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], study: Study
+) -> None:
+    one, other = servers
+    study(tmp_path / "out", f"base_url={one.url}")
+    file = tmp_path / "out" / "run.json"
+    info = json.loads(file.read_text())
+    old = {name: value for name, value in info["settings"].items() if not name.startswith("model ")}
+    if more := old.pop("cascade_prompts", None):  # they stood among the others
+        old["prompts"] |= more
+    file.write_text(json.dumps(info | {"settings": old}))
+    study(tmp_path / "out", f"base_url={other.url}")
+    assert other.stats()["total"] == 0
+    assert any(name.startswith("model ") for name in json.loads(file.read_text())["settings"]), "from now on it binds"
+
+
+@pytest.mark.parametrize(
+    ("study", "option"),
+    [
+        (_metaeval, "judge_base_url"),
+        (_calibrate, "judge_base_url"),
+        (_cascade, "cascade_base_url"),
+        (_taxonomy, "base_url"),
+    ],
+)
+def test_a_login_in_the_url_of_a_server_is_not_written(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], study: Study, option: str
+) -> None:
+    one, other = servers
+    study(tmp_path / "out", f"base_url={one.url}")
+    study(tmp_path / "out", f"base_url={one.url}", **{option: with_login(other)})
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["settings"][option] == other.url
+    assert "geheim" not in written(tmp_path / "out")
+
+
+@pytest.mark.parametrize("flag", ["2.base_url", "openai:a@base_url", "base_url", "a.b@base_url", " base_url "])
+def test_an_argument_for_one_model_is_noted_without_its_login(flag: str) -> None:
+    from truebench_hf.benchmarks.rubric_eval.identities import reached
+
+    options = ContrastOptions(data="-", writer="-", judge="-", out="-", model_arg=(f"{flag}=http://u:geheim@h:1/v1",))
+    assert reached(options) == {"model_arg": [f"{flag}=http://h:1/v1"]}
+
+
+def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]) -> None:
+    one, other = servers
+    _metaeval(tmp_path / "out", f"base_url={one.url}")
+    both = ("openai:a", "openai:b")
+    _metaeval(tmp_path / "out", f"base_url={other.url}", "2.timeout=30", "2.reasoning_effort=low", judge=both)
+    assert other.stats()["total"] == 4, "only the new one is asked"
+    with pytest.raises(UserError, match=r'model openai:b.*reasoning_effort: "low" there, "high" now'):
+        _metaeval(tmp_path / "out", f"base_url={other.url}", "2.reasoning_effort=high", judge=both)
+
+
+def test_a_candidate_joins_with_an_option_of_its_own(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
+) -> None:
+    one, other = servers
+    _arbitrate(tmp_path / "out", f"base_url={one.url}", reference="rubric_mini")
+    joining = {"reference": "rubric_mini", "candidates": "openai:e"}
+    own = ("openai:e@timeout=99", "openai:e@reasoning_effort=low")
+    found = _arbitrate(tmp_path / "out", f"base_url={other.url}", *own, **joining)
+    assert isinstance(found, dict)
+    assert "openai:e" in found["validation"]["ranking"]
+    calls = {role: usage["calls"] for role, usage in found["usage"].items() if role.endswith("openai:e")}
+    assert {other.stats()["total"]} == set(calls.values()), "nobody else is asked"
+
+
+def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
+) -> None:
+    one, other = servers
+    _calibrate(tmp_path / "out", f"base_url={one.url}")
+    _cascade(tmp_path / "out", f"base_url={other.url}")
+    assert other.stats()["by_path"] == {"/v1/chat/completions": 12}, "the decisions are there already"
+    made = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert made["cascade"]
+    assert set(made["provenance"]["cascade_prompts"]) == {"checklist", "repair"}
+    with pytest.raises(UserError, match=r"results of the cascade judge openai:b too, .* name it again"):
+        _calibrate(tmp_path / "out", f"base_url={one.url}")
+
+
+def test_a_cascade_judge_that_never_finished_leaves_no_trace_in_the_results(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
+) -> None:
+    one, _ = servers
+    one.add_faults([{"match": {"path": "/v1/chat/completions"}, "status": 401} for _ in range(20)])
+    with pytest.raises(UserError, match="401"):
+        _cascade(tmp_path / "out", f"base_url={one.url}")
+    _calibrate(tmp_path / "out", f"base_url={one.url}")
+    assert "cascade_judge" not in json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]
+
+
+@pytest.mark.parametrize("name", ["calibration", "taxonomy"])
+def test_a_session_is_finished_when_its_files_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, servers: tuple[OpenAIServer, OpenAIServer], name: str
+) -> None:
+    from truebench_hf.engine.folder import RunFolder
+
+    write = RunFolder.write_lines
+
+    def full(self: RunFolder, file: str, parts: Any) -> Path:
+        if file == "report.html":
+            raise UserError("no room")
+        return write(self, file, parts)
+
+    monkeypatch.setattr(RunFolder, "write_lines", full)
+    with pytest.raises(UserError, match="no room"):
+        {"calibration": _calibrate, "taxonomy": _taxonomy}[name](tmp_path / "out", f"base_url={servers[0].url}")
+    (session,) = json.loads((tmp_path / "out" / "run.json").read_text())["sessions"]
+    assert session["finished"] is None
