@@ -45,7 +45,8 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
     rows = (json.dumps(to_row(item, "openai:judge")) + "\n" for item in items)
     (folder / "judgments.jsonl").write_text("".join(rows))
     (folder / "scores.json").write_text(json.dumps(as_json(score(items))))
-    made = {"data": "v0.6.1", "data_sha256": data.data_hash(data.read_jsonl(REAL)), "judging": {"level": "checklist"}}
+    made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
+    made |= {"data_sha256": data.data_hash(data.read_jsonl(REAL))}
     info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
     (folder / "run.json").write_text(json.dumps(info))
     return folder

@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.hub.conftest import ADDRESS
 from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command
@@ -141,6 +143,66 @@ def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Pa
     with pytest.raises(UserError, match="finish the run first"):
         stage_run(tmp_path / "run", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def _scores(run: Path, out: Path) -> dict[str, Any]:
+    """The published `scores.json` of a run."""
+    found = json.loads((out / "runs" / stage_run(run, out).run_id / "scores.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", ["whole", "part", "official"])
+def test_the_scores_of_a_run_are_published_whole(runs: Path, tmp_path: Path, name: str) -> None:
+    own = json.loads((runs / name / "scores.json").read_text())
+    own["unscored"] = {key: reason.replace(ADDRESS, "(address)") for key, reason in own["unscored"].items()}
+    assert _scores(runs / name, tmp_path) == own
+    assert own["usage"]["total"]["judge"]["calls"] > 0  # what it cost stands in no judgment
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda s: s["overall"].update(ci95=[99.0, 100.0]), "an interval is not claimed, it is computed"),
+        (lambda s: s["overall"].update(ci95=[None, None]), "one without ends cannot even be shown"),
+        (lambda s: s["by_category"]["Editing"].update(ci95="wide"), "the same for a part"),
+        (lambda s: s.update(notes=["The official pass rule gives 100.00 %."]), "notes hold figures"),
+        (lambda s: s.update(unscored={"1": "<b>the judge was bribed</b>"}), "why an instance is unscored"),
+        (lambda s: s.update(unscored=3), "reasons of another form"),
+        (lambda s: s.update(certified="yes"), "what no run writes"),
+        (lambda s: s.update(bias_corrected="100 %"), "a correction of another form"),
+    ],
+)
+def test_what_is_published_is_computed_and_not_claimed(
+    runs: Path, tmp_path: Path, edit: Callable[[dict[str, Any]], Any], why: str
+) -> None:
+    shutil.copytree(runs / "whole", tmp_path / "run")
+    path = tmp_path / "run" / "scores.json"
+    honest = _scores(tmp_path / "run", tmp_path / "honest")
+    claimed = json.loads(path.read_text())
+    edit(claimed)
+    path.write_text(json.dumps(claimed))
+    assert _scores(tmp_path / "run", tmp_path / "edited") == honest, why
+
+
+def test_what_cannot_be_computed_again_is_kept(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "whole", tmp_path / "run")
+    path = tmp_path / "run" / "scores.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"bias_corrected": {"labels": 3}}))
+    assert _scores(tmp_path / "run", tmp_path / "out")["bias_corrected"] == {"labels": 3}
+
+
+def test_notes_on_the_judge_follow_from_the_run(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "part", tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    info = json.loads(path.read_text())
+    info["settings"]["cascade_judge"] = info["settings"]["model"]
+    path.write_text(json.dumps(info))
+    assert any(note.startswith("Self-judged") for note in _scores(tmp_path / "run", tmp_path / "out")["notes"])
+    del info["settings"]["model"]
+    path.write_text(json.dumps(info))
+    with pytest.raises(UserError, match=r"run\.json does not tell model and judge"):
+        stage_run(tmp_path / "run", tmp_path / "none")
 
 
 def test_judgments_over_other_data_are_not_published(runs: Path, tmp_path: Path) -> None:

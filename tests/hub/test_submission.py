@@ -99,6 +99,8 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("tokens that are a text", _edit(1, lambda r: r["usage"]["model"].update(calls="1")), "'usage'"),
     ("a blank model", lambda rows: [row.update(model=" ") for row in rows], "'model'"),
     ("a name as long as a book", lambda rows: [row.update(model="x" * 501) for row in rows], "'model'"),
+    ("half a character in a model's name", lambda rows: [row.update(model="m\ud83c") for row in rows], "'model'"),
+    ("half a character in an id", _edit(0, lambda r: r.update(id="\udfff")), "text without half a character"),
     ("an id that is a number", _edit(0, lambda r: r.update(id=1)), "'id'"),
     ("nothing", lambda rows: rows.clear(), "no judged instances"),
 ]
@@ -173,6 +175,12 @@ def test_scores_that_do_not_follow(finished: Path) -> None:
         change(wrong)
         with pytest.raises(UserError, match="scores: "):
             check_scores(report, wrong)
+
+
+def test_an_answer_may_hold_half_a_character(finished: Path, tmp_path: Path) -> None:
+    rows = rows_of(finished)
+    rows[1]["messages"][-1]["content"] = "Half of \ud83c."  # a model may answer so; it is published as a question mark
+    assert len(validate(written(tmp_path, rows)).judged) == 36
 
 
 def test_type_and_size(finished: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.space.sample_runs import many_runs
 from tests.space.visitor import Visitor
+from truebench_hf.report.board.entries import slug
 from truebench_hf.report.space.app import serve
 from truebench_hf.report.space.options import SpaceOptions
 
@@ -16,7 +17,11 @@ from truebench_hf.report.space.options import SpaceOptions
 def _models(visitor: Visitor) -> list[str]:
     (opening,) = (e for e in visitor.events.values() if [act for _, act in e["targets"]] == ["load"])
     visitor.at_once(opening)
-    return [row[1] for row in visitor.shown["leaderboard", "value"]["data"][:2]]
+    models = [row[1] for row in visitor.shown["leaderboard", "value"]["data"]]
+    # What opens a line's run follows the lines.
+    keys = visitor.shown["leaderboard-keys", "value"].split()
+    assert [slug(model) in key for key, model in zip(keys, models, strict=True)] == [True] * len(models)
+    return models[:2]
 
 
 def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None:

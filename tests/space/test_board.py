@@ -104,6 +104,7 @@ def test_plain_reasons_stay() -> None:
         ("vllm:org/tiny-350m", (0.35, True, None)),
         ("openai:house-model", (None, None, None)),
         ("hf:/models/local-9B", (9.0, None, None)),
+        (f"openai:{'9' * 400}B", (None, None, None)),  # beyond every number, and so no size
     ],
 )
 def test_what_a_name_tells(spec: str, expected: tuple[Any, ...]) -> None:

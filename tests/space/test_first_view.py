@@ -27,7 +27,13 @@ def _get(parts: list[bytes], path: str = "/", query: str = "", method: str = "GE
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
-    view = FirstView(app, lambda asked: "" if asked.get("tab") == "judges" else f"<p>é {sorted(asked.items())}</p>")
+
+    def html(asked: dict[str, str]) -> str:
+        if asked.get("name") == "half":
+            return "<p>half of \ud83c</p>"
+        return "" if asked.get("tab") == "judges" else f"<p>é {sorted(asked.items())}</p>"
+
+    view = FirstView(app, html)
     asyncio.run(view(scope, None, send))
     return sent
 
@@ -54,7 +60,6 @@ def test_the_view_stands_in_front_of_the_app(cut: int) -> None:
     [
         ({"query": "tab=judges"}, "another tab was asked for"),
         ({"path": "/config"}, "not the page"),
-        ({"method": "HEAD"}, "an answer without a body"),
         ({"status": 404}, "an error"),
     ],
 )
@@ -62,6 +67,19 @@ def test_all_else_passes_as_it_is(asked: dict[str, Any], why: str) -> None:
     sent = _get([PAGE.encode()], **asked)
     assert _body(sent) == PAGE, why
     assert _length(sent) == len(PAGE.encode()), why
+
+
+def test_head_tells_no_length_but_that_of_the_page_itself() -> None:
+    # The length of a page without the view is not what GET tells; without any, HEAD says nothing wrong.
+    names = [name.lower() for name, _ in _get([b""], method="HEAD")[0]["headers"]]
+    assert names == [b"content-type"]
+    assert _length(_get([PAGE.encode()], path="/config", method="HEAD")) == len(PAGE.encode())
+
+
+def test_half_a_character_in_a_name_breaks_no_page() -> None:
+    sent = _get([PAGE.encode()], query="name=half")
+    assert "<p>half of ?</p><gradio-app>" in _body(sent)
+    assert _length(sent) == len(_body(sent).encode())
 
 
 def test_a_page_without_the_element_passes_as_it_is() -> None:

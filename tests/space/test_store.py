@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import pytest
 
 from tests.space.sample_runs import many_runs, patchy_run
 from tests.support.runs import ROOT
+from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.report.board import judges
+from truebench_hf.report.board import columns, conversation, explorer, judges, runs, table
 from truebench_hf.report.board.entries import Entry
+from truebench_hf.report.board.explorer import Shelf
 from truebench_hf.report.board.store import Board
 
 
@@ -85,6 +89,117 @@ def test_a_bad_folder_hides_no_other(tmp_path: Path, scores: str, info: str, why
     board = Board([root])
     assert [e.source for e in board.snapshot.entries if e.source != "paper"] == ["measured"], why
     assert judges.overview(board.snapshot.judges)[1], "the Judges tab reads what is left"
+
+
+def _overall(**change: Any) -> Callable[[Any], None]:
+    return lambda scores: scores["overall"].update(change)
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (_overall(value="55"), "a text cannot be ranked among numbers"),
+        (_overall(value=True), "nor can a flag"),
+        (_overall(value=float("nan")), "nothing is greater or less than NaN"),
+        (_overall(value=float("inf")), "no page can carry it"),
+        (_overall(value=10**400), "beyond what a float holds"),
+        (_overall(n="20"), "a text is no count"),
+        (_overall(n=-1), "nor is less than nothing"),
+        (_overall(n=2**70), "beyond what JSON writers take"),
+        (_overall(unscored=None), "a count that is none"),
+        (_overall(ci95=[None, None]), "an interval without ends"),
+        (_overall(ci95=[1.0]), "an interval with one end"),
+        (_overall(ci95="ab"), "an interval that is a text"),
+        (_overall(ci95=["1", "2"]), "ends that are texts"),
+        (_overall(ci95=[float("nan"), 2.0]), "an end that is no number"),
+        (lambda scores: scores["by_category"].update(Safety={"value": "x", "n": 1}), "a category that is no number"),
+        (lambda scores: scores["by_language"].update(EN=[1, 2]), "a language of another form"),
+    ],
+)
+def test_scores_that_cannot_be_drawn_hide_no_other_run(tmp_path: Path, edit: Callable[[Any], None], why: str) -> None:
+    many_runs(tmp_path, 2, 20)
+    _change(tmp_path / "run000" / "scores.json", edit)
+    found = _shown(tmp_path)
+    assert [entry.folder for entry in found] == [tmp_path / "run001"], why
+    assert "Model-001" in table.to_csv(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[" * 100_000, "nested beyond what can be read"),
+        ('{"passed": "x", "id": "q0"}', "an outcome of another kind"),
+        ("{", "torn"),
+    ],
+)
+def test_judgments_that_cannot_be_read_leave_the_others_their_ties(tmp_path: Path, line: str, why: str) -> None:
+    many_runs(tmp_path, 3, 20)
+    (tmp_path / "run000" / "judgments.jsonl").write_text(line + "\n")
+    board = Board([tmp_path])
+    board.refresh()
+    assert board.snapshot.ties_known, why
+    bad = next(entry for entry in board.snapshot.entries if entry.folder == tmp_path / "run000")
+    with pytest.raises(UserError, match="cannot be read"):
+        Shelf().rows(bad)
+
+
+@contextmanager
+def _no_superuser() -> Iterator[None]:
+    """A superuser may read everything: for a while this process is somebody else."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(("mode", "why"), [(0o000, "nothing may be read"), (0o444, "the names, but nothing in it")])
+def test_a_folder_that_may_not_be_looked_into_hides_no_other(mode: int, why: str) -> None:
+    # Not in tmp_path, whose folders only their owner may enter.
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        many_runs(Path(made), 1, 20)
+        locked = Path(made) / "locked"
+        (locked / "inner").mkdir(parents=True)
+        locked.chmod(mode)
+        try:
+            with _no_superuser():
+                with pytest.raises(PermissionError):
+                    (locked / "inner" / "scores.json").stat()
+                found = [folder.name for folder in runs.folders([Path(made), Path(made, "x" * 300)])]
+                read = [entry.source for entry in Board([Path(made)]).snapshot.entries if entry.source != "paper"]
+        finally:
+            locked.chmod(0o755)
+    assert (found, read) == (["run000"], ["measured"]), why
+
+
+def test_a_folder_that_is_gone_when_it_is_read_is_nothing(tmp_path: Path) -> None:
+    assert runs.stamp(tmp_path / "gone") == ()
+    assert runs.read(tmp_path / "gone") is None
+
+
+def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
+    patchy_run(tmp_path / "rules", tmp_path / "runs" / "patchy")
+    run = _one(tmp_path / "runs" / "more", "hf:org/x\ud83c")
+    # One more row, as short as the list of instances can draw it.
+    row = {"id": "\ud83c", "language": "DE\udfff", "category": "", "passed": None, "verdicts": [], "messages": []}
+    with (run / "judgments.jsonl").open("a") as lines:
+        lines.write(json.dumps(row) + "\n")
+    found = _shown(tmp_path / "runs")
+    assert {entry.model for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
+    assert b"hf:org/x?" in _sent(table.framed(found, columns.COLUMNS))
+    patchy, named = sorted(found, key=lambda entry: entry.model, reverse=True)
+    assert b'["?", "DE?"' in _sent(explorer.listing(list(Shelf().rows(named).values())))
+    answered = Shelf().rows(patchy)
+    assert b"Half of ?." in b"".join(_sent(conversation.render(row)) for row in answered.values())
+
+
+def _sent(value: Any) -> bytes:
+    """As it goes to a page: in UTF-8, which raises UnicodeEncodeError on half a character."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8")
 
 
 def test_two_runs_of_the_same_settings_are_two_lines(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Instance, Label, Response, Role, Verdict
 
 _LABELS = (*get_args(Label), None)
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @cache
@@ -27,6 +29,8 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: field {str(field)[:60]!r} is {'unknown' if field in row else 'absent'}")
     for field in ("id", "language", "category", "task", "model", "judge"):
         _need(isinstance(row[field], str) and bool(row[field].strip()) and len(row[field]) <= 500, where, field, "text")
+        # A page cannot carry it, and neither can the name of a file on the Hub.
+        _need(_HALF.search(row[field]) is None, where, field, "text without half a character (a lone surrogate)")
     _need(isinstance(row["passed"], bool | None), where, "passed", "true, false or null")
     _need(isinstance(row["error"], str | None), where, "error", "text or null")
     _need(_all(row["truncated"], lambda n: type(n) is int), where, "truncated", "list of numbers")

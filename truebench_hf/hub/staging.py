@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.scores import as_json
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
@@ -41,6 +42,10 @@ them and counted beside. Every run was scored again from its judgments before it
 """
 
 
+# What of scores.json does not follow from the judgments: tokens spent, and what human labels say about the judge.
+_NOT_COMPUTED = ("usage", "bias_corrected")
+
+
 @dataclass(frozen=True)
 class Staged:
     """A run ready to be pushed: its name in the results data set and what is known of it."""
@@ -51,7 +56,7 @@ class Staged:
 
 
 def stage_run(run: Path, out: Path) -> Staged:
-    """Check a finished run folder and lay out its public files in `out`.
+    """Check a finished run folder and lay out its public files in `out`; its scores are those computed again.
 
     Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
     the data of the run.
@@ -65,32 +70,38 @@ def stage_run(run: Path, out: Path) -> Staged:
         raise UserError(f"{run}: scores.json cannot be read: {error}") from error
     if not info or not isinstance(scores, dict):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    protocol = info.get("settings", {}).get("protocol")
-    checked = validate(run / "judgments.jsonl", claimed=scores, protocol=protocol)
+    checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
     expected = info.get("settings", {}).get("data_sha256")
     whole = all(turn.prompt for item in checked.judged for turn in item.instance.turns)  # no turn was left unreached
     if whole and expected != checked.data_sha256:
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
-    return _stage(checked, scores, public(info), run / "judgments.jsonl", out)
+    claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
+    return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)
 
 
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
     """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
     settings = {"model": checked.model, "judge": checked.judge, "data": checked.data}
     info = public({"submitted": True, "settings": settings | {"data_sha256": checked.data_sha256}})
-    return _stage(checked, as_json(checked.report), info, judgments, out)
+    return _stage(checked, {}, info, judgments, out)
 
 
-def _stage(
-    checked: Submission, scores: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
-) -> Staged:
+def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
+    """How the run was made, on which notes and pass rule depend."""
+    try:
+        return provenance(info)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
+
+
+def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
     run_id = f"{_slug(checked.model)}--{_slug(checked.judge)}--{checked.file_sha256[:10]}"
     row = _index_row(run_id, checked, info)
     folder = out / "runs" / run_id
     folder.mkdir(parents=True)
     (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
-    reasons = {name: no_address(reason) for name, reason in scores.get("unscored", {}).items()}
-    _write(folder / "scores.json", _json({**scores, "unscored": reasons}, 1))
+    reasons = {name: no_address(reason) for name, reason in checked.report.unscored.items()}
+    _write(folder / "scores.json", _json(as_json(checked.report) | claimed | {"unscored": reasons}, 1))
     _write(folder / "run.json", _json(info, 1))
     # One file per run, not one table: two pull requests then never touch the same file.
     (out / "index").mkdir()

@@ -47,20 +47,20 @@ def validate(
     *,
     name: str = "judgments.jsonl",
     claimed: Mapping[str, Any] | None = None,
-    protocol: str | None = None,
+    made: Mapping[str, Any] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Submission:
     """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
 
-    With `claimed` (the content of a `scores.json`) the scores computed again must equal it; `protocol` is that of the
-    run, `official` for the official pass rule. Every row's own `passed` must follow from its verdicts; all rows are of
+    With `claimed` (the content of a `scores.json`) the scores computed again must equal it; `made` is the provenance of
+    the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
     one model and one judge; no instance stands twice.
     """
     content = _content(Path(path), name, max_bytes)
     judged, judge = _judged(content, name)
     digest = data.data_hash([item.instance for item in judged])
     known = known_data(digest)
-    report = score(judged, provenance={"model": judged[0].response.model, "judge": judge, "protocol": protocol})
+    report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
     file_sha256 = hashlib.sha256(content).hexdigest()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from truebench_hf.report.board.columns import SOURCES
 from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
 
 MOST = 5  # models in one radar: more cannot be told apart
@@ -24,11 +26,12 @@ def radar(entries: Sequence[Entry]) -> Any:
 
     figure = go.Figure()
     around = [name.replace(" ", "<br>") for name in CATEGORIES]  # two lines: narrow pages would cut one off
+    names = _names(entries[:MOST])
     for i, entry in enumerate(entries[:MOST]):
         values = [_value(entry, name) for name in CATEGORIES]
         figure.add_trace(
             go.Scatterpolar(
-                r=[*values, values[0]], theta=[*around, around[0]], name=_short(entry.model), mode="lines+markers",
+                r=[*values, values[0]], theta=[*around, around[0]], name=names[i], mode="lines+markers",
                 line={"color": _COLOURS[i], "dash": _DASHES[i], "width": 2}, hovertemplate="%{theta}: %{r:.1f} %",
             )
         )  # fmt: skip
@@ -44,7 +47,7 @@ def heat_map(entries: Sequence[Entry]) -> Any:
     shown = list(entries[:_HEAT_ROWS])[::-1]
     values = [[_value(entry, name) for name in LANGUAGES] for entry in shown]
     texts = [["" if value is None else f"{value:.0f}" for value in row] for row in values]
-    labels = [f"{_short(entry.model)}{' †' if entry.source == 'paper' else ''}" for entry in shown]
+    labels = _names(shown)
     heat = go.Heatmap(
         z=values, x=list(LANGUAGES), y=list(range(len(shown))), text=texts, texttemplate="%{text}", zmin=0, zmax=100,
         colorscale=_HEAT, textfont={"color": "#1a1a1a"}, xgap=1, ygap=1, customdata=[[label] * len(LANGUAGES) for label in labels],
@@ -65,9 +68,12 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
     figure = go.Figure()
     for source, name, symbol, colour in (
         ("measured", "measured here", "circle", _COLOURS[0]),
-        ("paper", "published in the paper", "diamond-open", _COLOURS[1]),
+        ("submitted", "submitted ‡", "square", _COLOURS[2]),
+        ("paper", "published in the paper †", "diamond-open", _COLOURS[1]),
     ):
         known = [e for e in entries if e.source == source and e.size_b and e.overall.value is not None]
+        if not known:
+            continue
         spans = [e.overall.ci95 or (e.overall.value or 0.0,) * 2 for e in known]
         y = [e.overall.value or 0.0 for e in known]
         bars = {
@@ -78,7 +84,7 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
         figure.add_trace(
             go.Scatter(
                 x=[e.size_b for e in known], y=y, error_y=bars, mode="markers", name=name,
-                text=[_inert(e.model) for e in known], marker={"symbol": symbol, "size": 10, "color": colour},
+                text=_names(known, most=100), marker={"symbol": symbol, "size": 10, "color": colour},
                 hovertemplate="%{text}<br>%{x} B: %{y:.1f} %<extra></extra>",
             )
         )  # fmt: skip
@@ -97,8 +103,25 @@ def _value(entry: Entry, name: str) -> float | None:
     return None if score is None else score.value
 
 
-def _short(name: str) -> str:
-    return _inert(name if len(name) <= 28 else f"{name[:27]}…")
+def mark(entry: Entry) -> str:
+    """The sign that sets an entry apart that was not measured here, with a space before it; else nothing."""
+    return "".join(SOURCES[entry.source].partition(" ")[1:])
+
+
+def _names(entries: Sequence[Entry], most: int = 28) -> list[str]:
+    """What the entries are called, shortened to so many characters; judge and data where two would read the same."""
+    cut = Counter(_short(model, most) for model in {entry.model for entry in entries})
+    models = [_short(e.model, most if cut[_short(e.model, most)] == 1 else len(e.model)) for e in entries]
+    names = [f"{model}{mark(entry)}" for model, entry in zip(models, entries, strict=True)]
+    for facts in ([entry.judge for entry in entries], [entry.data for entry in entries]):
+        count = Counter(names)
+        pairs = zip(names, facts, strict=True)
+        names = [f"{name}, {_short(fact, most)}" if count[name] > 1 else name for name, fact in pairs]
+    return names
+
+
+def _short(name: str, most: int) -> str:
+    return _inert(name if len(name) <= most else f"{name[: most - 1]}…")
 
 
 def _inert(name: str) -> str:

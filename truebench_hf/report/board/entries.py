@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,13 +11,14 @@ from typing import Any, Literal
 
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.board import identity, reference, shown
+from truebench_hf.report.board import identity, reference, shown, way
 from truebench_hf.types import Score
 
 Source = Literal["paper", "measured", "submitted"]
 CATEGORIES = tuple(reference.table("truebench_table5_category")["columns"][2:])
 LANGUAGES = tuple(reference.table("truebench_table6_language")["columns"][2:])
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNORECASE)
+_MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
+_SIZE = re.compile(r"(?<![\w.])(\d{1,5}(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +71,21 @@ def published() -> tuple[Entry, ...]:
 def measured(folder: Path, info: Mapping[str, Any], scores: Mapping[str, Any]) -> Entry:
     """The entry of a TRUEBench run from the content of its `run.json` and `scores.json`. Raises KeyError, TypeError.
 
-    A submission, marked so in `run.json`, tells neither level nor protocol of its judging: it is never ranked together
-    with measured runs, only with submissions over the same data that name the same judge.
+    Runs are ranked together when data, judge and all that shaped its verdicts (`way.shaping`) are the same. A submission,
+    marked so in `run.json`, does not tell the last: it is never ranked together with measured runs, only with
+    submissions over the same data that name the same judge.
     """
     settings = info["settings"]
     model, judge = shown.name(settings["model"]), shown.name(settings["judge"])
-    level, protocol = settings.get("judging", {}).get("level", ""), settings.get("protocol")
+    protocol, words = settings.get("protocol"), way.words(settings)
     source: Source = "submitted" if info.get("submitted") else "measured"
-    how = ["submitted"] if source == "submitted" else [level, protocol]
-    setting = digest(canonical([settings.get("data_sha256"), judge, *how]))
+    how = "submitted" if source == "submitted" else way.shaping(settings)
+    setting = digest(canonical([settings.get("data_sha256"), judge, how]))
     content = identity.content(folder, model, judge, scores)
     parts = {name: _score(part) for by in ("by_category", "by_language") for name, part in scores[by].items()}
     size, weights, licence = model_facts(settings["model"])
     return Entry(
-        f"{slug(model)}-{digest(content + setting)[:8]}", model, source, f"{judge} ({level})" if level else judge,
+        f"{slug(model)}-{digest(content + setting)[:8]}", model, source, f"{judge} ({words})" if words else judge,
         shown.data(str(settings.get("data") or "not a known release")) + _part(settings), setting,
         _score(scores["official" if protocol == "official" else "overall"]), parts, size, weights, licence,
         folder=folder, content=content,
@@ -139,5 +142,14 @@ def _printed(value: float, n: int) -> Score:
 
 
 def _score(plain: Mapping[str, Any]) -> Score:
-    interval = plain.get("ci95")
-    return Score(plain["value"], int(plain["n"]), int(plain.get("unscored", 0)), tuple(interval) if interval else None)
+    """A score as a run folder has it. Raises TypeError on what cannot be ranked and drawn, whoever wrote it."""
+    value, interval = plain["value"], plain.get("ci95")
+    counts = plain["n"], plain.get("unscored", 0)
+    if any(type(count) is not int or not 0 <= count <= _MOST for count in counts):
+        raise TypeError(f"n and unscored must be counts, not {counts}")
+    if interval is not None and (not isinstance(interval, list) or len(interval) != 2):
+        raise TypeError(f"ci95 must be two numbers, not {interval}")
+    for number in [*([] if value is None else [value]), *(interval or ())]:
+        if type(number) not in (int, float) or not math.isfinite(number):
+            raise TypeError(f"{number!r} is not a number")
+    return Score(value, *counts, None if interval is None else (interval[0], interval[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.board import reference, runs
+from truebench_hf.report.board import reference, runs, shown
 from truebench_hf.report.board.entries import Entry
 
 Row = Mapping[str, Any]  # a line of judgments.jsonl
@@ -122,10 +121,10 @@ def _read(file: Path) -> dict[str, Row]:
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 if line.strip():
-                    row = json.loads(line)
+                    row = shown.loads(line)
                     if isinstance(row["verdicts"], list) and isinstance(row["messages"], list):
                         rows[str(row["id"])] = row
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError("the judgments of this run cannot be read") from error
     return rows
 

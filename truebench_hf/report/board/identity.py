@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.report.board import shown
 
 # These follow from the verdicts alone: a submission tells no protocol, on which the other scores depend.
 _SCORES = ("official", "drfr", "soft_criterion", "soft_turn")
@@ -22,9 +22,7 @@ def content(folder: Path, model: str, judge: str, scores: Mapping[str, Any]) -> 
     takes out (local paths, addresses in the reasons of open verdicts) is left out, and so are token counts.
     """
     figures = [_figures(scores.get(name)) for name in _SCORES]
-    text = canonical([model, judge, figures, _opening(folder / "judgments.jsonl")])
-    # Half a character is published as a question mark.
-    return digest(text.encode("utf-8", errors="replace").decode())
+    return digest(canonical([model, judge, figures, _opening(folder / "judgments.jsonl")]))
 
 
 def _figures(score: Any) -> list[Any] | None:
@@ -40,7 +38,7 @@ def _opening(file: Path) -> list[Any]:
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
             while len(rows) < _ROWS and (line := lines.readline(_LONGEST)):
-                rows.append(_told(json.loads(line)))
+                rows.append(_told(shown.loads(line)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return rows

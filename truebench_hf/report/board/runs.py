@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.ledger import digest
+from truebench_hf.report.board import shown
 from truebench_hf.report.board.entries import Entry, measured
 
 _DEEPEST = 4
@@ -24,28 +25,35 @@ class JudgeRun:
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
-    """Every folder with a `scores.json` at or below the roots, in order of name; hidden ones are left out."""
+    """Every folder with a `scores.json` at or below the roots, in order of name.
+
+    Hidden ones are left out, and those that cannot be looked into.
+    """
     for root in roots:
         yield from _below(root, 0)
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
-    if (folder / "scores.json").is_file():
-        yield folder
+    children: list[Path] = []
+    try:
+        is_run = (folder / "scores.json").is_file()
+        if not is_run and depth < _DEEPEST and folder.is_dir():
+            children = sorted(folder.iterdir())
+    except OSError:  # not ours to read, or gone meanwhile
         return
-    if depth < _DEEPEST and folder.is_dir():
-        for child in sorted(folder.iterdir()):
-            if child.is_dir() and not child.name.startswith("."):
-                yield from _below(child, depth + 1)
+    if is_run:
+        yield folder
+    for child in children:
+        if not child.name.startswith("."):
+            yield from _below(child, depth + 1)
 
 
 def stamp(folder: Path) -> tuple[int, ...]:
     """Changes when the results in a folder do."""
     found = []
     for name in ("scores.json", "run.json", "judgments.jsonl"):
-        file = folder / name
-        if file.is_file():
-            facts = file.stat()
+        with suppress(OSError):  # absent, or gone meanwhile
+            facts = (folder / name).stat()
             found += [facts.st_mtime_ns, facts.st_size]
     return tuple(found)
 
@@ -54,12 +62,12 @@ def read(folder: Path) -> Entry | JudgeRun | None:
     """What a folder holds; None where it is unreadable or something else, so that one bad folder hides no other."""
     try:
         text = (folder / "scores.json").read_text("utf-8")
-        scores = json.loads(text)
-        info = json.loads((folder / "run.json").read_text("utf-8"))
+        scores = shown.loads(text)
+        info = shown.loads((folder / "run.json").read_text("utf-8"))
         if not isinstance(scores, dict) or not isinstance(info["settings"], dict):
             return None
         if "by_category" in scores and "model" in info["settings"]:
             return measured(folder, info, scores)
         return JudgeRun(digest(text), info, scores)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None

@@ -1,13 +1,24 @@
-"""Names and texts as a visitor may see them: without paths, addresses or keys of the machine behind."""
+"""Names and texts as a visitor may see them: whole, and without paths, addresses or keys of the machine behind."""
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 # Absolute paths (two levels or more), Windows paths, web addresses with a port or of a private host, and keys.
 _PATH = re.compile(r"(?<![\w.:/])(?:/[\w.@%+-]+){2,}/?|\b[A-Za-z]:\\[^\s'\"]+")
 _ADDRESS = re.compile(r"\bhttps?://[^\s'\"<>)]+")
+_HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 _SECRET = re.compile(r"\b(?:hf_|sk-)[A-Za-z0-9_-]{8,}|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?")
+
+
+def loads(text: str) -> Any:
+    """JSON as it can be shown: half a character, which no page can carry, is a question mark. Raises as `json` does."""
+    value = json.loads(text)
+    if _HALF.search(text) is None:  # only an escape can stand for half a character, and few files have any
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def name(spec: str) -> str:

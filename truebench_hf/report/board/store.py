@@ -114,7 +114,7 @@ class Board:
                 mark = (file.stat().st_mtime_ns, file.stat().st_size)
                 old = self._outcomes.get(file)
                 kept[file] = old if old is not None and old[0] == mark else (mark, ties.read_outcomes(file))
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
             found[entry.key] = kept[file][1]
         self._outcomes = kept

@@ -51,7 +51,10 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes], n_resampl
 
 
 def read_outcomes(file: Path) -> Outcomes:
-    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large."""
+    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+
+    Raises OSError, and ValueError, KeyError, TypeError or RecursionError on lines of another form.
+    """
     found: dict[str, bool | None] = {}
     with file.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -59,6 +62,8 @@ def read_outcomes(file: Path) -> Outcomes:
                 found[head[1]] = _PASSED[head[2]]
             elif line.strip():
                 row = json.loads(line)
+                if not isinstance(row["passed"], bool | None):
+                    raise TypeError(f"{file}: passed is {row['passed']!r}")
                 found[str(row["id"])] = row["passed"]
     return found
 

@@ -87,7 +87,7 @@ def _first_view(app: Any, board: Board) -> Callable[[dict[str, str]], str]:
     def html(query: dict[str, str]) -> str:
         if query.get("tab", tabs[0].id) != tabs[0].id:
             return ""
-        shown, theme = leaderboard.first(board), query.get("__theme", "")
+        (shown, _), theme = leaderboard.first(board), query.get("__theme", "")
         return render(shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=leaderboard.LABEL, theme=theme)
 
     return html
@@ -98,15 +98,16 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
     import gradio as gr
 
     names = {tab.id for tab in tabs.children}
+    renewable = [first.grid, first.keys, first.notes, first.version]
 
-    def renewed(seen: str) -> tuple[Any, Any, Any]:
+    def renewed(seen: str) -> list[Any]:
         now = leaderboard.version_of(board)
         if now == seen:
-            return gr.skip(), gr.skip(), gr.skip()
-        table, notes = leaderboard.first(board), leaderboard.notes_on(board)
+            return [gr.skip() for _ in renewable]
+        values = [*leaderboard.first(board), leaderboard.notes_on(board), now]
         if now != first.version.value:
-            _lay_out_anew(app, {first.grid: table, first.notes: notes, first.version: now})
-        return table, notes, now
+            _lay_out_anew(app, dict(zip(renewable, values, strict=True)))
+        return values
 
     def opened(seen: str, request: Any) -> tuple[Any, ...]:
         query = {name: str(value)[:300] for name, value in request.query_params.items()}
@@ -126,7 +127,7 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     opened.__annotations__ = {"request": gr.Request}
-    filled = [first.grid, first.notes, first.version, tabs, explored.run, explored.instance, explored.other]
+    filled = [*renewable, tabs, explored.run, explored.instance, explored.other]
     app.load(opened, first.version, filled, **look.QUIET).then(None, js=look.FOLLOWED)
 
 

@@ -63,7 +63,8 @@ def _radar(board: Board, opened: Any) -> None:
         """Choices as of now: runs come in while the page is open."""
         entries = table.select(board.snapshot.entries, table.Filter())
         kept = [key for key in keys if board.snapshot.entry(key)] or [entry.key for entry in entries[:3]]
-        choices = [(f"{e.model} ({e.judge})" if e.source != "paper" else f"{e.model} †", e.key) for e in entries]
+        judged = [e.model if e.source == "paper" else f"{e.model} ({e.judge})" for e in entries]
+        choices = [(f"{name}{charts.mark(e)}", e.key) for name, e in zip(judged, entries, strict=True)]
         return "", gr.update(choices=choices, value=kept), compared(kept)
 
     def compared(keys: Sequence[str]) -> Any:

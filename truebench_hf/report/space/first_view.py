@@ -21,8 +21,9 @@ _TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoesc
 class FirstView:
     """ASGI middleware that puts HTML in front of the app's own element in the page at `/`.
 
-    `html` gets the query and returns what to put there; empty: nothing. All other answers pass as they are. It has to
-    stand inside of whatever compresses.
+    `html` gets the query and returns what to put there; empty: nothing. The answer to HEAD tells no length, since that
+    of the page without the view would be wrong. All other answers pass as they are. It has to stand inside of whatever
+    compresses.
     """
 
     def __init__(self, app: Any, html: Callable[[dict[str, str]], str]) -> None:
@@ -30,8 +31,11 @@ class FirstView:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on, and change the answer where it is the page."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != "/":
             await self._app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":
+            await self._app(scope, receive, lambda message: send(_unmeasured(message)))
             return
         query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         start: dict[str, Any] = {}
@@ -46,13 +50,20 @@ class FirstView:
             if message.get("more_body"):
                 return
             if start["status"] == 200 and _BEFORE in body:
-                body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
-            length = (b"content-length", str(len(body)).encode())
-            headers = [*(pair for pair in start["headers"] if pair[0].lower() != length[0]), length]
-            await send({**start, "headers": headers})
+                # A model's name may hold half a character.
+                body = body.replace(_BEFORE, self._html(query).encode(errors="replace") + _BEFORE, 1)
+            plain = _unmeasured(start)
+            await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
             await send({"type": "http.response.body", "body": body})
 
         await self._app(scope, receive, changed)
+
+
+def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the answer without its length, if it tells one."""
+    if "headers" not in message:
+        return message
+    return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
 
 
 def render(table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: str, theme: str = "") -> str:

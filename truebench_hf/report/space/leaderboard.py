@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,12 @@ _CHOOSE = "Choose a model's line to see why it failed"
 class Leaderboard:
     """What other parts need of the tab: the table, its notes, and the way from a model to its conversations.
 
-    `version` is that of the results a page was laid out with, which each page thus knows of itself.
+    `keys` are those of the table's lines. `version` is that of the results a page was laid out with, which each page
+    thus knows of itself.
     """
 
     grid: Any
+    keys: Any
     notes: Any
     version: Any
     opener: Any
@@ -45,11 +48,13 @@ def build(board: Board) -> Leaderboard:
         order, *more = _filters(board)
     inputs = [show, search, order, *more]
     opened, chosen = gr.State(""), gr.State("")
+    opening, lines = first(board)
+    keys = gr.Textbox(lines, visible="hidden", label="Runs in the table", elem_id="leaderboard-keys")
     version = gr.Textbox(version_of(board), visible="hidden", label="Version of the results")
     with gr.Tabs(elem_id="board-tabs"):
         with gr.Tab("Table") as table_tab:
             grid = gr.Dataframe(
-                value=first(board), interactive=False, max_height=620, label=LABEL, elem_id="leaderboard",
+                value=opening, interactive=False, max_height=620, label=LABEL, elem_id="leaderboard",
                 datatype="auto", buttons=["fullscreen"], column_widths=_widths(columns.VIEWS[_FIRST]),
             )  # fmt: skip
             with gr.Row():
@@ -59,23 +64,24 @@ def build(board: Board) -> Leaderboard:
             text = gr.Textbox(visible="hidden", elem_id="csv-text", label="CSV")
         drawn = charts.build(board, inputs, functools.partial(_chosen, board), table_tab, opened)
     notes = gr.HTML(notes_on(board), elem_classes="tb-note-small", elem_id="leaderboard-notes")
-    rows = functools.partial(_rows, board)
+    rows, shown = functools.partial(_rows, board), [grid, keys, opener, chosen]
     view.change(lambda name: list(columns.VIEWS[name]), view, more[-1], **look.QUIET)
     for control in inputs:
         control.change(
-            lambda name, *values: (rows(*values), *drawn.redrawn(name, *values)),
-            [opened, *inputs], [grid, *drawn.plots], trigger_mode="always_last", **look.QUIET,
+            lambda name, *values: (*rows(*values), *drawn.redrawn(name, *values)),
+            [opened, *inputs], [*shown, *drawn.plots], trigger_mode="always_last", **look.QUIET,
         )  # fmt: skip
-    renew.click(lambda *values: (rows(*values), notes_on(board)), inputs, [grid, notes], **look.QUIET)
+    renew.click(lambda *values: (*rows(*values), notes_on(board)), inputs, [*shown, notes], **look.QUIET)
     asked = csv.click(functools.partial(_csv, board), inputs, text, api_visibility="private", queue=False)
     asked.then(None, text, text, js=look.DOWNLOAD_CSV)
-    _pick(board, grid, inputs, opener, chosen)
-    return Leaderboard(grid, notes, version, opener, chosen)
+    _pick(board, grid, keys, opener, chosen)
+    return Leaderboard(grid, keys, notes, version, opener, chosen)
 
 
-def first(board: Board) -> dict[str, Any]:
-    """The table as a visitor meets it."""
-    return table.framed(table.select(board.snapshot.entries, table.Filter()), columns.VIEWS[_FIRST])
+def first(board: Board) -> tuple[dict[str, Any], str]:
+    """The table as a visitor meets it, and the keys of its lines."""
+    found = table.select(board.snapshot.entries, table.Filter())
+    return table.framed(found, columns.VIEWS[_FIRST]), _keys(found)
 
 
 def version_of(board: Board) -> str:
@@ -125,28 +131,27 @@ def _filters(board: Board) -> list[Any]:
     return [order, sizes, weights, licence, names]
 
 
-def _pick(board: Board, grid: Any, inputs: list[Any], opener: Any, chosen: Any) -> None:
+def _pick(board: Board, grid: Any, keys: Any, opener: Any, chosen: Any) -> None:
     """A chosen line names the run that the button opens in the Explorer."""
     import gradio as gr
 
-    def picked(event: Any, *values: Any) -> tuple[Any, str]:
-        names = columns.ordered(values[-1])
-        row = [str(cell) for cell in event.row_value]
-        # The page may have sorted the table by itself, so the line is found by what stands in it.
-        found = next((e for e in _chosen(board, *values) if row in _readings(e, names)), None)
-        if found is None or found.folder is None:
-            why = "published: no conversations to show" if found is not None else _CHOOSE
-            return gr.update(value=f"{found.model} is {why}" if found else why, interactive=False), ""
+    def picked(event: Any, lines: str) -> tuple[Any, str]:
+        # Neither the cells, which runs may share, nor the board, which goes on, tell the run; the place does: it is that
+        # in the table as it was sent, however the page has sorted it since.
+        found = board.snapshot.entry(dict(enumerate(lines.split())).get(event.index[0], ""))
+        if found is None:
+            return gr.update(value="This result is gone: look for new results", interactive=False), ""
+        if found.folder is None:
+            return gr.update(value=f"{found.model} is published: no conversations to show", interactive=False), ""
         return gr.update(value=f"See the conversations of {found.model}", interactive=True), found.key
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     picked.__annotations__ = {"event": gr.SelectData}
-    grid.select(picked, inputs, [opener, chosen], **look.QUIET)
+    grid.select(picked, keys, [opener, chosen], **look.QUIET)
 
 
-def _readings(entry: Entry, names: list[str]) -> list[list[str]]:
-    cells = [columns.cell(entry, name) for name in names]
-    return [["" if cell is None else str(cell) for cell in cells], [columns.text(entry, name) for name in names]]
+def _keys(entries: Sequence[Entry]) -> str:
+    return "\n".join(entry.key for entry in entries)
 
 
 def _chosen(
@@ -157,12 +162,14 @@ def _chosen(
     return table.select(board.snapshot.entries, wanted, order)
 
 
-def _rows(board: Board, *values: Any) -> Any:
+def _rows(board: Board, *values: Any) -> tuple[Any, str, Any, str]:
+    """The table and its keys anew, with no line chosen: that of before may be shown no longer."""
     import gradio as gr
 
     found, names = _chosen(board, *values), values[-1]
     label = LABEL if found else "No result passes this filter: take some of it away"
-    return gr.update(value=table.framed(found, names), label=label, column_widths=_widths(names))
+    grid = gr.update(value=table.framed(found, names), label=label, column_widths=_widths(names))
+    return grid, _keys(found), gr.update(value=_CHOOSE, interactive=False), ""
 
 
 def _widths(names: Any) -> list[str]:

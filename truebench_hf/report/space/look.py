@@ -45,13 +45,23 @@ def css() -> str:
 # The address stays in step with what is shown, so that it can be copied from the browser as well. Gradio tells of a
 # tab being selected while the page is still being laid out: until the link was followed, the address is left alone.
 FOLLOWED = "() => { window.tbFollowed = true; }"
-KEEP_TAB = """() => { if (window.tbFollowed) history.replaceState(null, "", "?tab=%s"); }"""
-KEEP_VIEW = """(run, id, other) => {
+# What else the address says stays, as the theme; but not in a link to pass on what lets one into a private Space.
+_ADDRESS = """const asked = new URLSearchParams(location.search);
+  ["tab", "run", "id", "with"].forEach(name => asked.delete(name));"""
+KEEP_TAB = f"""() => {{
+  {_ADDRESS}
+  asked.set("tab", "%s");
+  if (window.tbFollowed) history.replaceState(null, "", "?" + asked);
+}}"""
+KEEP_VIEW = f"""(run, id, other) => {{
   if (!run) return "";
-  const link = "?" + new URLSearchParams({ tab: "explorer", run: run, id: id, ...(other ? { with: other } : {}) });
-  if (window.tbFollowed) history.replaceState(null, "", link);
-  return new URL(link, location.href).href;
-}"""
+  {_ADDRESS}
+  Object.entries({{ tab: "explorer", run: run, id: id }}).forEach(pair => asked.set(...pair));
+  if (other) asked.set("with", other);
+  if (window.tbFollowed) history.replaceState(null, "", "?" + asked);
+  asked.delete("__sign");
+  return new URL("?" + asked, location.href).href;
+}}"""
 
 # A download made in the browser: no file is left on the server, and no server path is shown.
 DOWNLOAD_CSV = """(text) => {
