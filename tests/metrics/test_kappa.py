@@ -167,7 +167,9 @@ def test_alpha_ordinal_words_take_their_order_from_the_caller() -> None:
         ([["yes", "no"]], 0.0, 1, 0, "one item, two labels: no worse than chance"),
     ],
 )
-def test_alpha_edges(ratings: list[list[str | float | None]], value: float | None, n: int, left_out: int, reason: str) -> None:
+def test_alpha_edges(
+    ratings: list[list[str | float | None]], value: float | None, n: int, left_out: int, reason: str
+) -> None:
     found = krippendorff_alpha(ratings)
     assert found.value == (value if value is None else pytest.approx(value)), reason
     assert (found.n, found.left_out) == (n, left_out), reason
