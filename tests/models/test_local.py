@@ -74,6 +74,8 @@ def test_a_long_prompt_shortens_no_other_answer(loaded: tuple[Any, Any], monkeyp
     assert both[1] == generate(model, tokenizer, prompts[1:], Sampling(max_tokens=64))[0]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_rows_that_leave_a_growing_batch_change_nothing_for_those_that_stay(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

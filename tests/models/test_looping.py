@@ -33,6 +33,8 @@ def test_what_counts_as_repeating_itself(tokens: Sequence[int], expected: bool) 
     assert repeats(tokens) is expected
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_looping_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     # Float32: guesses are confirmed by the same arithmetic that makes tokens one by one, up to rounding.
     model, tokenizer = load(*locate(), "", "auto", "cpu")

@@ -57,22 +57,21 @@ def _button(page: Any, text: str) -> Any:
     return page.locator("#open-button", has_text=text)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_line_is_known_in_every_view(url: str, open_page: Open, view: str) -> None:
+def test_a_line_is_known_in_every_view(url: str, open_page: Open) -> None:
     page = open_page(url)
     page.wait_for_selector(CELL)
-    page.locator("#view").get_by_label(view, exact=True).check()
-    last = VIEWS[view][-1]
-    page.wait_for_function(
-        "name => [...document.querySelectorAll('#leaderboard th')].some(head => head.title === name)", arg=last
-    )
-    for model in ("Alpha-7B", "Beta-70B"):
-        _choose(page, model)
-        _button(page, f"See the conversations of scripted:{model}").wait_for()
-        assert page.locator("#open-button").is_enabled()
-    _choose(page, "Claude-3.7-Sonnet-Thinking")
-    _button(page, "Claude-3.7-Sonnet-Thinking is published: no conversations to show").wait_for()
-    assert page.locator("#open-button").is_disabled()
+    for view, names in VIEWS.items():
+        page.locator("#view").get_by_label(view, exact=True).check()
+        page.wait_for_function(
+            "name => [...document.querySelectorAll('#leaderboard th')].some(head => head.title === name)", arg=names[-1]
+        )
+        for model in ("Alpha-7B", "Beta-70B"):
+            _choose(page, model)
+            _button(page, f"See the conversations of scripted:{model}").wait_for()
+            assert page.locator("#open-button").is_enabled(), view
+        _choose(page, "Claude-3.7-Sonnet-Thinking")
+        _button(page, "Claude-3.7-Sonnet-Thinking is published: no conversations to show").wait_for()
+        assert page.locator("#open-button").is_disabled(), view
 
 
 def test_of_two_lines_that_read_the_same_the_chosen_one_is_opened(url: str, open_page: Open) -> None:
@@ -120,6 +119,7 @@ def test_a_line_that_is_no_longer_shown_cannot_be_opened(url: str, open_page: Op
     _button(page, "o1 is published: no conversations to show").wait_for()
 
 
+@pytest.mark.slow
 def test_the_address_keeps_what_it_does_not_set(url: str, open_page: Open) -> None:
     page = open_page(url + "?__theme=dark&__sign=secret")
     page.wait_for_selector(CELL)
