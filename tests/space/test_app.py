@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,22 @@ def _models(visitor: Visitor) -> list[str]:
     keys = visitor.shown["leaderboard-keys", "value"].split()
     assert [slug(model) in key for key, model in zip(keys, models, strict=True)] == [True] * len(models)
     return models[:2]
+
+
+def test_the_page_carries_what_a_window_shows_and_half_a_name_breaks_nothing(tmp_path: Path) -> None:
+    runs = many_runs(tmp_path / "runs", 1, 30)
+    file = runs / "run000" / "run.json"
+    info = json.loads(file.read_text())
+    info["settings"]["model"] = "hf:org/half \ud83c"
+    file.write_text(json.dumps(info))
+    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=3600), block=False)
+    try:
+        page = urllib.request.urlopen(app.local_url, timeout=30).read().decode()
+    finally:
+        app.close()
+    view = page.partition("<gradio-app")[0]
+    assert "hf:org/half ?</td>" in view
+    assert view.count("<tr") == 1 + 25, "of one measured and 32 published results"
 
 
 def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None:

@@ -29,8 +29,6 @@ def _get(parts: list[bytes], path: str = "/", query: str = "", method: str = "GE
     scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
 
     def html(asked: dict[str, str]) -> str:
-        if asked.get("name") == "half":
-            return "<p>half of \ud83c</p>"
         return "" if asked.get("tab") == "judges" else f"<p>é {sorted(asked.items())}</p>"
 
     view = FirstView(app, html)
@@ -76,12 +74,6 @@ def test_head_tells_no_length_but_that_of_the_page_itself() -> None:
     assert _length(_get([PAGE.encode()], path="/config", method="HEAD")) == len(PAGE.encode())
 
 
-def test_half_a_character_in_a_name_breaks_no_page() -> None:
-    sent = _get([PAGE.encode()], query="name=half")
-    assert "<p>half of ?</p><gradio-app>" in _body(sent)
-    assert _length(sent) == len(_body(sent).encode())
-
-
 def test_a_page_without_the_element_passes_as_it_is() -> None:
     assert _body(_get([b"<body>", b"</body>"])) == "<body></body>"
 
@@ -99,11 +91,9 @@ def test_names_stay_text_and_published_lines_are_set_apart() -> None:
     assert "<span>Judges</span>" in html
 
 
-def test_no_results_at_all_and_more_than_a_window_holds() -> None:
+def test_no_results_at_all() -> None:
     empty = render(framed_rows(["Rank", "Model"], []), head="", tabs=["Leaderboard"], label="")
     assert empty.count("<tr") == 1, "the headers alone"
-    many = render(framed_rows(["Rank"], [[i] for i in range(300)]), head="", tabs=["Leaderboard"], label="")
-    assert many.count("<td>") == 25
 
 
 @pytest.mark.parametrize(

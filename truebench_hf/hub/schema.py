@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
+from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.records import Judged, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Instance, Label, Response, Role, Verdict
 
 _LABELS = (*get_args(Label), None)
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @cache
@@ -30,7 +29,7 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
     for field in ("id", "language", "category", "task", "model", "judge"):
         _need(isinstance(row[field], str) and bool(row[field].strip()) and len(row[field]) <= 500, where, field, "text")
         # A page cannot carry it, and neither can the name of a file on the Hub.
-        _need(_HALF.search(row[field]) is None, where, field, "text without half a character (a lone surrogate)")
+        _need(data.HALF.search(row[field]) is None, where, field, "text without half a character (a lone surrogate)")
     _need(isinstance(row["passed"], bool | None), where, "passed", "true, false or null")
     _need(isinstance(row["error"], str | None), where, "error", "text or null")
     _need(_all(row["truncated"], lambda n: type(n) is int), where, "truncated", "list of numbers")

@@ -24,6 +24,7 @@ CATEGORIES = (
 )  # fmt: skip
 LANGUAGES = ("KO", "EN", "JA", "ZH", "PL", "DE", "PT", "ES", "FR", "IT", "RU", "VI")
 MINI = Path(__file__).with_name("mini.jsonl")
+HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def parse_row(row: Any, where: str) -> Instance:
     if isinstance(index, bool) or not isinstance(index, int | str):
         raise UserError(f"{where}: field 'index' must be a number or a text")
     for name in ("index", "language", "category", "sub_category"):  # which name rows and columns of tables
-        if re.search(r"[\ud800-\udfff]", str(row[name])):
+        if HALF.search(str(row[name])):
             raise UserError(f"{where}: field {name!r} holds half a character (a lone surrogate); write it anew")
     prompts: Any = row.get("input")
     criteria: Any = row.get("criteria")

@@ -15,6 +15,7 @@ from truebench_hf.report.space.first_view import FirstView, render
 from truebench_hf.report.space.options import SpaceOptions, check_address
 
 _PATIENCE = 45.0  # seconds
+_SEEN = 25  # lines of the table in the first view: more than a window shows
 TITLE = "TRUEBench leaderboard and playground"
 _HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
 <p>Real tasks in 12 languages and 10 categories, each with a checklist. An answer passes only when it meets
@@ -87,7 +88,7 @@ def _first_view(app: Any, board: Board) -> Callable[[dict[str, str]], str]:
     def html(query: dict[str, str]) -> str:
         if query.get("tab", tabs[0].id) != tabs[0].id:
             return ""
-        (shown, _), theme = leaderboard.first(board), query.get("__theme", "")
+        (shown, _), theme = leaderboard.first(board, _SEEN), query.get("__theme", "")
         return render(shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=leaderboard.LABEL, theme=theme)
 
     return html

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from truebench_hf.report.board import columns
 from truebench_hf.report.space import look
 
-_ROWS = 25  # more than a window shows
 _BEFORE = b"<gradio-app"
 _TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
 
@@ -50,8 +49,7 @@ class FirstView:
             if message.get("more_body"):
                 return
             if start["status"] == 200 and _BEFORE in body:
-                # A model's name may hold half a character.
-                body = body.replace(_BEFORE, self._html(query).encode(errors="replace") + _BEFORE, 1)
+                body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
             plain = _unmeasured(start)
             await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
             await send({"type": "http.response.body", "body": body})
@@ -67,8 +65,8 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: str, theme: str = "") -> str:
-    """The first rows of a table from `board.table` as HTML, laid out as the live page is. `head` is HTML of ours."""
-    read, styles = table["metadata"]["display_value"][:_ROWS], table["metadata"]["styling"]
+    """A table from `board.table` as HTML, laid out as the live page is. `head` is HTML of ours."""
+    read, styles = table["metadata"]["display_value"], table["metadata"]["styling"]
     rows = [{"cells": cells, "style": styles[number][0] if styles else ""} for number, cells in enumerate(read)]
     page = _TEMPLATES.get_template("first_view.html.jinja")
     return page.render(

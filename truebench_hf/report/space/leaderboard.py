@@ -78,9 +78,9 @@ def build(board: Board) -> Leaderboard:
     return Leaderboard(grid, keys, notes, version, opener, chosen)
 
 
-def first(board: Board) -> tuple[dict[str, Any], str]:
-    """The table as a visitor meets it, and the keys of its lines."""
-    found = table.select(board.snapshot.entries, table.Filter())
+def first(board: Board, lines: int | None = None) -> tuple[dict[str, Any], str]:
+    """The table as a visitor meets it, all of it or so many lines, and their keys."""
+    found = table.select(board.snapshot.entries, table.Filter())[:lines]
     return table.framed(found, columns.VIEWS[_FIRST]), _keys(found)
 
 
