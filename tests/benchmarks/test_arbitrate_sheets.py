@@ -1,0 +1,105 @@
+"""An arbitration held against people (paper 003, section 3.4): sheets out and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.arbitration import (
+    TABLE,
+    table_options,
+)
+from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
+from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.cli.main import app
+from truebench_hf.errors import UserError
+
+
+def _filled(sheet: Path, answers: dict[str, str]) -> None:
+    """Write answers (by rubric, others `yes`) into a CSV sheet as a spreadsheet program would."""
+    import csv
+
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with sheet.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            rubric = next(text for text in TABLE if row["question"].endswith(text))
+            writer.writerow(row | {"answer": answers.get(rubric, "yes")})
+
+
+def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
+    arbitrate(table_options(tmp_path))
+    out = tmp_path / "out"
+    run = CliRunner()
+    done = run.invoke(app, ["arbitrate-sheets", str(out), "--annotators", "eva,jon"])
+    assert done.exit_code == 0, done.output
+    assert "3 easy constrained" in done.output
+    assert "3 hard constrained" in done.output
+    for sheet in (out / "sheets").iterdir():
+        text = sheet.read_text(encoding="utf-8-sig")
+        for telling in ("scripted", "on it", "hard", "easy", "ann.json"):
+            assert telling not in text, f"{sheet.name} gives {telling!r} away"
+    # Labels: easy yes, no, no; hard no, yes, yes (in the order of TABLE). Eva says yes throughout but for the first no.
+    _filled(out / "sheets" / "eva.csv", {"settled against the majority": "no"})
+    # Jon agrees with her but for "two against two", which is a tie and stays open.
+    _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
+    sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
+    done = run.invoke(
+        app, ["arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]], env={"COLUMNS": "200"}
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads((out / "human.json").read_text())
+    # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
+    assert (found["n"], found["accuracy"], len(found["open"])) == (5, 3 / 5, 1)
+    assert (found["n_open"], found["accuracy_open_wrong"], found["upper_estimate"]) == (1, 3 / 6, True)
+    assert not found["by_stratum"]["easy constrained"]["upper_estimate"], "nothing is open there"
+    assert found["by_stratum"]["easy constrained"]["accuracy"] == pytest.approx(2 / 3)
+    assert found["by_stratum"]["hard constrained"]["accuracy"] == 1 / 2
+    assert found["annotators"]["raw"] == pytest.approx(5 / 6)
+    shown = " ".join(done.output.split())
+    for text in (
+        "85.0",
+        "0.702",
+        "Open, left out: 1",
+        "all (upper estimate) │ 5 │ 1 │ 60.0 │ 50.0",
+        "accuracy and kappa are upper",
+    ):
+        assert text in shown, text
+    human = out / "human.jsonl"
+    assert len(read_trusted(str(human)).labels) == 5, "the open one is no label; the rest may validate a run"
+    again = arbitrate(table_options(tmp_path, reference=str(human)))
+    assert again["validation"]["n"] == 5
+
+
+def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
+    arbitrate(table_options(tmp_path))
+    out, sheets = str(tmp_path / "out"), tmp_path / "sheets"
+    arbitration_sheets.export(out, 160, ("eva", "jon", "kim"), str(sheets), 0)
+    _filled(sheets / "eva.csv", {"two against two": "no"})
+    _filled(sheets / "jon.csv", {})
+    _filled(sheets / "kim.csv", {"two against two": "no"})
+    found = arbitration_sheets.compare(
+        out, [str(sheets / "eva.csv"), str(sheets / "jon.csv")], [str(sheets / "kim.csv")]
+    )
+    assert (found["n"], found["open"], found["upper_estimate"]) == (6, [], False)
+    assert found["accuracy"] == found["accuracy_open_wrong"]
+    assert found["annotators"]["names"] == ["eva", "jon"], "the adjudicator is not one of them"
+
+
+def test_an_arbitration_that_labelled_nothing_has_nothing_to_send_out(tmp_path: Path) -> None:
+    (tmp_path / "labels").mkdir()
+    for split in ("easy", "hard"):
+        (tmp_path / "labels" / f"{split}.jsonl").touch()
+    with pytest.raises(UserError, match="the judges left no rubric with a label"):
+        arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)
+
+
+def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no labels"):
+        arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)

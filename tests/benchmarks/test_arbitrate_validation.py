@@ -1,0 +1,132 @@
+"""An arbitration held against labels that are trusted (paper 003, section 3.3): each figure by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.arbitration import (
+    TABLE,
+    panel_specs,
+    table_options,
+    table_rows,
+    write_rows,
+)
+from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import load
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.cli.main import app
+from truebench_hf.errors import UserError
+
+GOLD = {rubric: "no" if i % 2 else "yes" for i, rubric in enumerate(TABLE)}  # yes, no, yes, ...
+
+
+def _trusted(folder: Path, **changes: Any) -> str:
+    rows = [row | {"label": GOLD[row["rubric"]]} | changes for row in table_rows()]
+    return write_rows(folder / "trusted.jsonl", rows)
+
+
+def test_validation_by_hand(tmp_path: Path) -> None:
+    panel = panel_specs(tmp_path)
+    options = table_options(tmp_path, reference=_trusted(tmp_path), candidates=panel["writer"])
+    found = arbitrate(options)["validation"]
+    # Gold by place: 0 yes, 1 no, 2 yes, ... 10 yes. Rubric 1 has no fine rule: no judge can be read there.
+    ann = found["ranking"][panel["ann"]]  # P ? P F P P P P P P F: right at 0, 2, 3, 4, 6, 8
+    assert (ann["n"], ann["undecided"], ann["accuracy"], ann["accuracy_strict"]) == (11, 1, 6 / 10, 6 / 11)
+    bob = found["ranking"][panel["bob"]]  # P ? P F P F P F F ? F: right at 0 and 2 to 7
+    assert (bob["n"], bob["undecided"], bob["accuracy"], bob["accuracy_strict"]) == (11, 2, 7 / 9, 7 / 11)
+    assert list(found["ranking"])[-1] == panel["writer"], "a candidate that says nothing useful ranks last"
+    assert found["ranking"][panel["writer"]]["accuracy"] is None
+    # Unanimous at the fine pass: 2 (yes, right), 3 (no, right), 10 (no, wrong).
+    assert (found["unanimous"]["n"], found["unanimous"]["accuracy"]) == (3, 2 / 3)
+    # Disputed: 0 (PPFF), 4 (PPPF), 5 and 7 and 8 (PFPF), 6 (PPP?). Majority: right at 4 and 6, tied at the others.
+    assert found["disputed"] == 6
+    majority = found["on_disputed"]["majority"]
+    assert (majority["undecided"], majority["accuracy"], majority["accuracy_strict"]) == (4, 1.0, 2 / 6)
+    # Meta-judges agree on 0 and 4 (no, wrong), 5 (yes, wrong), 6 (yes, right).
+    metas = found["on_disputed"]["meta-judges"]
+    assert (metas["undecided"], metas["accuracy"]) == (2, 1 / 4)
+    # Best single judge on the disputed: bob says P P F P F F against yes yes no yes no yes: 5 of 6.
+    assert found["on_disputed"]["best single judge"]["accuracy_strict"] == 5 / 6
+    assert next(iter(found["on_disputed"]["judges"])) == panel["bob"]
+    assert found["by_exit"]["hard"]["accuracy"] == 1 / 3
+    assert found["by_exit"]["coarse_unanimous"]["accuracy"] == 1.0
+    assert (found["not_in_run"], found["other_response"]) == (0, 0)
+
+
+def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: Path) -> None:
+    before = arbitrate(table_options(tmp_path))["funnel"]
+    after = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
+    assert after["funnel"][:4] == before
+    # Four judges look at two more rubrics; on one of them none can be read, so that each is asked three times. On the
+    # other they differ, which brings in both meta-judges.
+    assert after["funnel"][4]["stage"] == "validation"
+    assert after["funnel"][4]["calls"] == 4 + 4 * 3 + 2
+
+
+def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
+    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path, response="Something else.")))["validation"]
+    assert (found["n"], found["other_response"]) == (0, len(TABLE))
+    assert found["unanimous"]["accuracy"] is None
+
+
+def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
+    twice = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}, {"id": "a", "label": "no"}]
+    with pytest.raises(UserError, match="row 3: id 'a' is that of row 1 too"):
+        read_trusted(write_rows(tmp_path / "twice.jsonl", twice))
+    open_one = [{"id": "a", "label": None}, {"id": "a", "label": "no"}]  # an open row labels nothing
+    assert read_trusted(write_rows(tmp_path / "open.jsonl", open_one)).labels == {"a": ("no", None)}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "a"}, "row 1: needs an id and a label"),
+        ({"label": "yes"}, "row 1: needs an id"),
+        ({"id": "a", "label": "maybe"}, "has 'maybe'"),
+        ({"id": "a", "label": ["yes"]}, "needs an id and a label"),
+        ({"id": "a", "label": None}, "holds no labels"),
+    ],
+)
+def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_trusted(write_rows(tmp_path / "t.jsonl", [row]))
+
+
+# --- data and command line -------------------------------------------------------------------------------------------
+
+
+def test_rubric_mini_keeps_its_names_and_checklists() -> None:
+    subjects = load("rubric_mini", 3)
+    assert len(subjects) == 3
+    built = {row["id"]: row for row in rubric_rows.load("rubric_mini")}
+    for subject in subjects:
+        for i, name in enumerate(subject.ids):
+            assert built[name]["rubric"] == subject.rubrics[i].text
+            assert built[name]["response"] == subject.response
+
+
+def test_real_structflowbench_turns_need_an_answer() -> None:
+    path = Path(__file__).parents[3] / "shared/data/structflowbench/StructFlowBench.json"
+    if not path.exists():
+        pytest.skip("../shared/data/structflowbench is not here")
+    subjects = load(f"structflowbench:{path}", 100)
+    assert len(subjects) == 100
+    assert all(subject.response is None and subject.reference for subject in subjects)
+    with pytest.raises(UserError, match="--use-reference"):
+        prepare(subjects, (), False, 0)
+
+
+def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:
+    options = table_options(tmp_path)
+    arguments = ["arbitrate", "--data", options.data, "--judges", options.judges, "--meta-judges", options.meta_judges]
+    done = CliRunner().invoke(app, [*arguments, "--out", options.out, "--reference", _trusted(tmp_path)])
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.output.split())
+    for text in ("coarse_unanimous 2", "easy 3", "hard 3", "meta_disagree 1", "85.4", "0.69", "labelled 6"):
+        assert text in shown, text
