@@ -49,7 +49,7 @@ def imports(path: Path, *, top_only: bool = False) -> list[tuple[int, str]]:
 def test_the_reading_reads_something() -> None:
     assert len(SOURCES) > 40
     assert (4, "typing.Any") not in imports(PACKAGE / "errors.py")
-    assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "judging" / "asking.py"))
+    assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "models" / "asking.py"))
 
 
 def test_imports_only_point_down() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.openai_client import HELLO, chat, open_at
 from tests.support.openai_server import OpenAIServer
-from truebench_hf.judging.asking import schema
+from truebench_hf.judging.verdicts import verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling
 
 
@@ -23,7 +23,7 @@ def test_a_plain_answer_with_its_usage(server: OpenAIServer) -> None:
 
 
 def test_a_schema_reaches_the_server(server: OpenAIServer) -> None:
-    answer = chat(open_at(server.url), ChatRequest(HELLO.messages, schema=schema(1, ["PASS", "FAIL"], False)))
+    answer = chat(open_at(server.url), ChatRequest(HELLO.messages, schema=verdict_schema(1, ["PASS", "FAIL"], False)))
     assert server.stats()["bodies"][0]["response_format"]["json_schema"]["strict"] is True
     assert answer.text in ('{"criteria_1": "PASS"}', '{"criteria_1": "FAIL"}')
 

@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 from truebench_hf.engine.retry import RetryPolicy
-from truebench_hf.judging.asking import schema
+from truebench_hf.judging.verdicts import verdict_schema
 from truebench_hf.models.openai_api import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
@@ -15,7 +15,7 @@ from truebench_hf.types import Message
 
 FAST = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=30.0)
 HELLO = ChatRequest((Message("user", "Name a river."),))
-WITH_SCHEMA = ChatRequest(HELLO.messages, schema=schema(1, ["PASS", "FAIL"], True))
+WITH_SCHEMA = ChatRequest(HELLO.messages, schema=verdict_schema(1, ["PASS", "FAIL"], True))
 
 
 def open_at(url: str, policy: RetryPolicy = FAST, **options: Any) -> OpenAIModel:

@@ -13,7 +13,7 @@ import pytest
 import truebench_hf
 from tests.bench.cases import decision_request, responses, rubric_requests
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.asking import schema
+from truebench_hf.judging.verdicts import verdict_schema
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.types import Message
@@ -68,7 +68,7 @@ def test_a_prompt_beyond_the_window_fails_with_both_numbers(model: ChatModel, ru
 
 def test_answers_in_the_form_of_a_schema(model: ChatModel, runner: asyncio.Runner) -> None:
     question = _user("Say for both criteria whether the sky is blue. Answer with JSON only.", 64)
-    form = schema(2, ["PASS", "FAIL"], reasoning=False)
+    form = verdict_schema(2, ["PASS", "FAIL"], reasoning=False)
     answer = runner.run(model.complete(ChatRequest(question.messages, question.sampling, schema=form)))
     found = json.loads(answer.text)
     assert set(found) == {"criteria_1", "criteria_2"}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.server_process import serving_process
 from truebench_hf.errors import UserError
-from truebench_hf.judging.asking import schema
+from truebench_hf.judging.verdicts import verdict_schema
 from truebench_hf.models.openai_api import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
@@ -56,7 +56,9 @@ def test_answers_a_chat(url: str) -> None:
 
 
 def test_answers_in_the_form_of_a_schema(url: str) -> None:
-    request = ChatRequest(QUESTION, Sampling(max_tokens=64), schema=schema(1, ["PASS", "FAIL"], reasoning=False))
+    request = ChatRequest(
+        QUESTION, Sampling(max_tokens=64), schema=verdict_schema(1, ["PASS", "FAIL"], reasoning=False)
+    )
     answer = _with_model(url, lambda model: model.complete(request))
     assert json.loads(answer.text)["criteria_1"] in ("PASS", "FAIL")
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.asking import Forms, judged, schema
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.cascade import BAND, SECOND_LEVELS, hand_on
 from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.judging.votes import majority
 from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
@@ -62,7 +63,7 @@ class Judge:
 
     def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts, second: Caller | None = None) -> None:
         self.caller, self.settings, self.prompts = caller, settings, prompts
-        self.forms = Forms(caller, settings.structured)
+        self.schemas = SchemaFallback(caller, settings.structured)
         self.second = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
             reasoning = replace(settings, level=settings.cascade_level)
@@ -92,11 +93,11 @@ async def _asked(judge: Judge, prompt: str, case: Case, sample: int) -> list[Ver
 
     def request(structured: bool) -> ChatRequest:
         text = judge.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
-        form = schema(len(case.criteria), list(PASS_FAIL), settings.reasoning) if structured else None
-        return ChatRequest((Message("user", text),), settings.sampling, sample, form)
+        schema = verdict_schema(len(case.criteria), list(PASS_FAIL), settings.reasoning) if structured else None
+        return ChatRequest((Message("user", text),), settings.sampling, sample, schema)
 
-    return await judge.forms.ask(
-        request, lambda made: judged(judge.caller, made, case.criteria, PASS_FAIL, judge.prompts)
+    return await judge.schemas.ask(
+        request, lambda made: ask_verdicts(judge.caller, made, case.criteria, PASS_FAIL, judge.prompts)
     )
 
 

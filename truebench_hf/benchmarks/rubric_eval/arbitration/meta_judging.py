@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.asking import Forms, judged, schema
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import PASS_FAIL
+from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
@@ -36,7 +37,7 @@ class MetaJudge:
     structured: str = "auto"
 
     def __post_init__(self) -> None:
-        self._forms = Forms(self.caller, self.structured)
+        self._schemas = SchemaFallback(self.caller, self.structured)
 
     async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
         """Decide the one criterion of `case`. `name` is the judgment's, and with the seed sets the order of `base`."""
@@ -48,11 +49,11 @@ class MetaJudge:
     async def _text(self, case: Case, values: dict[str, Any]) -> Verdict:
         def request(structured: bool) -> ChatRequest:
             prompt = self.prompts.render("meta_judge", **values, decision=False, structured=structured)
-            form = schema(1, list(PASS_FAIL), reasoning=True) if structured else None
-            return ChatRequest((Message("user", prompt),), self.sampling, 0, form)
+            schema = verdict_schema(1, list(PASS_FAIL), reasoning=True) if structured else None
+            return ChatRequest((Message("user", prompt),), self.sampling, 0, schema)
 
-        (verdict,) = await self._forms.ask(
-            request, lambda made: judged(self.caller, made, case.criteria, PASS_FAIL, self.prompts)
+        (verdict,) = await self._schemas.ask(
+            request, lambda made: ask_verdicts(self.caller, made, case.criteria, PASS_FAIL, self.prompts)
         )
         return verdict
 

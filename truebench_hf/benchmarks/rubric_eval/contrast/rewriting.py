@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.case import Case, sections
+from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message
 
-ASK_AGAIN = 2  # how often the writer is told that no rewritten response was found
 # Words, runs of blanks, and single signs; scripts without blanks between words go sign by sign.
 _PARTS = re.compile(r"[^\W\u0e00-\u0eff\u3040-\u9fff]+|\s+|.", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Rewrite:
-    """A rewritten response; `text` None means there is none, and `problem` says why."""
-
-    text: str | None
-    problem: str = ""
-
-
 async def rewrite(
     caller: Caller, prompts: Prompts, sampling: Sampling, case: Case, index: int, kind: str | None, breaking: bool
-) -> Rewrite:
+) -> str | Problem:
     """Ask for the response of `case`, edited to break (or else to meet) the rubric at `index`, which is of type `kind`."""
     values = sections(case)
     tag, rubrics = values["tag"], values["criteria"]
@@ -39,19 +29,17 @@ async def rewrite(
         "contrast", **values, breaking=breaking, rubric=rubrics[index], kind=known.name if known else "",
         definition=known.definition if known else "", others=[text for i, text in enumerate(rubrics) if i != index],
     )  # fmt: skip
-    messages: tuple[Message, ...] = (Message("user", prompt),)
-    for _ in range(1 + ASK_AGAIN):
-        try:
-            completion = await caller.complete(ChatRequest(messages, sampling))
-        except RequestFailed as error:
-            return Rewrite(None, f"the writer gave no answer: {error}")
-        if completion.truncated:  # asking again would end at the same limit
-            return Rewrite(None, "the writer's answer was cut off at the token limit")
-        if (text := read_rewrite(completion.text, tag)) is not None:
-            return Rewrite(text)
-        again = f"I found no rewritten response. Give all of it between <rewritten_{tag}> and </rewritten_{tag}>."
-        messages = (messages[0], Message("assistant", completion.text), Message("user", again))
-    return Rewrite(None, "no rewritten response was found between its tags")
+
+    def read(text: str, truncated: bool) -> str | Problem:
+        if truncated:  # asking again would end at the same limit
+            return Problem(CUT_OFF, final=True)
+        return read_rewrite(text, tag) or Problem("no rewritten response was found between its tags")
+
+    def repair(problem: str) -> str:
+        return f"I found no rewritten response. Give all of it between <rewritten_{tag}> and </rewritten_{tag}>."
+
+    request = ChatRequest((Message("user", prompt),), sampling)
+    return await ask(caller, request, read, repair, who="the writer")
 
 
 def read_rewrite(text: str, tag: str) -> str | None:

@@ -26,6 +26,7 @@ from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.rehearsal import rehearse, rehearse_all
+from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.types import Verdict
 
@@ -126,13 +127,13 @@ async def _attempt(
     made = await rewrite(
         writer, options.prompts, options.sampling, item.case, rubric.index, rubric.kind, attempt.breaking
     )
-    if made.text is None:
-        return replace(attempt, fate="writer_failed", detail=made.problem)
-    size = edit_size(item.case.response, made.text)
-    attempt = replace(attempt, rewritten=made.text, size=size)
-    if doubt := doubt_edit(item.case.response, made.text, size, options.max_edit):
+    if isinstance(made, Problem):
+        return replace(attempt, fate="writer_failed", detail=made.text)
+    size = edit_size(item.case.response, made)
+    attempt = replace(attempt, rewritten=made, size=size)
+    if doubt := doubt_edit(item.case.response, made, size, options.max_edit):
         return replace(attempt, fate=doubt[0], detail=doubt[1])
-    after = await judge.verdicts(replace(item.case, response=made.text))
+    after = await judge.verdicts(replace(item.case, response=made))
     attempt = replace(attempt, after=after)
     if doubt := doubt_flip(rubric, before, after):
         return replace(attempt, fate=doubt[0], detail=doubt[1])

@@ -23,13 +23,14 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded, rare_collection
 from truebench_hf.engine.progress import progress
-from truebench_hf.judging.asking import Forms, answered, schema
 from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.judging.verdicts import ask_labels, verdict_schema
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.prompts import fence
 from truebench_hf.types import Message
 
 _NAMES = {name: name for name in RUBRIC_TYPES}
@@ -100,10 +101,10 @@ async def _sort_all(
     step: Callable[[str], None],
 ) -> list[Sorted]:
     caller = Caller(model, folder.ledger, "taxonomy", options.concurrency)
-    prompts, forms = options.prompts, Forms(caller, "auto")
+    schemas = SchemaFallback(caller)
 
     async def work(place: int) -> tuple[int, Sorted]:
-        done = await _sort(found[place], caller, prompts, options, forms)
+        done = await _sort(found[place], caller, options, schemas)
         step("rubrics")
         return place, done
 
@@ -114,7 +115,7 @@ async def _sort_all(
     return [kept[place] for place in range(len(found))]
 
 
-async def _sort(entry: Entry, caller: Caller, prompts: Prompts, options: TaxonomyOptions, forms: Forms) -> Sorted:
+async def _sort(entry: Entry, caller: Caller, options: TaxonomyOptions, schemas: SchemaFallback) -> Sorted:
     """One rubric's type; None with the reason where no answer names one."""
     hint = entry.hint if options.hints else ""
     values: dict[str, Any] = {
@@ -123,11 +124,11 @@ async def _sort(entry: Entry, caller: Caller, prompts: Prompts, options: Taxonom
     }  # fmt: skip
 
     def request(structured: bool) -> ChatRequest:
-        text = prompts.render("taxonomy", **values, structured=structured)
-        wanted = schema(1, list(_NAMES), reasoning=True) if structured else None
-        return ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, wanted)
+        text = options.prompts.render("taxonomy", **values, structured=structured)
+        schema = verdict_schema(1, list(_NAMES), reasoning=True) if structured else None
+        return ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, schema)
 
-    answer = await forms.ask(request, lambda made: answered(caller, made, 1, _NAMES, prompts))
+    answer = await schemas.ask(request, lambda made: ask_labels(caller, made, 1, _NAMES, options.prompts))
     kind = answer.labels.get(0)
     return Sorted(entry, kind, answer.reasons.get(0, "") if kind else answer.problem)
 

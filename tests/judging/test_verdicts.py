@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.judging.asking import judged, schema
 from truebench_hf.judging.judge import PASS_FAIL
+from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
@@ -29,7 +29,7 @@ def asked(answers: Sequence[Any], sampling: Sampling = Sampling()) -> tuple[list
     left = list(answers)
     judge = ScriptedModel("judge", lambda request: left.pop(0))
     request = ChatRequest((Message("user", "Judge this."),), sampling, 3)
-    verdicts = asyncio.run(judged(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
+    verdicts = asyncio.run(ask_verdicts(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
     return verdicts, judge.prompts
 
 
@@ -128,20 +128,20 @@ def test_sampling_sample_and_schema_go_along() -> None:
     sampling = Sampling(temperature=0.7, max_tokens=99)
     _, requests = asked(["hm", GOOD], sampling)
     assert {(r.sampling, r.sample) for r in requests} == {(sampling, 3)}
-    form = schema(2, ["PASS", "FAIL"], True)
+    form = verdict_schema(2, ["PASS", "FAIL"], True)
     seen: list[ChatRequest] = []
     judge = ScriptedModel("judge", lambda request: seen.append(request) or (GOOD if len(seen) > 1 else "hm"))
     request = ChatRequest((Message("user", "Judge this."),), schema=form)
-    asyncio.run(judged(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
+    asyncio.run(ask_verdicts(caller(judge), request, CRITERIA, PASS_FAIL, Prompts()))
     assert [request.schema for request in seen] == [form, form]
 
 
 def test_schema_asks_for_the_reason_before_the_verdict() -> None:
-    form = schema(2, ["PASS", "FAIL"], True)
+    form = verdict_schema(2, ["PASS", "FAIL"], True)
     assert form["required"] == ["criteria_1", "criteria_2"]
     assert list(form["properties"]["criteria_1"]["properties"]) == ["reason", "verdict"]
     assert form["properties"]["criteria_2"]["properties"]["verdict"]["enum"] == ["PASS", "FAIL"]
-    assert schema(1, ["PASS", "FAIL"], False)["properties"]["criteria_1"] == {
+    assert verdict_schema(1, ["PASS", "FAIL"], False)["properties"]["criteria_1"] == {
         "type": "string",
         "enum": ["PASS", "FAIL"],
     }

@@ -1,0 +1,106 @@
+"""Asking until an answer can be read: any shape of answer, a bounded number of times."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.runs import caller
+from truebench_hf.errors import UserError
+from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
+from truebench_hf.models.protocol import ChatRequest, Completion, SchemaRefused
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.types import Message
+
+REQUEST = ChatRequest((Message("user", "Rate it, 1 to 5."),), sample=3)
+ERROR = {"error": "the server burned down"}
+
+
+def rating(text: str, truncated: bool) -> int | Problem:
+    if text == "refused":
+        return Problem("the model refuses", final=True)
+    return int(text) if text.isdigit() else Problem(f"{text!r} is no number")
+
+
+def asked(answers: list[Any], read: Any = rating) -> tuple[Any, list[ChatRequest]]:
+    left = list(answers)
+    model = ScriptedModel("rater", lambda request: left.pop(0))
+    found = asyncio.run(ask(caller(model), REQUEST, read, lambda problem: f"Again: {problem}", who="the rater"))
+    return found, model.prompts  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("answers", "found", "calls", "why"),
+    [
+        (["4"], 4, 1, "a good answer is not questioned"),
+        (["0"], 0, 1, "nor is a value that Python takes for nothing"),
+        (["hm", "4"], 4, 2, "unreadable, then good"),
+        (["hm", "hm", "4"], 4, 3, "the same bad answer twice is still asked about, not looked up"),
+        (["a", "b", "c", "4"], Problem("'c' is no number"), 3, "bounded, and the last problem stands"),
+        (["refused", "4"], Problem("the model refuses", final=True), 1, "in vain"),
+        ([ERROR], Problem("the rater gave no answer: the server burned down"), 1, "it was retried below"),
+        (["hm", ERROR], Problem("the rater gave no answer: the server burned down"), 2, "later, too"),
+        ([{"text": "fou", "truncated": True}] * 3, Problem(CUT_OFF), 3, "why it cannot be read is that it was cut"),
+        ([{"text": "4", "truncated": True}], 4, 1, "a reader may take what was cut off behind the value"),
+    ],
+)
+def test_asking_until_it_can_be_read(answers: list[Any], found: object, calls: int, why: str) -> None:
+    value, requests = asked(answers)
+    assert (value, len(requests)) == (found, calls), why
+    assert {request.sample for request in requests} == {3}
+
+
+def test_the_conversation_grows_with_each_bad_answer() -> None:
+    _, requests = asked(["", "hm", "4"])
+    assert [(message.role, message.content) for message in requests[2].messages] == [
+        ("user", "Rate it, 1 to 5."),
+        ("assistant", "(empty answer)"),  # some servers refuse an empty message
+        ("user", "Again: '' is no number"),
+        ("assistant", "hm"),
+        ("user", "Again: 'hm' is no number"),
+    ]
+
+
+def test_any_shape_can_be_read() -> None:
+    def spans(text: str, truncated: bool) -> list[str] | Problem:
+        try:
+            return list(yaml.safe_load(text)["spans"])
+        except (yaml.YAMLError, KeyError, TypeError) as error:
+            return Problem(f"no YAML with spans: {type(error).__name__}")
+
+    value, requests = asked(["spans: [", "spans:\n- one\n- two"], spans)
+    assert value == ["one", "two"]
+    assert requests[1].messages[2].content == "Again: no YAML with spans: ParserError"
+
+
+class Refusing(ScriptedModel):
+    async def complete(self, request: ChatRequest) -> Completion:
+        if request.schema:
+            raise SchemaRefused("no schemas here")
+        return await super().complete(request)
+
+
+def test_a_schema_that_is_refused_is_left_out_and_not_tried_again() -> None:
+    model = Refusing("rater", lambda request: "4", takes_schema=True)
+
+    async def both(mode: str) -> list[Any]:
+        whom = caller(model)
+        schemas = SchemaFallback(whom, mode)
+        tried: list[bool] = []
+
+        def request(structured: bool) -> ChatRequest:
+            tried.append(structured)
+            return ChatRequest(REQUEST.messages, sample=len(tried), schema={} if not structured else {"type": "object"})
+
+        values = [
+            await schemas.ask(request, lambda made: ask(whom, made, rating, lambda problem: problem)) for _ in range(2)
+        ]
+        return [*values, *tried]
+
+    assert asyncio.run(both("auto")) == [4, 4, True, False, True, False]
+    assert asyncio.run(both("off")) == [4, 4, False, False]
+    with pytest.raises(UserError, match="--structured off"):
+        asyncio.run(both("on"))

@@ -1,0 +1,98 @@
+"""Asking a model until its answer can be read: one loop for every shape of answer, with or without a JSON schema."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, SchemaRefused
+from truebench_hf.types import Message
+
+T = TypeVar("T")
+ASK_AGAIN = 2  # how often a model is told what was wrong with its answer
+CUT_OFF = "the answer was cut off at the token limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an answer cannot be used. `final`: another answer would have the same problem, so none is asked for."""
+
+    text: str
+    final: bool = False
+
+
+async def ask(
+    caller: Caller,
+    request: ChatRequest,
+    read: Callable[[str, bool], T | Problem],
+    repair: Callable[[str], str],
+    *,
+    who: str = "the model",
+) -> T | Problem:
+    """What `read` makes of the first answer that it can use, else the Problem of the last one.
+
+    `read(text, truncated)` gives a value or a Problem; it sees every answer once, in order. `repair(problem)` is the
+    message that asks again, behind the answer it is about. A request that fails is a Problem too, which names `who`.
+    Raises SchemaRefused and UserError as `Caller.complete` does.
+    """
+    problem = Problem("")
+    for _ in range(1 + ASK_AGAIN):
+        try:
+            completion = await caller.complete(request)
+        except RequestFailed as error:  # it was retried below
+            return Problem(f"{who} gave no answer: {error}")
+        found = read(completion.text, completion.truncated)
+        if not isinstance(found, Problem):
+            return found
+        problem = replace(found, text=CUT_OFF) if completion.truncated else found
+        if problem.final:
+            break
+        # The conversation grows: the same bad answer twice must not make the same request twice, which the ledger
+        # would answer. Some servers refuse an empty message.
+        answer = Message("assistant", completion.text if completion.text.strip() else "(empty answer)")
+        again = Message("user", repair(problem.text))
+        request = replace(request, messages=(*request.messages, answer, again))
+    return problem
+
+
+class SchemaFallback:
+    """Asking with a JSON schema, or without one where the server refuses it. `mode` is auto, on (always) or off (never).
+
+    With `auto` a schema that is refused is left out: for that question alone, or for all where none was ever taken.
+    What the ledger answers is asked as it was, so that a resumed run asks nothing again.
+    """
+
+    def __init__(self, caller: Caller, mode: str = "auto") -> None:
+        self._caller = caller
+        self._mode = mode if mode != "auto" or caller.model.takes_schema else "off"
+        self._taken = self._refused = False
+
+    async def ask(self, request: Callable[[bool], ChatRequest], use: Callable[[ChatRequest], Awaitable[T]]) -> T:
+        """What `use` makes of `request(True)`, the request with a schema, or else of `request(False)`.
+
+        Raises what `use` raises, and UserError where `on` is refused.
+        """
+        if self._mode == "on":
+            try:
+                return await use(request(True))
+            except SchemaRefused as error:
+                told = f"{self._caller.model.spec} takes no JSON schema ({error})"
+                raise UserError(f"{told}; use --structured off") from error
+        # What was answered without a schema had been refused with it.
+        if self._mode == "off" or (self._caller.resumed and self._caller.knows(request(False))):
+            return await use(request(False))
+        shaped = request(True)
+        self._taken = self._taken or (self._caller.resumed and self._caller.knows(shaped))
+        if self._refused and not self._taken:
+            return await use(request(False))
+        try:
+            answer = await use(shaped)
+        except SchemaRefused:
+            self._refused = True
+            answer = await use(request(False))
+        self._taken = self._taken or self._caller.knows(shaped)
+        return answer
