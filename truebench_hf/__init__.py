@@ -22,12 +22,10 @@ def run(**options: Any) -> Report:
     caller can fix, TypeError on unknown options.
     """
     from truebench_hf.benchmarks.truebench.options import RunOptions
-    from truebench_hf.benchmarks.truebench.run import run as run_truebench
-    from truebench_hf.engine.pool import outside_loop
+    from truebench_hf.benchmarks.truebench.study import run as run_truebench
     from truebench_hf.options import from_values
 
-    chosen = from_values(RunOptions, options)
-    return outside_loop(lambda: run_truebench(chosen))
+    return run_truebench(from_values(RunOptions, options))
 
 
 def load(

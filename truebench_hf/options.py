@@ -1,11 +1,16 @@
-"""Options declared once: a frozen dataclass per command is its Python signature and its command line."""
+"""Options declared once: a frozen dataclass per command is its Python signature and its command line.
+
+A field is an `option`, or a `role`: a model (or several) with a part in the command. What of a field ties a run folder
+to its value is said there, by `binds`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.errors import UserError
 
@@ -18,12 +23,87 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 
-def option(default: Any = dataclasses.MISSING, *, help: str, argument: bool = False) -> Any:
+@dataclass(frozen=True)
+class Binds:
+    """What of an option a run folder is tied to: `value(options)`, noted in run.json under `name`.
+
+    By default the option itself. It is tied from the first paid call on, with `late` from the first results on; what
+    `grows` may be added to then, but not taken away.
+    """
+
+    name: str = ""
+    value: Callable[[Any], Any] | None = None
+    late: bool = False
+    grows: bool = False
+
+
+def option(
+    default: Any = dataclasses.MISSING, *, help: str, argument: bool = False, binds: bool | Binds = False
+) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place."""
-    facts = {"help": help, "argument": argument}
+    facts = {"help": help, "argument": argument, "binds": Binds() if binds is True else binds or None}
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
     return dataclasses.field(default=default, metadata=facts)
+
+
+def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds = True) -> Any:
+    """A field that names a model by its spec, or several (`tuple[str, ...]`: the flag may be repeated).
+
+    `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
+    to the identity of the models; how they are reached may change.
+    """
+    field = option(default, help=help, binds=binds)
+    return dataclasses.field(
+        default=field.default, default_factory=field.default_factory, metadata=dict(field.metadata) | {"role": True}
+    )
+
+
+class Options:
+    """Base of every options class. `PANEL` is the heading under which `--help` shows the fields of a class."""
+
+    PANEL: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls).get("__annotations__", {})
+        for name in [name for name in own if _is_role(cls.__dict__.get(name))]:
+            title = name.replace("_", " ")
+            several = ", N.k=v for the N-th" if own[name].startswith("tuple") else ""
+            for part, kind, default, help in (
+                ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{several}; may be repeated."),
+                ("base_url", "str | None", None, f"URL of the OpenAI-compatible server of the {title}."),
+                ("concurrency", "int", 16, f"Requests to the {title} at a time."),
+            ):
+                own[f"{name}_{part}"] = kind
+                setattr(cls, f"{name}_{part}", option(default, help=help))
+
+    def __post_init__(self) -> None:
+        """Check the values: every class its own, and those of its bases by `super()`."""
+
+
+def _is_role(field: Any) -> bool:
+    return isinstance(field, dataclasses.Field) and "role" in field.metadata
+
+
+def roles(options: Any) -> dict[str, tuple[str, ...]]:
+    """The specs by role, in the order of the fields; () where a role is not filled."""
+    found = {field.name: getattr(options, field.name) for field in dataclasses.fields(options) if _is_role(field)}
+    return {
+        name: tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
+        for name, value in found.items()
+    }
+
+
+def flag(name: str) -> str:
+    """How an option is written on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def at_least_one(options: Any, *names: str) -> None:
+    """Raise UserError where one of these options is below 1."""
+    for name in names:
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise UserError(f"{flag(name)} {value}: must be at least 1")
 
 
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:

@@ -27,8 +27,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration import output
 from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, from_source, load
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.errors import UserError

@@ -13,7 +13,7 @@ from tests.support.arbitration import (
     table_options,
 )
 from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
-from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError

@@ -17,7 +17,7 @@ from tests.support.arbitration import (
 )
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import load
 from truebench_hf.benchmarks.rubric_eval.arbitration.tables import validation_tables
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted

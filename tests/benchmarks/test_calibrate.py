@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
 from truebench_hf.benchmarks.rubric_eval.calibration.output import figures
-from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
-from truebench_hf.benchmarks.rubric_eval.calibration.study import Study
+from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.truebench.judges import judging_models
 from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.run import run
+from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
 from truebench_hf.report.figures import Plot
@@ -62,13 +61,13 @@ def reasoning(tmp_path: Path) -> str:
     return script(tmp_path / "reasoning.json", KNOWS)
 
 
-def paying(tmp_path: Path) -> Study:
+def paying(tmp_path: Path) -> Fit:
     """A calibration whose decision judge is sure of half the rubrics, and rightly so."""
     data = write_jsonl(tmp_path / "paying.jsonl", rows([(True, i < 5) for i in range(10)]))
     return calibrate(options(tmp_path, data=data, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
 
 
-def accuracy(study: Study, way: str) -> float:
+def accuracy(study: Fit, way: str) -> float:
     value = study.agreement[way].value
     assert value is not None
     return round(value, 6)

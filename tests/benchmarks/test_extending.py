@@ -15,7 +15,7 @@ from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.run import generate, judge, run
+from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
 from truebench_hf.report.board.runs import read as read_board

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import read_judged
-from truebench_hf.benchmarks.truebench.run import run
+from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.report.bias import bias_rows
 

@@ -15,9 +15,8 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import Item, items, limited, load
-from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, paradigms
-from truebench_hf.benchmarks.rubric_eval.run import metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
 from truebench_hf.benchmarks.rubric_eval.tables import spreads
 from truebench_hf.errors import UserError

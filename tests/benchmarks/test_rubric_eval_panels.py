@@ -10,8 +10,7 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
-from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.run import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import Study
 from truebench_hf.benchmarks.rubric_eval.tables import figures, spreads
 from truebench_hf.errors import UserError

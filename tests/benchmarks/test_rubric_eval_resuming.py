@@ -10,16 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import OpenAIServer
-from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
-from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
-from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
-from truebench_hf.benchmarks.rubric_eval.calibration.run import calibrate
-from truebench_hf.benchmarks.rubric_eval.contrast.options import ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.contrast.run import contrast
-from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.run import metaeval
-from truebench_hf.benchmarks.rubric_eval.taxonomy.options import TaxonomyOptions
-from truebench_hf.benchmarks.rubric_eval.taxonomy.run import taxonomy
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
+from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
+from truebench_hf.benchmarks.rubric_eval.contrast.study import ContrastOptions, contrast
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, taxonomy
 from truebench_hf.errors import UserError
 
 Study = Callable[..., object]  # (out, *arguments of the models, further options)

@@ -15,7 +15,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.run import generate, judge
+from truebench_hf.benchmarks.truebench.study import generate, judge
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.types import Report, Score

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.run import run
+from truebench_hf.benchmarks.truebench.study import run
 
 INSTANCES, DELAY, CONCURRENCY = 500, 0.4, 32  # a thousand calls
 

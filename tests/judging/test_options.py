@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.judging.options import LabellingOptions
+from truebench_hf.study.options import LabellingOptions
 
 
 @pytest.mark.parametrize(

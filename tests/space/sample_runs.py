@@ -8,7 +8,7 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, load
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.run import run
+from truebench_hf.benchmarks.truebench.study import run
 
 SCRIPT = "<script>window.broken = 1</script>"
 

@@ -74,8 +74,7 @@ def test_scores_of_another_form_are_left_out() -> None:
 
 
 def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
-    from truebench_hf.benchmarks.rubric_eval.run import metaeval
+    from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))

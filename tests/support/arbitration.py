@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
 
 COARSE, FINE, META = "You check how well", "You check one requirement", "Several reviewers"
 JUDGES = ("ann", "bob", "cat", "dan")
@@ -82,8 +82,8 @@ def table_options(folder: Path, **more: Any) -> ArbitrateOptions:
     panel = panel_specs(folder)
     given = {
         "data": str(folder / "data.jsonl"),
-        "judges": ",".join(panel[name] for name in JUDGES),
-        "meta_judges": f"{panel['mia']},{panel['max']}",
+        "judge": tuple(panel[name] for name in JUDGES),
+        "meta_judge": (panel["mia"], panel["max"]),
         "out": str(folder / "out"),
     }
     if not (folder / "data.jsonl").exists():

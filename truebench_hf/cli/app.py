@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli import arbitrate, calibrate, contrast, data, label, metaeval, prompts, publish, space, truebench
+from truebench_hf.cli import arbitrate, data, label, prompts, publish, score, space, studies
 from truebench_hf.confidential import learn_environment
 from truebench_hf.engine.room import about_room, no_room
 from truebench_hf.errors import UserError
@@ -23,13 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-truebench.add_to(app)
-data.add_to(app)
-metaeval.add_to(app)
-calibrate.add_to(app)
+studies.add_to(app)
+score.add_to(app)
 label.add_to(app)
+data.add_to(app)
 arbitrate.add_to(app)
-contrast.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
 space.add_to(app)

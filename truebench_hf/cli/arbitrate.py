@@ -1,41 +1,20 @@
-"""`truebench arbitrate` and `arbitrate-sheets`."""
+"""`truebench arbitrate-sheets`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions, specs
-from truebench_hf.cli.options import command
 from truebench_hf.terminal import say
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of rubric arbitration."""
-    command(
-        app, "arbitrate", ArbitrateOptions, _arbitrate, "Label rubrics by base judges and meta-judges (RubricEval)."
-    )
+    """Add the command that takes arbitrated labels to people."""
     app.command("arbitrate-sheets", help="Arbitrated labels to people as annotation sheets, and back as agreement.")(
         _sheets
     )
-
-
-def _arbitrate(options: ArbitrateOptions) -> None:
-    from truebench_hf.benchmarks.rubric_eval.arbitration.run import arbitrate
-    from truebench_hf.benchmarks.rubric_eval.arbitration.tables import funnel_table, validation_tables
-    from truebench_hf.report.tables import print_grid
-
-    result: dict[str, Any] = arbitrate(options)
-    print_grid(funnel_table(result))
-    for title, grid in validation_tables(result["validation"]):
-        say(title)
-        print_grid(grid)
-    for note in result["notes"]:
-        say(f"Note: {note}")
-    folder = Path(options.out)
-    say(f"labels: {folder / 'labels'} (easy.jsonl, hard.jsonl); every exit: {folder / 'exits.jsonl'}")
 
 
 def _sheets(
@@ -59,7 +38,7 @@ def _sheets(
             say("Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates.")
         say(f"labels of people: {Path(folder) / 'human.jsonl'}")
         return
-    names = specs(annotators, "--annotators")
+    names = [name.strip() for name in annotators.split(",") if name.strip()]
     files, strata = arbitration_sheets.export(folder, n, names, out or str(Path(folder) / "sheets"), seed)
     for name, count in strata.items():
         say(f"{count:5} {name}")

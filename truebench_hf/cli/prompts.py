@@ -8,8 +8,8 @@ import typer
 
 from truebench_hf.cli.options import command
 from truebench_hf.errors import unknown
-from truebench_hf.judging.options import PromptOptions
 from truebench_hf.options import option
+from truebench_hf.study.options import PromptOptions
 from truebench_hf.terminal import say
 
 

@@ -19,12 +19,7 @@ from truebench_hf.engine.room import no_room
 from truebench_hf.errors import UserError
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
-# What runs write into their folders: of somebody else, in a folder without our run.json, these are not overwritten.
-_WRITTEN = (
-    "run.json", "responses.jsonl", "judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv",
-    "report.html", "rows.jsonl", "calibration.json", "pairs.jsonl", "rejected.jsonl", "contrast.json", "exits.jsonl",
-    "funnel.json", "taxonomy.jsonl",
-)  # fmt: skip
+FORMAT = 1  # of the folder; one of another format is not continued
 
 
 class RunFolder:
@@ -39,17 +34,22 @@ class RunFolder:
         settings: Mapping[str, Any],
         free: Collection[str] = (),
         replaced_prompts: Mapping[str, Mapping[str, str]] | None = None,
+        *,
+        kind: str = "",
+        files: Collection[str] = (),
     ) -> None:
         """`settings` is what the run is made with; those named in `free` may change from session to session.
 
-        The others bind as soon as a completion is paid for. `replaced_prompts` (`Prompts.replaced`) is kept in
-        `run.json` so that the texts behind their hashes are not lost; None where a session fills no prompt. Raises
-        UserError where the folder belongs to another run, or holds files of somebody else that a run would overwrite.
+        The others bind as soon as a completion is paid for, objects entry by entry: new entries may join.
+        `replaced_prompts` (`Prompts.replaced`) is kept in `run.json` so that the texts behind their hashes are not
+        lost; None where a session fills no prompt. `kind` is what is being made ("" continues whatever is there), and
+        `files` (or folders) what it writes. Raises UserError where the folder belongs to another run, or holds files
+        of somebody else that this one would overwrite.
         """
         self.path = Path(out)
         self._masked: dict[str, int] = {}  # secrets masked by file
         try:
-            _refuse_foreign(self.path)
+            _refuse_foreign(self.path, kind, ("run.json", *files))
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / ".writable").touch()
             (self.path / ".writable").unlink()
@@ -58,6 +58,7 @@ class RunFolder:
         self.ledger = Ledger(self.path / "ledger.sqlite")
         try:
             self.info = self._joined(recorded(settings), free)
+            self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()
             if replaced_prompts is not None:
@@ -123,15 +124,26 @@ class RunFolder:
             )
             raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
         kept = {name: value for name, value in there.items() if name in here or name not in free}
-        return known | {"settings": kept | here}
+        grown = {
+            n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
+        }
+        return known | {"settings": kept | here | grown}
 
 
-def _refuse_foreign(path: Path) -> None:
-    if "settings" in read_info(path):  # which every run.json of ours has
+def _refuse_foreign(path: Path, kind: str, files: Collection[str]) -> None:
+    info = read_info(path)
+    if "settings" in info:  # which every run.json of ours has
+        if info.get("format") != FORMAT or (kind and info["kind"] not in ("", kind)):
+            made = info.get("kind") or "run of another version"
+            raise UserError(f"--out {path} holds a {made}, no {kind or 'run of this version'}; choose another folder")
         return
-    held = [file.name for file in (path / name for name in _WRITTEN) if file.exists() and file.stat().st_size]
+    held = [name for name in files if _filled(path / name)]
     if held:
         raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
+
+
+def _filled(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
 
 
 def read_info(path: Path) -> dict[str, Any]:
@@ -166,8 +178,8 @@ def _now() -> str:
 def _differing(name: str, there: Any, here: Any) -> list[str]:
     """What differs, objects entry by entry: `sampling.max_tokens: 4096 there, 7 now`."""
     if isinstance(there, dict) and isinstance(here, dict):
-        keys = there | here
-        return [text for key in keys for text in _differing(f"{name}.{key}", there.get(key), here.get(key))]
+        keys = [key for key in there if key in here]
+        return [text for key in keys for text in _differing(f"{name}.{key}", there[key], here[key])]
     return [] if there == here else [f"{name}: {_short(there)} there, {_short(here)} now"]
 
 

@@ -117,4 +117,4 @@ def _difference(name: str, then: Any, now: Any) -> tuple[str, str]:
         key for key in (*options[0], *options[1]) if key != "options" and options[0].get(key) != options[1].get(key)
     )
     was, here = (json.dumps(found.get(changed), ensure_ascii=False) for found in options)
-    return f"with {changed} {was}, not {here}", "set that by --cascade-arg"
+    return f"with {changed} {was}, not {here}", "set that by --cascade-judge-arg"

@@ -9,9 +9,8 @@ from tests.golden.case import Case
 from tests.golden.cases.inputs import fill, rows
 from tests.support.arbitration import JUDGES, TABLE, panel_specs, table_rows
 
-PANEL = (
-    f"--judges {','.join(f'scripted:{name}.json' for name in JUDGES)} --meta-judges scripted:mia.json,scripted:max.json"
-)
+PANEL = " ".join(f"--judge scripted:{name}.json" for name in JUDGES)
+PANEL += " --meta-judge scripted:mia.json --meta-judge scripted:max.json"
 
 
 def _write() -> None:
@@ -33,12 +32,12 @@ CASES = (
     Case(
         "arbitrate", _write,
         (
-            f"arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidates scripted:writer.json --out out",
+            f"arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidate scripted:writer.json --out out",
             "arbitrate-sheets out --annotators eva,jon",
             fill("out/sheets/eva.csv", no=["settled against the majority"]),
             fill("out/sheets/jon.csv", no=["settled against the majority", "two against two"]),
             "arbitrate-sheets out --read out/sheets/eva.csv --read out/sheets/jon.csv",
-            f"arbitrate --data infobench:unanswered.jsonl {PANEL} --responders scripted:writer.json --no-coarse-reasoning --out asked",
+            f"arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --no-coarse-reasoning --out asked",
         ),
     ),
 )  # fmt: skip

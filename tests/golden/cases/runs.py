@@ -146,9 +146,9 @@ CASES = (
     Case(
         "run-panel", _panel,
         (
-            f"run --data data.jsonl {MODEL} --judge scripted:ann.json --panel-judge scripted:bob.json "
-            "--panel-judge scripted:cat.json --panel majority --tie-breaker scripted:max.json --out out",
-            f"run --data data.jsonl {MODEL} --judge scripted:ann.json --panel-judge scripted:bob.json "
+            f"run --data data.jsonl {MODEL} --judge scripted:ann.json --judge scripted:bob.json "
+            "--judge scripted:cat.json --panel majority --tie-breaker scripted:max.json --out out",
+            f"run --data data.jsonl {MODEL} --judge scripted:ann.json --judge scripted:bob.json "
             "--panel weighted --weights 2,1 --out weighted --language DE --allow-unscored",
         ),
     ),
@@ -197,7 +197,7 @@ CASES = (
             f"metaeval --data rubric_mini {JUDGE} --paradigms rubrics --out out",
             f"calibrate --data rubric_mini {JUDGE} --kind plat --out out",
             f"contrast --data rubric_mini --writer openai {JUDGE} --out out",
-            "arbitrate --data rubric_mini --judges scripted:judge.json --meta-judges scripted:judge.json --out out",
+            "arbitrate --data rubric_mini --judge scripted:judge.json --meta-judge scripted:judge.json --out out",
             "taxonomy --data nobench:x --out out",
         ),
     ),

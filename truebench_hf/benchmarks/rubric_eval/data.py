@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.row_files import load as load
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
+from truebench_hf.study.items import Items
 from truebench_hf.types import Criterion, Label, Message
 
 _LABELS: dict[Any, Label | None] = {"yes": "yes", "no": "no", True: "yes", False: "no", None: None, "": None}
@@ -37,6 +37,7 @@ class Rubric:
     split: str = ""
     hint: str = ""
     pair: str = ""
+    row: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # all that the data says of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +83,26 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     return found
 
 
-def limited(every: Sequence[Item], limit: int | None, seed: int) -> list[Item]:
-    """A sample of `limit` responses (see `sample`), one of every instruction before a second of any.
+def selection(every: Sequence[Item]) -> Items[Item]:
+    """The items of a study: a sample takes one response of every instruction before a second of any.
 
     Languages, categories and sources keep their shares.
     """
-    return sample(
-        every, limit, lambda item: item.id, lambda item: (item.language, item.category, item.source), seed,
-        group=lambda item: item.instruction_id,
+    return Items(
+        every, lambda item: item.id, content, lambda item: (item.language, item.category, item.source),
+        lambda item: item.instruction_id,
     )  # fmt: skip
 
 
-def data_hash(chosen: Sequence[Item]) -> str:
-    """SHA-256 over the content of the items, whatever file they came from; what judges are shown is all in it."""
-    content = [
-        [
-            item.id, item.instruction_id, item.category, item.language, item.case.instruction, item.case.response,
-            [[message.role, message.content] for message in item.case.history],
-            [criterion.text for criterion in item.case.criteria],
-            [[r.id, r.index, r.label, r.kind, r.split] for r in item.rubrics],
-            # Most data has neither, and keeps its hash of before.
-            *([item.case.context] if item.case.context else []),
-            *([["reference", item.case.reference]] if item.case.reference else []),
-        ]
-        for item in chosen
+def content(item: Item) -> list[Any]:
+    """All of an item that shapes results, whatever file it came from; what judges are shown is all in it."""
+    return [
+        item.id, item.instruction_id, item.category, item.language, item.case.instruction, item.case.response,
+        [[message.role, message.content] for message in item.case.history],
+        [criterion.text for criterion in item.case.criteria],
+        [[r.id, r.index, r.label, r.kind, r.split] for r in item.rubrics],
+        item.case.context, item.case.reference,
     ]  # fmt: skip
-    return digest(canonical(content))
 
 
 def _item(name: str, group: Sequence[tuple[str, Mapping[str, Any]]]) -> Item:
@@ -151,6 +146,7 @@ def _rubric(response_id: str, row: Mapping[str, Any], checklist: Sequence[str], 
         split=str(row.get("split") or ""),
         hint=str(row.get("source_label") or ""),
         pair=str(row.get("pair_id") or ""),
+        row=row,
     )
 
 

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.panels import panel_shown
-from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Judgment, Overall, Study
-from truebench_hf.benchmarks.rubric_eval.tables import figures
-from truebench_hf.engine.folder import RunFolder
+from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Judgment, MetaEvaluation, Overall
 from truebench_hf.metrics.votes import vote_share
-from truebench_hf.report.study import page
 
 
-def write_study(folder: RunFolder, study: Study, judgments: Mapping[tuple[str, str], Sequence[Judgment]]) -> None:
-    """Write the three files; each is whole or absent. `judgments` are keyed by (judge, paradigm)."""
-    folder.write_lines("judgments.jsonl", _lines(judgments))
-    folder.write_json("scores.json", as_json(study))
-    made = study.provenance
-    facts = {
-        "Data": f"{made['data']} (SHA-256 {made['data_sha256'][:12]})",
-        "Responses": f"{made['responses']} of {made['instructions']} instructions",
-        "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
-        "Judges": ", ".join(made["judges"]),
-        **({"Panel": panel_shown(made["panel"])} if made["panel"] else {}),
-        "Votes": str(made["votes"]),
-        "Sampling": json.dumps(made["sampling"]),
-        "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
-    }
-    lead = "How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures."
-    folder.write_lines("report.html", page("RubricEval: judges measured", study.notes, facts, figures(study), lead))
-
-
-def as_json(study: Study) -> dict[str, Any]:
+def as_json(study: MetaEvaluation) -> dict[str, Any]:
     """The content of `scores.json`: percent, with n, undecided (`unscored`) and 95 % intervals."""
     return {
         "judges": [_entry(entry) for entry in study.scores],
@@ -76,10 +52,11 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return {measure: asdict(score) for measure, score in cell.items()}
 
 
-def _lines(judgments: Mapping[tuple[str, str], Sequence[Judgment]]) -> Iterator[str]:
-    for (judge, paradigm), rows in judgments.items():
-        for row in rows:
-            yield json.dumps(_plain(judge, paradigm, row), ensure_ascii=False) + "\n"
+def rows(judgments: Mapping[tuple[str, str], Sequence[Judgment]]) -> Iterator[dict[str, Any]]:
+    """The lines of `judgments.jsonl`, from judgments by (judge, paradigm)."""
+    for (judge, paradigm), found in judgments.items():
+        for row in found:
+            yield _plain(judge, paradigm, row)
 
 
 def _plain(judge: str, paradigm: str, row: Judgment) -> dict[str, Any]:

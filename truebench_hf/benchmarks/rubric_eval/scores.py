@@ -111,7 +111,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Study:
+class MetaEvaluation:
     """A finished meta-evaluation: scores per judge and paradigm, the judges' spread per paradigm, what produced it."""
 
     scores: tuple[JudgeScores, ...]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, mean_note, named, paradigms, types
-from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, Study
+from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, MetaEvaluation
 from truebench_hf.report.figures import Dot, Dots, Figure, Grid
 from truebench_hf.report.tables import interval, value
 
 _COUNTED = ("pooled", "per instruction")
 
 
-def figures(study: Study) -> list[Figure]:
+def figures(study: MetaEvaluation) -> list[Figure]:
     """Everything the report shows, in order; the grids marked `printed` go to the terminal as well."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
     shown: list[Figure] = [overview(scores), _accuracy_dots(scores)]
@@ -55,7 +55,7 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
     return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
 
 
-def spreads(study: Study) -> Grid | None:
+def spreads(study: MetaEvaluation) -> Grid | None:
     """How far the judges' pass rates lie apart per paradigm (figure 5); None with fewer than two judges."""
     if not study.spreads:
         return None
@@ -115,7 +115,7 @@ def _accuracy_dots(scores: Sequence[JudgeScores]) -> Dots:
     )
 
 
-def _spread_dots(study: Study) -> Dots | None:
+def _spread_dots(study: MetaEvaluation) -> Dots | None:
     if not study.spreads:
         return None
     lines = tuple(

@@ -15,7 +15,6 @@ from urllib.error import URLError
 
 from truebench_hf import jsonl
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.redaction import masked
 from truebench_hf.types import Criterion, Instance, Turn
@@ -132,20 +131,15 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     return chosen
 
 
-def limited(selection: Sequence[Instance], limit: int | None) -> list[Instance]:
-    """A sample of `limit` instances (see `sample`) in which languages and categories keep their shares."""
-    return sample(
-        selection, limit, lambda instance: instance.id, lambda instance: (instance.language, instance.category)
-    )
+def content(instance: Instance) -> list[Any]:
+    """All of an instance that shapes results, whatever file it came from."""
+    turns = [[turn.prompt, [criterion.text for criterion in turn.criteria]] for turn in instance.turns]
+    return [instance.id, instance.language, instance.category, instance.task, turns]
 
 
 def data_hash(chosen: Sequence[Instance]) -> str:
-    """SHA-256 over the content of the instances, whatever file they came from."""
-    rows = [
-        [i.id, i.language, i.category, i.task, [[t.prompt, [c.text for c in t.criteria]] for t in i.turns]]
-        for i in chosen
-    ]
-    return digest(canonical(rows))
+    """SHA-256 over the content of the instances."""
+    return digest(canonical(list(map(content, chosen))))
 
 
 def download(name: str) -> Path:

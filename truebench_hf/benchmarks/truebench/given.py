@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.options import JudgeOptions
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.records import Judged
-from truebench_hf.benchmarks.truebench.responses import write_responses
-from truebench_hf.benchmarks.truebench.run import judge
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.engine.pool import outside_loop
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.options import from_values
@@ -41,8 +37,9 @@ def score_responses(
         if name not in names:
             raise unknown("option of truebench_score", name, names)
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = from_values(JudgeOptions, options | {"out": out or scratch, "judge": judge_spec})
-        return outside_loop(lambda: _judged(chosen, instances, answered))
+        chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
+        pairs = list(zip(instances, answered, strict=True))
+        return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
 
 
 def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report:
@@ -66,19 +63,6 @@ def flat(report: Report) -> dict[str, Any]:
     overall: Any = report.scores["overall"]
     facts = {"ci95": overall.ci95, "n": overall.n, "unscored": overall.unscored, "reasons": dict(report.unscored)}
     return values | facts | {"notes": list(report.notes)}
-
-
-def _judged(options: JudgeOptions, instances: Sequence[Instance], answered: Sequence[Response]) -> Report:
-    # Of other responses the verdicts would replace these.
-    said = digest(canonical([asdict(response) for response in answered]))
-    settings = {"model": "given responses", "data": "given", "data_sha256": data.data_hash(instances)}
-    settings["responses_sha256"] = said
-    folder = RunFolder(options.out, settings)
-    try:
-        write_responses(folder, zip(instances, answered, strict=True))
-    finally:
-        folder.ledger.close()
-    return judge(options)
 
 
 def _instances(references: Sequence[Any]) -> list[Instance]:

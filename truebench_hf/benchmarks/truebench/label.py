@@ -21,6 +21,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations, SheetAgreement
+from truebench_hf.study.outcome import write
 from truebench_hf.types import Report
 
 SHEETS, DEFAULT_N = "sheets", 200
@@ -209,7 +210,8 @@ def _rewritten(run: str, judged: Sequence[Judged], rows: Sequence[Mapping[str, A
     folder = RunFolder(run, {})
     try:
         folder.write_lines(FILE, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        return results(folder, judged)
+        write(folder, outcome := results(folder, judged))
+        return outcome.value
     finally:
         folder.ledger.close()
 

@@ -3,53 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
-from truebench_hf.judging.options import AskingOptions, PanelOptions, ReplyOptions
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import option, pairs
+from truebench_hf.options import Binds, at_least_one, option, pairs, role
 from truebench_hf.prompts import names
+from truebench_hf.study.options import DataOptions, FolderOptions, PanelOptions, ReplyOptions, level_of
 
 _BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
 # The levels at which an option shapes anything, where these are not all.
 _HEEDED = {
     "threshold": _BY_PROBABILITY, "abstain_band": _BY_PROBABILITY, "calibration": _BY_PROBABILITY,
     "reasoning": _IN_WORDS, "structured": _IN_WORDS, "judge_temperature": _IN_WORDS, "judge_max_tokens": _IN_WORDS,
-    "cascade_judge": _CASCADE, "cascade_level": _CASCADE, "cascade_base_url": _CASCADE, "cascade_arg": _CASCADE,
+    "cascade_judge": _CASCADE, "cascade_level": _CASCADE, "cascade_judge_base_url": _CASCADE,
+    "cascade_judge_arg": _CASCADE,
 }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class FolderOptions:
-    """Where a run lives."""
-
-    out: str = option(help="Run folder: made if absent, continued if it holds the same run.")
+_JUDGING = Binds("judging", lambda options: asdict(options.settings), late=True)
+_SAMPLING = Binds("sampling", lambda options: asdict(options.sampling))
+_PANEL = Binds("panel", lambda options: options.panel_facts, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(FolderOptions, AskingOptions):
+class GenerateOptions(DataOptions):
     """What the model answers, and how."""
 
+    PANEL: ClassVar[str] = "Model"
+
     data: str = option(help="mini, v0.6.1, a path to an official JSONL, or a Hub data set id.")
-    model: str = option(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
-    limit: int | None = option(
-        None, help="Only N instances (after filters): a sample that keeps the shares of languages and categories. "
-        "A larger N takes the same and more, so that a run can be extended."
-    )  # fmt: skip
+    model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
     language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
     category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
-    max_tokens: int = option(4096, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, help="Sampling temperature of the model.")
-    top_p: float = option(0.98, help="Nucleus sampling of the model.")
-    repetition_penalty: float = option(1.0, help="Repetition penalty of the model.")
-    model_concurrency: int = option(16, help="Requests to the model at a time.")
-    model_base_url: str | None = option(None, help="URL of the model's OpenAI-compatible server.")
-    model_arg: tuple[str, ...] = option((), help="Provider option k=v for the model; may be repeated.")
+    max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
+    repetition_penalty: float = option(1.0, binds=_SAMPLING, help="Repetition penalty of the model.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+        if not (self.temperature >= 0 and 0 < self.top_p <= 1 and self.repetition_penalty > 0):
+            raise UserError("--temperature is at least 0, --top-p between 0 and 1, --repetition-penalty above 0")
 
     @property
     def sampling(self) -> Sampling:
@@ -61,29 +62,47 @@ class GenerateOptions(FolderOptions, AskingOptions):
 class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     """Who judges, and how."""
 
-    judge: str = option(help="Judge: a spec like the model's.")
-    panel_judge: tuple[str, ...] = option((), help="Another judge beside --judge, for --panel; may be repeated.")
+    PANEL: ClassVar[str] = "Judge"
+
+    judge: tuple[str, ...] = role(
+        help="Judge: a spec like the model's; may be repeated, for --panel.",
+        binds=Binds("judge", lambda options: options.judge_name, late=True),
+    )
     judge_level: str | None = option(
-        None, help="checklist (one call a turn), rubric (one a criterion), decision (probabilities) or cascade "
+        None, binds=_JUDGING,
+        help="checklist (one call a turn), rubric (one a criterion), decision (probabilities) or cascade "
         "(decision, the doubtful rest by reasoning); decision for smollm2, checklist for all others."
     )  # fmt: skip
-    reasoning: bool = option(True, help="Whether the judge gives reasons before its verdicts.")
-    protocol: str = option("default", help="default, or official: the official pass rule and tables.")
-    threshold: float | None = option(
-        None, help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
+    reasoning: bool = option(True, binds=_JUDGING, help="Whether the judge gives reasons before its verdicts.")
+    protocol: str = option(
+        "default", binds=Binds(late=True), help="default, or official: the official pass rule and tables."
     )
+    threshold: float | None = option(
+        None, binds=_JUDGING,
+        help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
+    )  # fmt: skip
     abstain_band: str | None = option(
-        None, help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then by "
+        None, binds=_JUDGING,
+        help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then by "
         "default that of --calibration, without a calibration 0.2,0.8."
     )  # fmt: skip
-    calibration: str | None = option(None, help="calibration.json of this judge from `truebench calibrate`.")
-    cascade_judge: str | None = option(None, help="Who gets a cascade's doubtful rest; the judge itself if not given.")
-    cascade_level: str = option("checklist", help="How the doubtful rest is asked about: checklist or rubric.")
-    cascade_base_url: str | None = option(None, help="URL of the cascade judge's OpenAI-compatible server.")
-    cascade_arg: tuple[str, ...] = option((), help="Provider option k=v for the cascade judge; may be repeated.")
-    votes: int = option(1, help="Votes per criterion (majority); more than one needs a judge temperature.")
-    judge_temperature: float = option(0.0, help="Sampling temperature of the judge.")
-    judge_concurrency: int = option(16, help="Requests to the judge at a time.")
+    calibration: str | None = option(
+        None, binds=_JUDGING, help="calibration.json of this judge from `truebench calibrate`."
+    )
+    cascade_judge: str | None = role(
+        None, help="Who gets a cascade's doubtful rest; the judge itself if not given.",
+        binds=Binds("cascade_judge", lambda options: options.cascade_name, late=True),
+    )  # fmt: skip
+    cascade_level: str = option(
+        "checklist", binds=_JUDGING, help="How the doubtful rest is asked about: checklist or rubric."
+    )
+    votes: int = option(
+        1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
+    )
+    judge_temperature: float = option(0.0, binds=_JUDGING, help="Sampling temperature of the judge.")
+    panel: str | None = option(
+        None, binds=_PANEL, help="How several judges decide together: majority, unanimous or weighted."
+    )
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
     def __post_init__(self) -> None:
@@ -94,27 +113,44 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
             raise UserError(
                 f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
             )
-        if self.panel_judge and self.panel is None:
-            raise UserError("--panel-judge goes with --panel majority, unanimous or weighted; name one")
+        if not self.judge:
+            raise UserError("name a --judge")
+        if len(self.judge) > 1 and self.panel is None:
+            raise UserError("several judges go with --panel majority, unanimous or weighted; name one")
         if self.panel and (self.judge_level == "cascade" or self.calibration):
             raise UserError("a cascade and a --calibration belong to one judge; leave out --panel")
-        self.check_panel(len(self.judges))
+        self.check_panel(len(self.judge))
 
     @property
-    def judges(self) -> tuple[str, ...]:
-        """The specs of all who judge every criterion."""
-        return (self.judge, *self.panel_judge)
+    def judge_name(self) -> str:
+        """The judge as tables name it: a panel by all its judges and its rule, so that none shows one of them alone."""
+        if self.panel is None:
+            return self.judge[0]
+        return f"{' + '.join(self.judge)} ({self.panel_facts['rule']})"
 
     @property
+    def panel_facts(self) -> dict[str, Any]:
+        """The panel as a folder notes it; {} without one."""
+        if self.panel is None:
+            return {}
+        rule = f"{self.panel} {self.weights}" if self.weights else self.panel
+        return {"judges": self.judge, "rule": rule, "tie_breaker": self.tie_breaker}
+
+    @property
+    def cascade_name(self) -> str | None:
+        """Who gets a cascade's doubtful rest; None where there is no cascade."""
+        return (self.cascade_judge or self.judge[0]) if self.settings.level == "cascade" else None
+
+    @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense, and on options that would be ignored."""
-        level = self.judge_level or ("decision" if self.judge == "smollm2" else "checklist")
+        level = level_of(self.judge_level, self.judge[0], "checklist")
         if self.protocol == "official":
             level = "checklist"
         if level not in LEVELS:
             raise unknown("judge level", level, LEVELS)
         band = self._checked(level)
-        fitted = read_calibration(self.calibration, self.judge, self.prompts) if self.calibration else None
+        fitted = read_calibration(self.calibration, self.judge[0], self.prompts) if self.calibration else None
         if self.calibration and fitted and level == "cascade" and band is None:
             band = self._priced(self.calibration, fitted)
         if fitted and level == "cascade" and band is None:
@@ -137,7 +173,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     def check_cascade(self, identity: Mapping[str, Any]) -> None:
         """Raise UserError where the band is that of a calibration which was priced with another model than this."""
         if self.calibration and self.judge_level == "cascade" and self.abstain_band is None:
-            fitted = read_calibration(self.calibration, self.judge, self.prompts)
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts)
             check_priced(self.calibration, fitted, {"identity": identity})
 
     def _priced(self, path: str, fitted: Calibrated) -> tuple[float, float] | None:
@@ -145,7 +181,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
         if fitted.band:
             level = JudgeSettings(level=self.cascade_level)
             hashes = {name: self.prompts.hash(name) for name in prompts_used(level)}
-            now = {"judge": self.cascade_judge or self.judge, "level": self.cascade_level}
+            now = {"judge": self.cascade_judge or self.judge[0], "level": self.cascade_level}
             check_priced(path, fitted, {**now, "reasoning": self.reasoning, "prompts": hashes})
         return fitted.band
 
@@ -153,8 +189,8 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
         """The band. Raises UserError on values out of range, and on options that the level has no use for."""
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if self.judge_concurrency < 1 or self.judge_max_tokens < 1 or not 0 <= self.judge_temperature < inf:
-            raise UserError("--judge-concurrency and --judge-max-tokens are at least 1, --judge-temperature at least 0")
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         band = _band(self.abstain_band)
         given = [f.name for f in fields(self) if getattr(self, f.name) != (() if f.default is MISSING else f.default)]
         for name in given:
@@ -164,9 +200,16 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
                     raise UserError(f"{flag}: the options of a cascade go with --judge-level cascade, not with {level}")
                 levels = f"{', '.join(heeded[:-1])} or {heeded[-1]}"
                 raise UserError(f"{flag} goes with --judge-level {levels}, not with {level}")
-        if (self.cascade_base_url or self.cascade_arg) and not self.cascade_judge:
-            raise UserError("--cascade-base-url and --cascade-arg are about --cascade-judge; name one")
         return band
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeGivenOptions(JudgeOptions):
+    """Judging answers that are there: those in the folder, or those of a file."""
+
+    responses: str | None = option(None, help="File of answers; without one those of `truebench generate` in --out.")
+    data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")
+    model_name: str | None = option(None, help="With --responses: whose answers they are, as tables show it.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,37 +1,17 @@
-"""What a run leaves in its folder: judgments, scores, the two official tables and the HTML report."""
+"""Judged instances back from what a run leaves in its folder, and from official evaluation files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.truebench import official as tables
-from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row, to_row
-from truebench_hf.benchmarks.truebench.scores import as_json
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.report import html
-from truebench_hf.types import Report
 
 JUDGMENTS = "judgments.jsonl"
-
-
-def write_results(folder: RunFolder, report: Report, judged: Sequence[Judged], *, official: bool) -> None:
-    """Write `judgments.jsonl`, `scores.json`, `scores_category.csv`, `scores_language.csv` and `report.html`."""
-    model, judge = str(report.provenance["model"]), str(report.provenance["judge"])
-    lines = (json.dumps(to_row(item, judge), ensure_ascii=False) + "\n" for item in judged)
-    folder.write_lines(JUDGMENTS, lines)
-    folder.write_json("scores.json", as_json(report))
-    folder.write("scores_category.csv", tables.to_csv(tables.category_table([(model, judged)], official)))
-    folder.write("scores_language.csv", tables.to_csv(tables.language_table([(model, judged)], official)))
-    title = f"TRUEBench: {model}"
-    # `judgments.jsonl` keeps our rule; the page shows every instance as its own scores count it.
-    by_protocol = ({"passed": item.passed_officially} if official else {} for item in judged)
-    shown = (to_row(item, judge) | outcome for item, outcome in zip(judged, by_protocol, strict=True))
-    folder.write_lines("report.html", html.render(title, report, shown))
 
 
 def read_judged(path: Path) -> tuple[str, str, list[Judged]]:
@@ -55,7 +35,7 @@ def read_judged(path: Path) -> tuple[str, str, list[Judged]]:
     if settings and (there := (settings["model"], settings["judge"])) != by:
         raise UserError(f"{file}: {_by(*by)}, but run.json beside it is about {_by(*there)}; finish that run first")
     held = len({item.instance.id for item in rows})
-    if (wanted := settings.get("instances", held)) != held:
+    if (wanted := settings.get("items", held)) != held:
         raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
     return *by, rows
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.types import Instance, Message, Response, Usage
 
 RESPONSES = "responses.jsonl"
 
 
-def write_responses(folder: RunFolder, answered: Iterable[tuple[Instance, Response]]) -> None:
-    """Write `responses.jsonl`: one instance with its response per line."""
-    lines = (json.dumps(asdict(i) | {"response": asdict(response)}) + "\n" for i, response in answered)
-    folder.write_lines(RESPONSES, lines)
+def response_row(answered: tuple[Instance, Response]) -> dict[str, Any]:
+    """The line of `responses.jsonl` for an instance with its response."""
+    return asdict(answered[0]) | {"response": asdict(answered[1])}
 
 
 def read_responses(path: Path) -> list[tuple[Instance, Response]]:

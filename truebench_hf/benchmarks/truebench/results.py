@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.benchmarks.truebench.output import write_results
-from truebench_hf.benchmarks.truebench.records import Judged, secrets_in
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.records import Judged, secrets_in, to_row
+from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
+from truebench_hf.report import html
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Report
+
+FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv", "report.html")
 
 
 def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,10 +30,21 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def results(folder: RunFolder, judged: Sequence[Judged]) -> Report:
-    """The report of a run, written into its folder; with `labels.jsonl` there, corrected by people's labels."""
+def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
+    """What comes of a run; with `labels.jsonl` in its folder the report is corrected by people's labels."""
     made = provenance(folder.info)
     report = corrected(score(judged, folder.usage(), made), judged, folder.path)
-    write_results(folder, report, judged, official=made.get("protocol") == "official")
-    folder.finish(self_judged=made["self_judged"], secrets_masked=secrets_in(judged))
-    return report
+    official, model, judge = made.get("protocol") == "official", str(made["model"]), str(made["judge"])
+    # `judgments.jsonl` keeps our rule; the page shows every instance as its own scores count it.
+    by_protocol = ({"passed": item.passed_officially} if official else {} for item in judged)
+    shown = (to_row(item, judge) | outcome for item, outcome in zip(judged, by_protocol, strict=True))
+    named = [(model, judged)]
+    files = {
+        "judgments.jsonl": (to_row(item, judge) for item in judged),
+        "scores.json": as_json(report),
+        "scores_category.csv": tables.to_csv(tables.category_table(named, official)),
+        "scores_language.csv": tables.to_csv(tables.language_table(named, official)),
+        "report.html": html.render(f"TRUEBench: {model}", report, shown),
+    }
+    known = {"self_judged": made["self_judged"], "secrets_masked": secrets_in(judged)}
+    return Outcome(report, files, f"TRUEBench: {model}", known=known, incomplete=len(report.unscored))

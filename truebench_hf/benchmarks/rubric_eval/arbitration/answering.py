@@ -38,7 +38,7 @@ def prepare(subjects: Sequence[Subject], responders: Sequence[str], use_referenc
             drawn = random.Random(f"{seed} {subject.response_id}").choice(responders)
             settled.append(replace(subject, response_model=drawn))
         else:
-            remedy = "--responders, or --use-reference for the answers the source ships"
+            remedy = "--responder, or --use-reference for the answers the source ships"
             kept = " (beyond its references)" if use_reference else ""
             raise UserError(f"{subject.instruction_id} of {subject.source} has no response{kept}: name {remedy}")
     return settled

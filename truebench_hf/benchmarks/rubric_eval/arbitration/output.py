@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import EXITS, Trace, table
-from truebench_hf.benchmarks.rubric_eval.arbitration.options import ArbitrateOptions
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.engine.folder import RunFolder
 from truebench_hf.judging.case import stated
 from truebench_hf.loaders.sources.kept import LeftOut
 from truebench_hf.models.spec import family
 from truebench_hf.types import Usage, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
 
 SPLITS = ("easy", "hard")
 
@@ -117,33 +117,19 @@ def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int
     if conflicting:
         notes.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
     models = {one.subject.response_model for one in answered}
-    judges = {family(spec): spec for spec in (*options.judge_specs, *options.meta_specs)}
+    judges = {family(spec): spec for spec in (*options.judge, *options.meta_judge)}
     if own := sorted(model for model in models if family(model) in judges):
         notes.append(f"judged by a model of its own family: {', '.join(own)}")
     if untyped:
         notes.append(
             f"{untyped} rows have no rubric type: `truebench taxonomy --data {options.out}/labels` writes rows that do"
         )
-    if deciding := [spec for spec in options.judge_specs if options.decides(spec)]:
+    if deciding := [spec for spec in options.judge if options.decides(spec)]:
         notes.append(
-            f"{len(deciding)} of {len(options.judge_specs)} base judges give probabilities, which carry no rationale "
+            f"{len(deciding)} of {len(options.judge)} base judges give probabilities, which carry no rationale "
             "and do not depend on the other rubrics: their coarse verdicts stand in the fine pass, and `easy` "
-            + ("stays empty" if len(deciding) == len(options.judge_specs) else "can stay empty")
+            + ("stays empty" if len(deciding) == len(options.judge) else "can stay empty")
         )
-    if "smollm2" in (*options.judge_specs, *options.meta_specs):
+    if "smollm2" in (*options.judge, *options.meta_judge):
         notes.append("smollm2 is a weak judge: it shows that the funnel runs, its labels are not to be trusted")
     return notes
-
-
-def write(folder: RunFolder, traces: Sequence[Trace], result: Mapping[str, Any]) -> None:
-    """Write `labels/easy.jsonl`, `labels/hard.jsonl`, `exits.jsonl` and `funnel.json`, each whole or absent."""
-    # In a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
-    (folder.path / "labels").mkdir(exist_ok=True)
-    for split in SPLITS:
-        folder.write_lines(f"labels/{split}.jsonl", _lines(row(trace) for trace in traces if trace.exit == split))
-    folder.write_lines("exits.jsonl", _lines(exit_row(trace) for trace in traces))
-    folder.write_json("funnel.json", result)
-
-
-def _lines(found: Iterator[dict[str, Any]]) -> Iterator[str]:
-    return (json.dumps(one, ensure_ascii=False) + "\n" for one in found)

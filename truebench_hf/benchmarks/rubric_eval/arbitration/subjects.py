@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
 from truebench_hf.loaders.sources import read
@@ -66,14 +65,6 @@ def load(data: str, strict: bool = False) -> Kept[Subject]:
     if not (subjects := [subject for subject in subjects if subject.rubrics]):
         raise UserError(f"--data {data}: holds no rubrics")
     return Kept(subjects, left_out)
-
-
-def limited(every: Sequence[Subject], limit: int | None, seed: int) -> list[Subject]:
-    """A sample of `limit` responses, drawn as that of `rubric_eval` rows."""
-    return sample(
-        every, limit, lambda one: one.response_id, lambda one: (one.language, one.category, one.source), seed,
-        group=lambda one: one.instruction_id,
-    )  # fmt: skip
 
 
 def from_source(record: Any) -> Subject:

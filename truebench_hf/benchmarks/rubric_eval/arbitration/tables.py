@@ -7,6 +7,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import PAPER, PAPER_HUMANS
 from truebench_hf.metrics.kappa import verbal_band
+from truebench_hf.report.sections import Grid as Grid_
+from truebench_hf.report.sections import Section
 
 Grid = list[list[object]]
 
@@ -83,3 +85,11 @@ def human_table(found: Mapping[str, Any]) -> Grid:
     shares = [_percent(people["raw"]), "", _plain(people["fleiss_kappa"]), band]
     grid.append([f"{len(people['names'])} annotators among themselves", "", "", *shares])
     return grid
+
+
+def sections(result: Mapping[str, Any]) -> list[Section]:
+    """The funnel, and the comparison with trusted labels where there was one."""
+    grids = [("Funnel", funnel_table(result)), *validation_tables(result["validation"])]
+    return [
+        Grid_(title, tuple(map(str, rows[0])), tuple(tuple(map(str, r)) for r in rows[1:])) for title, rows in grids
+    ]

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
 from truebench_hf.benchmarks.rubric_eval.calibration.prices import price_figures
-from truebench_hf.engine.folder import RunFolder
 from truebench_hf.judging.calibrated import as_json
 from truebench_hf.metrics.calibration import Calibration
-from truebench_hf.report.figures import Axis, Figure, Grid, Plot, Series
-from truebench_hf.report.study import page
+from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series
 from truebench_hf.report.tables import interval, value
 
 if TYPE_CHECKING:
-    from truebench_hf.benchmarks.rubric_eval.calibration.study import Row, Study
+    from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row
+    from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions
 
-_UNSEEN = "Calibrated figures are cross-fitted: each instruction by a fit that has not seen it."
+UNSEEN = "Calibrated figures are cross-fitted: each instruction by a fit that has not seen it."
 
 
-def write_calibration(folder: RunFolder, options: CalibrateOptions, study: Study, rows: Sequence[Row]) -> None:
-    """Write `calibration.json` (what other runs read, and every figure), `rows.jsonl` and `report.html`."""
-    facts = as_json(study.calibrated, options.prompts) | {
+def content(options: CalibrateOptions, study: Fit, rows: Sequence[Row]) -> dict[str, Any]:
+    """The content of `calibration.json`: what other runs read, and every figure."""
+    return as_json(study.calibrated, options.prompts) | {
         "kind": options.kind,
         "rows": len(rows),
         "instructions": len({row.instruction_id for row in rows}),
@@ -37,19 +34,15 @@ def write_calibration(folder: RunFolder, options: CalibrateOptions, study: Study
         "provenance": dict(study.provenance),
         "notes": list(study.notes),
     }
-    folder.write_lines("rows.jsonl", (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows))
-    title = f"Calibration: {study.calibrated.judge}"
-    folder.write_lines("report.html", page(title, study.notes, _facts(study), figures(study), _UNSEEN))
-    folder.write_json("calibration.json", facts)
 
 
-def figures(study: Study) -> list[Figure]:
+def figures(study: Fit) -> list[Section]:
     """Measures before and after, the fit, the reliability plot with its bins, and the cascades."""
-    shown: list[Figure] = [_measures(study), _decisions(study), _fit(study), _reliability(study), _bins(study)]
+    shown: list[Section] = [_measures(study), _decisions(study), _fit(study), _reliability(study), _bins(study)]
     return [*shown, *price_figures(study)]
 
 
-def _measures(study: Study) -> Grid:
+def _measures(study: Fit) -> Grid:
     before, after = study.before, study.after
     rows = (
         ("Brier score", _number(before.brier), _number(after.brier)),
@@ -57,10 +50,10 @@ def _measures(study: Study) -> Grid:
         ("Rubrics", str(before.n), str(after.n)),
         ("left out", str(before.left_out), str(after.left_out)),
     )
-    return Grid("Probabilities before and after", ("", "as given", "calibrated"), rows, note=_UNSEEN)
+    return Grid("Probabilities before and after", ("", "as given", "calibrated"), rows, note=UNSEEN)
 
 
-def _decisions(study: Study) -> Grid:
+def _decisions(study: Fit) -> Grid:
     ways = dict(study.agreement)
     if study.worth:
         ways["chosen from the cascades, undecided = wrong"] = study.worth
@@ -74,7 +67,7 @@ def _decisions(study: Study) -> Grid:
     return Grid("Decisions", header, rows, note=note)
 
 
-def _fit(study: Study) -> Grid:
+def _fit(study: Fit) -> Grid:
     fitted, calibrator = study.calibrated, study.calibrated.calibrator
     shown = f"{len(calibrator.knots)} knots"
     if calibrator.kind == "temperature":
@@ -86,7 +79,7 @@ def _fit(study: Study) -> Grid:
     return Grid("What was fitted", ("", "on calibrated probabilities"), rows)
 
 
-def _reliability(study: Study) -> Plot:
+def _reliability(study: Fit) -> Plot:
     return Plot(
         "Reliability",
         (_line("as given", study.before), _line("calibrated", study.after)),
@@ -107,26 +100,12 @@ def _line(name: str, measured: Calibration) -> Series:
     return Series(name, points, joined=True)
 
 
-def _bins(study: Study) -> Grid:
+def _bins(study: Fit) -> Grid:
     pairs = zip(study.before.bins, study.after.bins, strict=True)
     cells = [(f"{b.lower:.1f} to {b.upper:.1f}", b.count, b.share_yes, a.count, a.share_yes) for b, a in pairs]
     header = ("P(yes)", "n as given", "met", "n calibrated", "met")
     rows = tuple((span, str(n), _number(met), str(m), _number(after)) for span, n, met, m, after in cells)
     return Grid("Bins of the reliability plot", header, rows, printed=False)
-
-
-def _facts(study: Study) -> dict[str, str]:
-    made = study.provenance
-    facts = {
-        "Decision judge": made["judge"],
-        "Reasoning judge": made.get("cascade_judge"),
-        "Data": f"{made['data']} (SHA-256 {made['data_sha256'][:12]})",
-        "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
-    }
-    for role, used in made["usage"].items():
-        tokens = f"{used['calls']:,} calls, {used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
-        facts[f"Usage of the {role} role"] = tokens
-    return {name: str(fact) for name, fact in facts.items() if fact}
 
 
 def _number(share: float | None) -> str:

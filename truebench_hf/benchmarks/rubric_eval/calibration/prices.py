@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truebench_hf.metrics.cascade import Point, frontier
-from truebench_hf.report.figures import Axis, Figure, Grid, Plot, Series
+from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series
 
 if TYPE_CHECKING:
-    from truebench_hf.benchmarks.rubric_eval.calibration.study import Study
+    from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
 
 _CHOSEN = "chosen, on unseen instructions"
 
 
-def price_figures(study: Study) -> list[Figure]:
+def price_figures(study: Fit) -> list[Section]:
     """Cost against balanced accuracy of every threshold and band and of each judge alone, and the best as a table."""
     known = [point for point in study.points if point.balanced_accuracy is not None]
     if not known:
@@ -23,7 +23,7 @@ def price_figures(study: Study) -> list[Figure]:
     return [_plot(study, known), _table(study, known)]
 
 
-def _plot(study: Study, known: Sequence[Point]) -> Plot:
+def _plot(study: Fit, known: Sequence[Point]) -> Plot:
     groups = {
         "bands": [point for point in known if point.low is not None],
         "thresholds alone": [point for point in known if point.low is None and point.high is not None],
@@ -52,7 +52,7 @@ def _plot(study: Study, known: Sequence[Point]) -> Plot:
     )
 
 
-def _table(study: Study, known: Sequence[Point]) -> Grid:
+def _table(study: Fit, known: Sequence[Point]) -> Grid:
     alone = [(f"decision judge alone (threshold {point.high:.3f})", point) for point in _decision(study, known)]
     alone += [(_span(point), point) for point in known if point.high is None]
     rows = [(name, *_cells(point, study.responses)) for name, point in alone]
@@ -68,7 +68,7 @@ def _table(study: Study, known: Sequence[Point]) -> Grid:
     return Grid("What a cascade costs: the best", header, tuple(rows), note=note)
 
 
-def _decision(study: Study, known: Sequence[Point]) -> list[Point]:
+def _decision(study: Fit, known: Sequence[Point]) -> list[Point]:
     """The decision judge alone, at the fitted threshold."""
     return [point for point in known if point.low is None and point.high == study.calibrated.threshold]
 

@@ -1,158 +1,152 @@
-"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+"""Calibrating a decision judge on labelled rubrics, and what a cascade behind it would cost.
+
+Abstract: a decision judge gives probabilities; on labelled data they are mapped to what comes true, a threshold is
+fitted, and both are measured on instructions that the fit has not seen. With a reasoning judge's verdicts beside them
+every band of a cascade gets its cost and its balanced accuracy. None of the five papers has this; the data and the
+measure are RubricEval's (paper 003, sections 3 and 4).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
-from truebench_hf.benchmarks.rubric_eval.calibration.options import CalibrateOptions
-from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, CascadeJudge
-from truebench_hf.judging.judge import prompts_used
-from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
-from truebench_hf.metrics.calibrators import Calibrator, fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
-from truebench_hf.metrics.clustered import clustered_agreement
-from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
-from truebench_hf.metrics.nested import chosen_labels
-from truebench_hf.types import Label, Score
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
+from truebench_hf.benchmarks.rubric_eval.calibration.output import UNSEEN, content, figures
+from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.cascade import SECOND_LEVELS
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.metrics.calibrators import FITTERS
+from truebench_hf.metrics.cascade import First
+from truebench_hf.models.caller import metered
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, option, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import ReplyOptions, StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Usage, Verdict
 
-
-@dataclass(frozen=True)
-class Row:
-    """One labelled rubric: what the decision judge said of it, and what the reasoning judge did, in which call."""
-
-    id: str
-    instruction_id: str
-    label: Label
-    probability: float | None
-    reason: str
-    second: Label | None = None
-    call: str = ""
+_DECISION = JudgeSettings(level="decision")
+# The reasoning judge may join a folder; then it stays as it is.
+_REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {})
 
 
-@dataclass(frozen=True)
-class Spent:
-    """What judging took: the decision judge on all rows, and the reasoning judge in tokens by call."""
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(StudyOptions, ReplyOptions):
+    """Which decision judge is calibrated on which labelled data, and who would get a cascade's doubtful rest."""
 
-    first: First
-    second: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Study:
-    """A finished calibration.
-
-    `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
-    `agreement` has the balanced accuracy in percent of each way to decide, over `responses`. `points` are the ways to
-    spend the two judges, measured on the rows they would be chosen on, and `choice` the cheapest good one; without a
-    reasoning judge there are none. The balanced accuracy of `choice` is that of `worth`: in percent, undecided = wrong,
-    of choices that were made without the instructions they are measured on (nested folds).
-    """
-
-    calibrated: Calibrated
-    before: Calibration
-    after: Calibration
-    agreement: Mapping[str, Score]
-    responses: int
-    points: tuple[Point, ...] = ()
-    choice: Point | None = None
-    worth: Score | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-def measure(
-    options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int, provenance: Mapping[str, Any]
-) -> Study:
-    """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
-    calibrator = fit(options.kind, raw, gold)
-    if calibrator is None:
-        raise UserError(
-            f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
-        )
-    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
-    best = best_threshold(fair, gold)
-    if best is None:
-        raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
-    second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
-    points = curve(fair, gold, spent.first, second, best.value) if spent.second else ()
-    choice = cheapest(points)
-    worth = _worth(options, rows, spent.first, second) if choice else None
-    seems = choice.balanced_accuracy if choice else None
-    if choice and worth:
-        choice = replace(choice, balanced_accuracy=None if worth.value is None else worth.value / 100)
-    band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
-    return Study(
-        Calibrated(options.judge, calibrator, best.value, band, _cascade_judge(options, provenance) if band else None),
-        calibration(raw, gold),
-        calibration(fair, gold),
-        _agreement(options, rows, fair),
-        responses,
-        points,
-        choice,
-        worth,
-        provenance,
-        _notes(options, rows, calibrator, choice, seems),
+    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
+    kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
+    folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
+    cascade_judge: str | None = role(
+        None, help="Reasoning judge; then the report shows what each cascade costs.", binds=Binds(grows=True, late=True)
+    )
+    cascade_level: str = option(
+        "checklist", binds=_REASONING, help="How the reasoning judge is asked: checklist or rubric."
+    )
+    reasoning: bool = option(
+        True, binds=_REASONING, help="Whether the reasoning judge gives reasons before its verdicts."
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in FITTERS:
+            raise unknown("calibrator", self.kind, FITTERS)
+        if self.cascade_level not in SECOND_LEVELS:
+            raise unknown("cascade level", self.cascade_level, SECOND_LEVELS)
+        if self.folds < 2:
+            raise UserError("--folds is at least 2")
 
-def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> CascadeJudge:
-    """The reasoning judge as a run has to ask it, for the band to be worth what was found here."""
-    assert options.cascade_judge, "a band was priced"
-    settings = options.reasoning_settings
-    hashes = {name: options.prompts.hash(name) for name in prompts_used(settings)}
-    identity = provenance["model cascade"]
-    return CascadeJudge(options.cascade_judge, settings.level, settings.reasoning, hashes, identity)
-
-
-def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
-    labels = chosen_labels(options.kind, raw, gold, groups, first, second, folds=options.folds, seed=options.seed)
-    return clustered_agreement(groups, gold, labels)["balanced_accuracy_strict"]
-
-
-def _agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
-    """Balanced accuracy of each way to decide; `fair` are the cross-fitted probabilities."""
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
-    cuts = cross_threshold(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
-    ways = {
-        "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
-        "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
-        "calibrated, fitted threshold": _decide(fair, cuts),
-    }
-    if any(row.call for row in rows):
-        ways["reasoning judge"] = [row.second for row in rows]
-    return {name: clustered_agreement(groups, gold, labels)["balanced_accuracy"] for name, labels in ways.items()}
+    @property
+    def reasoning_settings(self) -> JudgeSettings:
+        """How the reasoning judge decides."""
+        sampling = Sampling(max_tokens=self.judge_max_tokens)
+        level, structured = self.cascade_level, self.structured
+        return JudgeSettings(level=level, reasoning=self.reasoning, structured=structured, sampling=sampling)
 
 
-def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:
-    pairs = zip(shares, cuts, strict=True)
-    return [None if share is None or cut is None else "yes" if share >= cut else "no" for share, cut in pairs]
+Judged = tuple[list[Row], Mapping[str, Usage]]  # the rows of a response, and what they took by role
 
 
-def _notes(
-    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None, seems: float | None
-) -> tuple[str, ...]:
-    notes = []
-    if calibrator.slope < 0:
-        notes.append("The fit turns the judge around: the more it believes a rubric met, the less often it is.")
-    missing = [row.reason for row in rows if row.probability is None]
-    if missing:
-        notes.append(f"{len(missing)} of {len(rows)} rubrics have no probability and are left out: {missing[0]}")
-    if options.judge == "smollm2":
-        notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
-    if options.kind == "isotonic" and len(rows) < 300:
-        notes.append(f"An isotonic fit wants some hundred rows; there are {len(rows)}.")
-    if choice is not None and choice.balanced_accuracy is not None and seems is not None:
-        notes.append(
-            f"What is chosen among the cascades has a balanced accuracy of {100 * choice.balanced_accuracy:.1f} % on "
-            f"instructions it was not chosen on (nested folds); where it was chosen it seems to have {100 * seems:.1f} %."
-        )
-    if choice is not None and choice.low is None:
-        alone = "a threshold" if choice.high is not None else "the reasoning judge"
-        cheaper = "" if choice.high is not None else ", and no cascade that does costs less"
-        notes.append(f"No cascade pays here: {alone} alone comes within one point of the best{cheaper}.")
-    return tuple(notes)
+class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
+    """A calibration: the labelled rubrics of every response, judged by probability and perhaps by reasoning."""
+
+    kind = "calibrate"
+    files = ("calibration.json", "rows.jsonl")
+    unit = "responses"
+
+    def items(self) -> Items[Item]:
+        """The responses, cut down to their labelled rubrics."""
+        every = data.items(data.load(self.options.data))
+        labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in every]
+        found = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
+        if not found:
+            raise UserError(f"--data {self.options.data}: no row has a label to calibrate on")
+        return data.selection(found)
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [_DECISION, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]
+
+    def setup(self) -> None:
+        self.first, self.second = self.judge(_DECISION), None
+        if self.options.cascade_judge:
+            self.second = self.judge(self.options.reasoning_settings, "cascade_judge", part="cascade")
+
+    async def work(self, item: Item) -> Judged:
+        """The rows of a response; the reasoning judge reads the whole checklist, or only the rubrics that have rows."""
+        spent = metered()
+        decided = await self.first.verdicts(item.labelled)
+        reasoned: Sequence[Verdict] = ()
+        whole = self.options.cascade_level == "checklist"
+        if self.second:
+            verdicts = await self.second.verdicts(item.case if whole else item.labelled)
+            reasoned = [verdicts[rubric.index] for rubric in item.rubrics] if whole else verdicts
+        return _rows(item, decided, reasoned, whole), spent
+
+    def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
+        rows, made = [row for rows, _ in done for row in rows], self.provenance
+        fit = measure(self.options, rows, _spent(done), len(done), made)
+        files = {"rows.jsonl": map(asdict, rows), "calibration.json": content(self.options, fit, rows)}
+        facts = {"Decision judge": self.options.judge}
+        if self.options.cascade_judge:
+            facts["Reasoning judge"] = self.options.cascade_judge
+        title = f"Calibration: {fit.calibrated.judge}"
+        notes = [*fit.notes, f"Other runs use it by --calibration {Path(self.options.out) / 'calibration.json'}."]
+        return Outcome(fit, files, title, figures(fit), UNSEEN, notes, facts)
+
+
+def calibrate(options: CalibrateOptions) -> Fit:
+    """Calibrate a decision judge; `truebench calibrate` as a Python call. Writes the study into `options.out`.
+
+    Other runs read `calibration.json` there. Raises UserError on what the caller can fix.
+    """
+    return Calibration(options).run().value
+
+
+def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict], whole: bool) -> list[Row]:
+    rows = []
+    for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
+        assert rubric.label is not None, "items were cut down to their labelled rubrics"
+        call = "" if not second else item.id if whole else rubric.id
+        label = second[i].label if second else None
+        rows.append(Row(rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call))
+    return rows
+
+
+def _spent(done: Sequence[Judged]) -> Spent:
+    first, second = Usage(), dict[str, float]()
+    for rows, used in done:
+        first += used.get("judge", Usage())
+        calls = dict.fromkeys(row.call for row in rows if row.call)
+        # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
+        second |= {call: _tokens(used.get("cascade", Usage())) / len(calls) for call in calls}
+    return Spent(First(first.calls, _tokens(first)), second)
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens

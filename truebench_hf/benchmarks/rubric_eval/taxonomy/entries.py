@@ -9,11 +9,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
 from truebench_hf.loaders.sources import read
 from truebench_hf.loaders.sources.kept import Kept
+from truebench_hf.study.items import Items
 
 Row = Mapping[str, Any]
 
@@ -42,8 +42,8 @@ def is_source(chosen: str) -> bool:
     return bool(colon) and kind.isidentifier()
 
 
-def entries(chosen: str, loaded: Sequence[Row] | None = None, strict: bool = False) -> Kept[Entry]:
-    """The distinct rubrics of `SOURCE:PATH` or of rubric_eval rows.
+def entries(chosen: str, loaded: Sequence[Row] | None = None, strict: bool = False) -> Items[Entry]:
+    """The distinct rubrics of `SOURCE:PATH` or of rubric_eval rows; a sample keeps languages, categories and sources.
 
     `loaded` are the rows of `chosen`, for those who have them already. Rows of a source that cannot be used are left out
     and told, or with `strict` an error. Raises UserError where the data cannot be read or holds no rubrics.
@@ -66,14 +66,10 @@ def entries(chosen: str, loaded: Sequence[Row] | None = None, strict: bool = Fal
         Entry(e.instruction_id, e.source, e.category, e.language, e.instruction, e.rubric, e.kind, e.hint, rows[key])
         for key, e in found.items()
     ]
-    return Kept(counted, every.left_out)
-
-
-def limited(every: Sequence[Entry], limit: int | None, seed: int) -> list[Entry]:
-    """A sample of `limit` rubrics (see `sample`) in which languages, categories and sources keep their shares."""
-    return sample(
-        every, limit, lambda entry: f"{entry.instruction_id} {entry.rubric}",
-        lambda entry: (entry.language, entry.category, entry.source), seed,
+    return Items(
+        counted, lambda e: f"{e.instruction_id} {e.rubric}",
+        lambda e: [e.instruction_id, e.source, e.category, e.instruction, e.rubric, e.kind, e.hint],
+        lambda e: (e.language, e.category, e.source), left_out=tuple(every.left_out.reasons),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,30 +10,8 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.report.figures import Bars, Cloud, Figure, Grid
-from truebench_hf.report.study import page
+from truebench_hf.report.sections import Bars, Cloud, Grid, Section
 from truebench_hf.report.tables import interval, value
-
-
-def write_taxonomy(folder: RunFolder, study: Taxonomy, places: Sequence[tuple[float, float]] | None) -> None:
-    """Write the three files; each is whole or absent. `places` has a point per rubric for the t-SNE plot."""
-    folder.write_lines(
-        "taxonomy.jsonl", (json.dumps(_plain(item), ensure_ascii=False) + "\n" for item in study.rubrics)
-    )
-    folder.write_json("scores.json", as_json(study))
-    made = study.provenance
-    facts = {
-        "Data": f"{made['data']} (SHA-256 {made['data_sha256'][:12]})",
-        "Model": made["model"] or "none: the types are those the data knows",
-        "Rubrics": f"{made['rubrics']} of {made['instructions']} instructions, {made['with_known_type']} of known type",
-        "Hints of the source": "given" if made["hints"] else "withheld",
-        "Usage": json.dumps(made["usage"]),
-        "Versions": ", ".join(f"{name} {version}" for name, version in made["versions"].items()),
-    }
-    shown = [*figures(study), *([_cloud(study, places)] if places else [])]
-    notes = [f"rows of the source left out: {len(made['rows_left_out'])}"] if made.get("rows_left_out") else []
-    folder.write_lines("report.html", page("RubricEval: kinds of rubrics", notes, facts, shown))
 
 
 def as_json(study: Taxonomy) -> dict[str, Any]:
@@ -49,9 +26,9 @@ def as_json(study: Taxonomy) -> dict[str, Any]:
     }
 
 
-def figures(study: Taxonomy) -> list[Figure]:
+def figures(study: Taxonomy) -> list[Section]:
     """Tables and charts in order: accuracy, distribution over types and dimensions, sources."""
-    shown: list[Figure] = [_accuracy(study), _kinds(study)] if study.provenance["model"] else []
+    shown: list[Section] = [_accuracy(study), _kinds(study)] if study.provenance["model"] else []
     if any(item.shown for item in study.rubrics):
         shown += [_distribution(study), _dimensions(study)]
     shown.append(_sources(study))
@@ -139,7 +116,7 @@ def _judgments(study: Taxonomy) -> Grid:
     return Grid("Labelled rubric judgments by source (like the paper's table 8)", header, tuple(rows), paper)
 
 
-def _cloud(study: Taxonomy, places: Sequence[tuple[float, float]]) -> Cloud:
+def cloud(study: Taxonomy, places: Sequence[tuple[float, float]]) -> Cloud:
     points = tuple(
         (x, y, item.shown or "not sorted", f"{item.entry.rubric} [{item.entry.language}]")
         for (x, y), item in zip(places, study.rubrics, strict=True)
@@ -163,7 +140,7 @@ def _where(category: str, source: str | None) -> str:
     return f"{category}: {source}" if source else category
 
 
-def _plain(item: Sorted) -> dict[str, Any]:
+def row(item: Sorted) -> dict[str, Any]:
     entry = item.entry
     return {
         "instruction_id": entry.instruction_id,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, dimension
-from truebench_hf.engine.folder import RunFolder
 
 
 def typed(rows: Sequence[Mapping[str, Any]], done: Sequence[Sorted]) -> list[dict[str, Any]]:
@@ -27,12 +25,9 @@ def typed(rows: Sequence[Mapping[str, Any]], done: Sequence[Sorted]) -> list[dic
     return found
 
 
-def write_rows(folder: RunFolder, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write `labels/SPLIT.jsonl`, each whole or absent; `test` holds the rows that name no split."""
-    (folder.path / "labels").mkdir(exist_ok=True)
+def by_split(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows as files `labels/SPLIT.jsonl`; `test` holds the rows that name no split."""
     splits: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         splits.setdefault(re.sub(r"\W+", "_", str(row.get("split") or "test")), []).append(row)
-    for split, group in splits.items():
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in group)
-        folder.write_lines(f"labels/{split}.jsonl", lines)
+    return {f"labels/{split}.jsonl": group for split, group in splits.items()}

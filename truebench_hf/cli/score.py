@@ -1,4 +1,4 @@
-"""`truebench run`, `generate`, `judge` and `score`."""
+"""`truebench score`."""
 
 from __future__ import annotations
 
@@ -7,52 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
-from truebench_hf.cli.options import command
 from truebench_hf.errors import unknown
 from truebench_hf.terminal import say
-from truebench_hf.types import Report
 
 if TYPE_CHECKING:
     from truebench_hf.benchmarks.truebench.records import Judged
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of TRUEBench."""
-    command(app, "run", RunOptions, _run, "Score a model on TRUEBench: answer, judge every criterion, print scores.")
-    command(app, "generate", GenerateOptions, _generate, "First stage of a run: only the answers.")
-    command(app, "judge", JudgeOptions, _judge, "Second stage of a run: judge the answers in a run folder.")
+    """Add the command that scores what is judged already."""
     app.command("score", help="Tables from run folders, judgments.jsonl or official evaluation files.")(_score)
-
-
-def _run(options: RunOptions) -> None:
-    from truebench_hf.benchmarks.truebench.run import run
-
-    _show(run(options), options)
-
-
-def _generate(options: GenerateOptions) -> None:
-    from truebench_hf.benchmarks.truebench.run import generate
-
-    failed = generate(options)
-    say(f"answers: {Path(options.out) / 'responses.jsonl'}" + (f" ({failed} failed)" if failed else ""))
-    if failed:
-        raise typer.Exit(3)
-
-
-def _judge(options: JudgeOptions) -> None:
-    from truebench_hf.benchmarks.truebench.run import judge
-
-    _show(judge(options), options)
-
-
-def _show(report: Report, options: JudgeOptions) -> None:
-    from truebench_hf.report.tables import print_report
-
-    print_report(report)
-    say(f"report: {Path(options.out) / 'report.html'}")
-    if report.unscored and not options.allow_unscored:
-        raise typer.Exit(3)
 
 
 def _score(

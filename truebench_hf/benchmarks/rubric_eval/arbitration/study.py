@@ -1,0 +1,218 @@
+"""The Rubric Arbitration Framework: a coarse pass, a fine pass, then meta-judges (RubricEval section 3.3).
+
+Base judges decide the whole checklist in one call; where they all agree the rubric is dropped as too easy. The others
+are judged one rubric a call; agreement makes them `easy`. Meta-judges read the rationales on what is still disputed;
+their agreement makes it `hard`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any, ClassVar
+
+from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, answer, prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, leave, unanimous, unanswered
+from truebench_hf.benchmarks.rubric_eval.arbitration.meta_judging import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.arbitration.output import SPLITS, exit_row, row, summary
+from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
+from truebench_hf.benchmarks.rubric_eval.arbitration.tables import sections
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import option, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import LabellingOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArbitrateOptions(LabellingOptions):
+    """What is labelled, by whom, and where the labels go."""
+
+    TEXT_LEVEL: ClassVar[str] = "checklist"
+
+    data: str = option(help="SOURCE:PATH (e.g. structflowbench:FILE), rubric_mini, or a JSONL in rubric_eval columns.")
+    judge: tuple[str, ...] = role(help="Base judge: two or more (the paper has four); repeat the flag.")
+    meta_judge: tuple[str, ...] = role(help="Meta-judge: two or more, who all have to agree; repeat the flag.")
+    responder: tuple[str, ...] = role((), help="Model that answers what has no response; of several one each by lot.")
+    candidate: tuple[str, ...] = role(
+        (), binds=False, help="Further judge to rank on the reference; it has no say in the labels. May be repeated."
+    )
+    use_reference: bool = option(False, binds=True, help="Label the answers that a source ships as references.")
+    strict: bool = option(
+        False, help="Stop at the first row of a SOURCE that cannot be used; else left out and counted."
+    )
+    seed: int = option(
+        0, binds=True, help="Draws the sample, the responder of each instruction and the order of the rationales."
+    )
+    reference: str | None = option(
+        None, help="Trusted labels (rubric_mini, or JSONL with id and label) to validate by."
+    )
+    coarse_reasoning: bool = option(True, binds=True, help="Whether judges give reasons in the first, coarse pass too.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for flag, names in (("--judge", self.judge), ("--meta-judge", self.meta_judge)):
+            if len(names) < 2:
+                raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")
+        if self.candidate and self.reference is None:
+            raise UserError("a --candidate is ranked on trusted labels: name them with --reference")
+        if both := set(self.candidate) & set(self.judge):
+            raise UserError(f"--candidate {both.pop()}: is a base judge already, and ranked with the candidates")
+
+    def settings(self, spec: str, part: str) -> JudgeSettings:
+        """How a judge decides in a pass: coarse, or any other for one rubric a call with reasons."""
+        coarse = part == "coarse"
+        level = "decision" if self.decides(spec) else "checklist" if coarse else "rubric"
+        return JudgeSettings(
+            level=level, reasoning=self.coarse_reasoning or not coarse, structured=self.structured,
+            threshold=self.threshold, sampling=Sampling(max_tokens=self.judge_max_tokens),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The base judges in one pass, in the order of the options."""
+
+    judges: tuple[Judge, ...]
+
+    async def columns(
+        self, subject: Subject, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
+    ) -> dict[int, tuple[Verdict, ...]]:
+        """The verdicts of all judges on each rubric at the positions `chosen`.
+
+        A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
+        question does not depend on what else is asked.
+        """
+        if not chosen or not self.judges:
+            return {}
+        case = subject.case(chosen)
+
+        async def column(place: int, judge: Judge) -> Sequence[Verdict]:
+            if coarse is not None and judge.settings.level == "decision":
+                return [coarse[i][place] for i in chosen]
+            return await judge.verdicts(case)
+
+        by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(self.judges)))
+        return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
+
+
+Labelled = tuple[Answered, list[Trace]]  # a response, and the way of each of its rubrics through the funnel
+
+
+class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
+    """Responses with their rubrics through all three stages; `value` is the content of `funnel.json`."""
+
+    kind = "arbitrate"
+    files = ("funnel.json", "labels", "exits.jsonl")
+    prompts = ("meta_judge", "repair")
+    unit = "responses"
+
+    def items(self) -> Items[Subject]:
+        options, found = self.options, load(self.options.data, self.options.strict)
+        self.left_out = found.left_out
+        self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
+        return Items(
+            list(found), lambda one: one.response_id, asdict, lambda one: (one.language, one.category, one.source),
+            lambda one: one.instruction_id,
+        )  # fmt: skip
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        judges = (*self.options.judge, *self.options.candidate)
+        return [self.options.settings(spec, part) for spec, part in product(judges, ("coarse", "fine"))]
+
+    def check(self) -> None:
+        options = self.options
+        self.chosen = prepare(self.chosen, options.responder, options.use_reference, options.seed)
+        for spec in options.meta_judge:
+            rehearse_all(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
+
+    def setup(self) -> None:
+        self.responders = {
+            spec: self.caller("responder", number, f"answer {spec}")
+            for number, spec in enumerate(self.options.responder, 1)
+        }
+        self.coarse, self.fine = self._pass("coarse"), self._pass("fine")
+        # Looks that only the comparison with trusted labels needs are paid for under a name of their own.
+        self.extra, self.candidates = self._pass("validation"), self._pass("validation", "candidate")
+        self.meta, self.extra_meta = self._meta_judges("meta"), self._meta_judges("validation")
+
+    def _pass(self, part: str, role: str = "judge") -> Pass:
+        specs = getattr(self.options, role)
+        return Pass(tuple(
+            self.judge(self.options.settings(spec, part), role, number, f"{part} {spec}")
+            for number, spec in enumerate(specs, 1)
+        ))  # fmt: skip
+
+    def _meta_judges(self, part: str) -> tuple[MetaJudge, ...]:
+        options = self.options
+        return tuple(
+            MetaJudge(
+                self.caller("meta_judge", number, f"{part} {spec}"), options.prompts,
+                options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
+                options.structured,
+            )
+            for number, spec in enumerate(options.meta_judge, 1)
+        )  # fmt: skip
+
+    async def work(self, subject: Subject) -> Labelled:
+        """The rubrics of one response through all three stages."""
+        answered = await answer(subject, self.responders, self.options.sampling)
+        if answered.problem is not None:
+            return answered, unanswered(answered.subject, answered.problem)
+        subject = answered.subject
+        everything = range(len(subject.rubrics))
+        coarse = await self.coarse.columns(subject, everything)
+        going = [i for i in everything if unanimous(coarse[i]) is None]
+        known = [i for i in everything if self.trusted.label(subject, i) is not None]
+        fine, extra, candidates = await asyncio.gather(
+            self.fine.columns(subject, going, coarse),
+            self.extra.columns(subject, [i for i in known if i not in going], coarse),
+            self.candidates.columns(subject, known),
+        )
+        looks = fine | extra
+        asked = [i for i in looks if disputed(looks[i])]
+        reviews = await asyncio.gather(
+            *(_reviewed(self.meta if i in fine else self.extra_meta, subject, i, looks[i]) for i in asked)
+        )
+        meta = dict(zip(asked, reviews, strict=True))
+        return answered, [
+            replace(leave(subject, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
+            for i in everything
+        ]
+
+    def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Any]]:
+        options, traces = self.options, [trace for _, found in done for trace in found]
+        answered = [one for one, _ in done]
+        validation = validate(traces, self.trusted, options.judge, options.candidate) if self.trusted.labels else None
+        usage = self.folder.ledger.usage()["total"]
+        result = summary(options, answered, traces, usage, validation, self.left_out)
+        # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
+        files: dict[str, Any] = {
+            f"labels/{split}.jsonl": [row(trace) for trace in traces if trace.exit == split] for split in SPLITS
+        }
+        files |= {"exits.jsonl": map(exit_row, traces), "funnel.json": result}
+        return Outcome(result, files, "RubricEval: labels by arbitration", sections(result), notes=result["notes"])
+
+
+def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
+    """Label the rubrics of `options.data` and write the splits into `options.out`. Returns the content of funnel.json.
+
+    Raises UserError on options, data or models that cannot be used.
+    """
+    return Arbitration(options).run().value
+
+
+async def _reviewed(
+    judges: Sequence[MetaJudge], subject: Subject, index: int, base: Sequence[Verdict]
+) -> tuple[Verdict, ...]:
+    case = subject.case([index])
+    return tuple(await asyncio.gather(*(judge.verdict(subject.ids[index], case, base) for judge in judges)))

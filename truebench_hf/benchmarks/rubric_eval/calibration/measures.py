@@ -1,0 +1,160 @@
+"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from truebench_hf.errors import UserError
+from truebench_hf.judging.calibrated import Calibrated, CascadeJudge
+from truebench_hf.judging.judge import prompts_used
+from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
+from truebench_hf.metrics.calibrators import Calibrator, fit
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
+from truebench_hf.metrics.clustered import clustered_agreement
+from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
+from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.types import Label, Score
+
+if TYPE_CHECKING:
+    from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled rubric: what the decision judge said of it, and what the reasoning judge did, in which call."""
+
+    id: str
+    instruction_id: str
+    label: Label
+    probability: float | None
+    reason: str
+    second: Label | None = None
+    call: str = ""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What judging took: the decision judge on all rows, and the reasoning judge in tokens by call."""
+
+    first: First
+    second: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A finished calibration.
+
+    `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
+    `agreement` has the balanced accuracy in percent of each way to decide, over `responses`. `points` are the ways to
+    spend the two judges, measured on the rows they would be chosen on, and `choice` the cheapest good one; without a
+    reasoning judge there are none. The balanced accuracy of `choice` is that of `worth`: in percent, undecided = wrong,
+    of choices that were made without the instructions they are measured on (nested folds).
+    """
+
+    calibrated: Calibrated
+    before: Calibration
+    after: Calibration
+    agreement: Mapping[str, Score]
+    responses: int
+    points: tuple[Point, ...] = ()
+    choice: Point | None = None
+    worth: Score | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def measure(
+    options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int, provenance: Mapping[str, Any]
+) -> Fit:
+    """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
+    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    calibrator = fit(options.kind, raw, gold)
+    if calibrator is None:
+        raise UserError(
+            f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
+        )
+    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
+    best = best_threshold(fair, gold)
+    if best is None:
+        raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
+    second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
+    points = curve(fair, gold, spent.first, second, best.value) if spent.second else ()
+    choice = cheapest(points)
+    worth = _worth(options, rows, spent.first, second) if choice else None
+    seems = choice.balanced_accuracy if choice else None
+    if choice and worth:
+        choice = replace(choice, balanced_accuracy=None if worth.value is None else worth.value / 100)
+    band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
+    return Fit(
+        Calibrated(options.judge, calibrator, best.value, band, _cascade_judge(options, provenance) if band else None),
+        calibration(raw, gold),
+        calibration(fair, gold),
+        _agreement(options, rows, fair),
+        responses,
+        points,
+        choice,
+        worth,
+        provenance,
+        _notes(options, rows, calibrator, choice, seems),
+    )
+
+
+def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> CascadeJudge:
+    """The reasoning judge as a run has to ask it, for the band to be worth what was found here."""
+    assert options.cascade_judge, "a band was priced"
+    settings = options.reasoning_settings
+    hashes = {name: options.prompts.hash(name) for name in prompts_used(settings)}
+    identity = provenance["models"]["cascade_judge"]
+    return CascadeJudge(options.cascade_judge, settings.level, settings.reasoning, hashes, identity)
+
+
+def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:
+    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    labels = chosen_labels(options.kind, raw, gold, groups, first, second, folds=options.folds, seed=options.seed)
+    return clustered_agreement(groups, gold, labels)["balanced_accuracy_strict"]
+
+
+def _agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
+    """Balanced accuracy of each way to decide; `fair` are the cross-fitted probabilities."""
+    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    cuts = cross_threshold(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
+    ways = {
+        "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
+        "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
+        "calibrated, fitted threshold": _decide(fair, cuts),
+    }
+    if any(row.call for row in rows):
+        ways["reasoning judge"] = [row.second for row in rows]
+    return {name: clustered_agreement(groups, gold, labels)["balanced_accuracy"] for name, labels in ways.items()}
+
+
+def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:
+    pairs = zip(shares, cuts, strict=True)
+    return [None if share is None or cut is None else "yes" if share >= cut else "no" for share, cut in pairs]
+
+
+def _notes(
+    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None, seems: float | None
+) -> tuple[str, ...]:
+    notes = []
+    if calibrator.slope < 0:
+        notes.append("The fit turns the judge around: the more it believes a rubric met, the less often it is.")
+    missing = [row.reason for row in rows if row.probability is None]
+    if missing:
+        notes.append(f"{len(missing)} of {len(rows)} rubrics have no probability and are left out: {missing[0]}")
+    if options.judge == "smollm2":
+        notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
+    if options.kind == "isotonic" and len(rows) < 300:
+        notes.append(f"An isotonic fit wants some hundred rows; there are {len(rows)}.")
+    if choice is not None and choice.balanced_accuracy is not None and seems is not None:
+        notes.append(
+            f"What is chosen among the cascades has a balanced accuracy of {100 * choice.balanced_accuracy:.1f} % on "
+            f"instructions it was not chosen on (nested folds); where it was chosen it seems to have {100 * seems:.1f} %."
+        )
+    if choice is not None and choice.low is None:
+        alone = "a threshold" if choice.high is not None else "the reasoning judge"
+        cheaper = "" if choice.high is not None else ", and no cascade that does costs less"
+        notes.append(f"No cascade pays here: {alone} alone comes within one point of the best{cheaper}.")
+    return tuple(notes)

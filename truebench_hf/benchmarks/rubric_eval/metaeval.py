@@ -1,0 +1,278 @@
+"""RubricEval: how far can a judge be trusted, rubric by rubric, under each way of asking it?
+
+Abstract: a judge decides rubrics whose answers are known; balanced accuracy says how well. Granularity (one call per
+rubric, or per response) times reasoning on or off are compared, and typed decisions beside them. Paper: "RubricEval",
+sections 4 and 5. Data: `rubric_mini` (labels certain by construction), or any file in its columns, see `data.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.benchmarks.rubric_eval.output import as_json, rows
+from truebench_hf.benchmarks.rubric_eval.scores import Judgment, MetaEvaluation, score, spread
+from truebench_hf.benchmarks.rubric_eval.tables import figures
+from truebench_hf.engine.gate import GivenUp
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.calibrated import read_calibration
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.panel import Panel
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, option, role
+from truebench_hf.redaction import count, masked_note
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import PanelOptions, ReplyOptions, StudyOptions, numbered
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Usage, Verdict
+
+# Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
+PARADIGMS: Mapping[str, tuple[str, bool]] = {
+    "checklist": ("checklist", False),
+    "checklist-reasoning": ("checklist", True),
+    "rubric": ("rubric", False),
+    "rubric-reasoning": ("rubric", True),
+    "decision": ("decision", False),
+}
+Found = dict[tuple[str, str], tuple[Verdict, ...]]  # by (judge or panel, paradigm): a verdict per row of a response
+_PANEL = Binds("panel", lambda o: o.panel_shown, grows=True)
+_FITTED = Binds("decision", lambda o: {"threshold": o.settings("decision").threshold, "calibrator": o.calibrator})
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
+    """Which judges are measured on which labelled data, and how they judge."""
+
+    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    judge: tuple[str, ...] = role(
+        help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
+    )
+    paradigms: str = option(
+        "all", help=f"all, or some of {', '.join(PARADIGMS)}, separated by commas.",
+        binds=Binds("paradigms", lambda o: list(o.chosen_paradigms), grows=True),
+    )  # fmt: skip
+    threshold: float | None = option(
+        None, binds=_FITTED,
+        help="Decision paradigm: P(yes) from which a rubric is met; that of --calibration, otherwise 0.5."
+    )  # fmt: skip
+    calibration: str | None = option(
+        None, binds=_FITTED, help="calibration.json of the one judge, from `truebench calibrate`."
+    )
+    votes: int = option(1, binds=True, help="Votes per rubric (majority); more than one needs a judge temperature.")
+    judge_temperature: float = option(0.0, binds=True, help="Sampling temperature of the judges.")
+    panel: str | None = option(
+        None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.judge:
+            raise UserError("name at least one --judge")
+        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
+            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
+        if self.calibration and len(self.judge) > 1:
+            raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
+        self.check_panel(len(self.judge))
+
+    @property
+    def chosen_paradigms(self) -> tuple[str, ...]:
+        """The paradigms asked for, in the order of `PARADIGMS`."""
+        names = [name.strip() for name in self.paradigms.split(",") if name.strip()]
+        if names == ["all"]:
+            return tuple(PARADIGMS)
+        for name in names:
+            if name not in PARADIGMS:
+                raise unknown("paradigm", name, ("all", *PARADIGMS))
+        if not names:
+            raise UserError("--paradigms names none; write all, or some separated by commas")
+        return tuple(name for name in PARADIGMS if name in names)
+
+    @property
+    def calibrator(self) -> dict[str, Any] | None:
+        """The calibrator of the decision paradigm as plain data."""
+        fitted = self.settings("decision").calibrator
+        return asdict(fitted) if fitted else None
+
+    @property
+    def panel_name(self) -> str:
+        """The name the panel has in tables: its rule, and the weights of its judges if it has any."""
+        weights = ",".join(f"{weight:g}" for weight in self.panel_weights)
+        return f"panel ({f'{self.panel} {weights}'.rstrip()})"
+
+    @property
+    def panel_shown(self) -> str | None:
+        """Everything about the panel in one line; None without one."""
+        if self.panel is None:
+            return None
+        ties = f"; {self.tie_breaker} breaks ties" if self.tie_breaker else ""
+        return f"{self.panel_name} of {', '.join(numbered(self.judge))}{ties}"
+
+    def settings(self, paradigm: str) -> JudgeSettings:
+        """How a judge decides under a paradigm."""
+        level, reasoning = PARADIGMS[paradigm]
+        by_probability = level == "decision" and self.calibration is not None
+        fitted = read_calibration(str(self.calibration), self.judge[0], self.prompts) if by_probability else None
+        return JudgeSettings(
+            level=level,
+            reasoning=reasoning,
+            structured=self.structured,
+            threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
+            calibrator=fitted.calibrator if fitted else None,
+            votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
+            sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
+        )
+
+
+class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
+    """Every judge under every paradigm on every response, and a panel of them where one is named."""
+
+    kind = "metaeval"
+    files = ("scores.json", "judgments.jsonl")
+
+    def items(self) -> Items[Item]:
+        found = data.selection(data.items(data.load(self.options.data)))
+        chosen = found.sampled(self.options.limit, self.options.seed)
+        if not any(rubric.label for item in chosen for rubric in item.rubrics):
+            raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
+        return found
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [self.options.settings(paradigm) for paradigm in self.options.chosen_paradigms]
+
+    def bars(self) -> dict[str, int]:
+        names = numbered(self.options.judge)
+        return {f"{n} {paradigm}": len(self.chosen) for n in names for paradigm in self.options.chosen_paradigms}
+
+    def setup(self) -> None:
+        options = self.options
+        self.names, self.unmeasured = numbered(options.judge), dict[tuple[str, str], str]()
+        self.judges: dict[tuple[str, str], Judge] = {}
+        self.panels: dict[str, Panel] = {}
+        for paradigm, settings in zip(options.chosen_paradigms, self.judge_settings(), strict=True):
+            for number, name in enumerate(self.names, 1):
+                # A role of its own in the ledger, so that it tells what each paradigm cost.
+                self.judges[name, paradigm] = self.judge(settings, number=number, part=f"{name} {paradigm}")
+            if options.panel:
+                breaker = options.tie_breaker and self.judge(
+                    settings, "tie_breaker", part=f"tie-breaker {options.tie_breaker} {paradigm}"
+                )
+                members = [self.judges[name, paradigm] for name in self.names]
+                self.panels[paradigm] = Panel(members, options.panel, options.panel_weights, breaker or None)
+
+    async def work(self, item: Item) -> Found:
+        """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""
+        found: Found = {}
+        await asyncio.gather(*(self._judged(item, name, found) for name in self.names))
+        for paradigm, panel in self.panels.items():
+            ballots = [found[name, paradigm] for name in self.names if (name, paradigm) in found]
+            if len(ballots) == len(self.names):
+                key = (self.options.panel_name, paradigm)
+                await self._measured(key, found, panel.settle(item.labelled, ballots))
+        return found
+
+    async def _judged(self, item: Item, name: str, found: Found) -> None:
+        for paradigm in self.options.chosen_paradigms:
+            whole = PARADIGMS[paradigm][0] == "checklist"  # the whole checklist, or only the rubrics that have rows
+            verdicts = self.judges[name, paradigm].verdicts(item.case if whole else item.labelled)
+            await self._measured((name, paradigm), found, verdicts)
+            if whole and (name, paradigm) in found:
+                found[name, paradigm] = tuple(found[name, paradigm][rubric.index] for rubric in item.rubrics)
+            self.step(f"{name} {paradigm}")
+
+    async def _measured(self, key: tuple[str, str], found: Found, verdicts: Any) -> None:
+        """Note the verdicts. Not every server takes typed decisions; that must not cost the other paradigms."""
+        if key in self.unmeasured:
+            verdicts.close()
+            return
+        try:
+            found[key] = await verdicts
+        except UserError as error:
+            optional = PARADIGMS[key[1]][0] == "decision" and len(self.options.chosen_paradigms) > 1
+            if not optional or isinstance(error, GivenUp):  # a server that is lost costs everything
+                raise
+            self.unmeasured[key] = str(error)
+
+    def score(self, done: Sequence[Found]) -> Outcome[MetaEvaluation]:
+        options, made = self.options, self._provenance()
+        names = [*self.names, *([options.panel_name] if options.panel else [])]
+        keys = [(n, paradigm) for paradigm in options.chosen_paradigms for n in names]
+        judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
+        spent = self.folder.ledger.usage()["total"]
+        scores = [
+            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names)
+            for (n, p), found in judged.items()
+        ]
+        members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
+        spreads = {p: apart for p, found in members.items() if (apart := spread(found)) is not None}
+        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged))
+        facts = {
+            "Responses": f"{made['responses']} of {made['instructions']} instructions",
+            "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
+            "Judges": ", ".join(self.names),
+            **({"Panel": options.panel_shown} if options.panel_shown else {}),
+        }
+        # Under what none could be measured there is nothing that a later command might drop.
+        measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
+        return Outcome(
+            result, {"judgments.jsonl": rows(judged), "scores.json": as_json(result)}, "RubricEval: judges measured",
+            figures(result), notes=result.notes, facts=facts, results={"paradigms": measured},
+            lead="How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures.",
+        )  # fmt: skip
+
+    def _judgments(self, key: tuple[str, str], done: Sequence[Found]) -> list[Judgment]:
+        """Every row, labelled or not, with its verdict."""
+        return [
+            Judgment(item, rubric, verdict)
+            for item, found in zip(self.chosen, done, strict=True)
+            for rubric, verdict in zip(item.rubrics, found[key], strict=True)
+        ]
+
+    def _provenance(self) -> dict[str, Any]:
+        labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
+        return {
+            **self.provenance,
+            "responses": len(self.chosen),
+            "instructions": len({item.instruction_id for item in self.chosen}),
+            "rows": len(labels),
+            "labelled_yes": labels.count("yes"),
+            "labelled_no": labels.count("no"),
+        }
+
+    def _notes(self, judged: Mapping[tuple[str, str], Sequence[Judgment]]) -> tuple[str, ...]:
+        notes = []
+        for (name, paradigm), why in self.unmeasured.items():
+            notes.append(
+                f"{name} was not measured under {paradigm}: {why}" if name in self.names
+                else f"the panel has no row for {paradigm}: {why}"
+            )  # fmt: skip
+        absent = {p: [name for name in self.names if (name, p) in self.unmeasured] for p in self.panels}
+        notes += [
+            f"the panel has no row for {p}: not measured under it: {', '.join(n)}" for p, n in absent.items() if n
+        ]
+        if "smollm2" in self.options.judge:
+            notes.append("SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only.")
+        if self.options.calibration:
+            notes.append("Decisions are calibrated; on the very rows they were fitted on, their scores are flattering.")
+        if unlabelled := sum(rubric.label is None for item in self.chosen for rubric in item.rubrics):
+            notes.append(f"{unlabelled} rows have no label: judged, but left out of every agreement score.")
+        texts = (text for found in judged.values() for row in found for text in (row.rubric.text, row.verdict.reason))
+        if hidden := count(texts):
+            notes.append(masked_note(hidden))
+        return tuple(notes)
+
+
+def metaeval(options: MetaevalOptions) -> MetaEvaluation:
+    """Measure judges on labelled rubrics; `truebench metaeval` as a Python call. Writes the study into `options.out`.
+
+    Raises UserError on what the caller can fix.
+    """
+    return Metaeval(options).run().value

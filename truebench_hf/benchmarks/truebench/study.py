@@ -1,0 +1,178 @@
+"""TRUEBench end to end: a model answers, a judge decides every criterion, scores are made.
+
+Abstract: real-world productivity tasks in 12 languages and 10 categories, single- and multi-turn; an instance passes
+when every criterion of every turn does. Paper: "TRUEBench: Can LLM Response Meet Real-world Constraints as
+Productivity Assistant?", sections 3 and 4. Data: SamsungLabs/TRUEBench, see `data.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.records import Judged, unanswered
+from truebench_hf.benchmarks.truebench.responses import RESPONSES, read_responses, response_row
+from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.judging.case import cases
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.panel import Panel
+from truebench_hf.models.caller import metered
+from truebench_hf.models.conversation import converse
+from truebench_hf.study.items import Items
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import O, Study, T
+from truebench_hf.types import Instance, Report, Response, Usage, Verdict
+
+BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by
+Answered = tuple[Instance, Response]
+
+
+class Judging(Study[O, T, Judged, Report]):
+    """What `run` and `judge` share: who judges, and what comes of it."""
+
+    kind = "truebench"
+    files = (*FILES, RESPONSES)
+    options: Any  # with those of JudgeOptions
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [self.options.settings]
+
+    def check(self) -> None:
+        judge = (self.roles["cascade_judge"] or self.roles["judge"])[0]
+        self.options.check_cascade(asdict(judge.identity))
+
+    def setup(self) -> None:
+        self.judges = self._judges()
+
+    def _judges(self) -> Judge | Panel:
+        """One judge, one that hands what it is unsure of to another (a cascade), or a panel of several."""
+        options: JudgeOptions = self.options
+        if options.panel is None:
+            second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
+            return Judge(self.caller("judge"), options.settings, options.prompts, second)
+        members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
+        breaker = self.judge(options.settings, "tie_breaker", part="tie-breaker") if options.tie_breaker else None
+        return Panel(members, options.panel, options.panel_weights, breaker)
+
+    def score(self, done: Sequence[Judged]) -> Outcome[Report]:
+        return results(self.folder, done)
+
+
+class Run(Judging[RunOptions, Instance]):
+    """Answers and verdicts in one pass: a turn is judged as soon as it is answered."""
+
+    def items(self) -> Items[Instance]:
+        return selection(self.options)
+
+    def bars(self) -> dict[str, int]:
+        turns = sum(len(instance.turns) for instance in self.chosen)
+        return {"answers": turns, "judgments": turns}
+
+    async def work(self, instance: Instance) -> Judged:
+        spent = metered()
+        tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
+
+        def answered(response: Response) -> None:
+            self.step("answers")
+            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, BENCHMARK)[-1]))
+            task.add_done_callback(lambda _: self.step("judgments"))
+            tasks.append(task)
+
+        try:
+            response = await converse(instance, self.caller("model"), self.options.sampling, answered)
+            return judged(instance, response, await asyncio.gather(*tasks), spent)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Generate(Study[GenerateOptions, Instance, Answered, int]):
+    """The first stage alone: the answers, kept in the ledger and in `responses.jsonl`."""
+
+    kind = "truebench"
+    files = (RESPONSES,)
+    unit = "answers"
+
+    def items(self) -> Items[Instance]:
+        return selection(self.options)
+
+    async def work(self, instance: Instance) -> Answered:
+        return instance, await converse(instance, self.caller("model"), self.options.sampling)
+
+    def score(self, done: Sequence[Answered]) -> Outcome[int]:
+        failed = sum(response.error is not None for _, response in done)
+        return Outcome(failed, {RESPONSES: map(response_row, done)}, "", incomplete=failed)
+
+
+class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
+    """The second stage alone: judges the answers that `generate` left in the folder, or others that are `given`.
+
+    `known` says of given answers what a folder notes of them: whose they are, and of which data.
+    """
+
+    def __init__(
+        self,
+        options: JudgeGivenOptions,
+        given: Sequence[Answered] | None = None,
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(options)
+        self.given, self.known = given, dict(known or {})
+
+    def items(self) -> Items[Answered]:
+        there = self.given is None
+        found = read_responses(Path(self.options.out)) if self.given is None else self.given
+        return Items(
+            found, lambda pair: pair[0].id,
+            # What is bound of answers in the folder is what `generate` drew; other answers bind with all their texts.
+            lambda pair: data.content(pair[0]) if there else [data.content(pair[0]), asdict(pair[1])],
+            size=lambda pair: len(pair[0].turns), drawn=not there,
+        )  # fmt: skip
+
+    def bars(self) -> dict[str, int]:
+        return {"judgments": sum(len(response.answers) for _, response in self.chosen)}
+
+    async def work(self, pair: Answered) -> Judged:
+        instance, response = pair
+        spent = metered()
+        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, BENCHMARK)))
+        for _ in verdicts:
+            self.step("judgments")
+        return judged(instance, response, verdicts, spent | {"model": response.usage})
+
+
+def selection(options: GenerateOptions) -> Items[Instance]:
+    """The instances of the languages and categories asked for, which a sample keeps in proportion."""
+    chosen = data.select(data.load(options.data), options.language, options.category)
+    return Items(
+        chosen, lambda instance: instance.id, data.content, lambda instance: (instance.language, instance.category),
+        size=lambda instance: len(instance.turns),
+    )  # fmt: skip
+
+
+def judged(
+    instance: Instance, response: Response, verdicts: Sequence[tuple[Verdict, ...]], spent: Mapping[str, Usage]
+) -> Judged:
+    """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
+    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
+
+
+def run(options: RunOptions) -> Report:
+    """Answer and judge in one pass. Writes the results into `out`. Raises UserError."""
+    return Run(options).run().value
+
+
+def generate(options: GenerateOptions) -> int:
+    """The first stage: only the answers. Returns how many failed."""
+    return Generate(options).run().value
+
+
+def judge(options: JudgeGivenOptions) -> Report:
+    """The second stage: judge the answers that `generate` left in the folder."""
+    return JudgeAnswers(options).run().value

@@ -1,0 +1,51 @@
+"""The commands that are studies: their options are the flags, their sections what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
+from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
+from truebench_hf.benchmarks.rubric_eval.contrast.study import Contrast, ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval import Metaeval, MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli.options import command
+from truebench_hf.report.console import show
+from truebench_hf.terminal import say
+
+_COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
+    "run": (RunOptions, Run, "Score a model on TRUEBench: answer, judge every criterion, print scores."),
+    "generate": (GenerateOptions, Generate, "First stage of a run: only the answers."),
+    "judge": (JudgeGivenOptions, JudgeAnswers, "Second stage of a run: judge the answers in a run folder."),
+    "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
+    "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
+    "calibrate": (
+        CalibrateOptions, Calibration,
+        "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
+    ),
+    "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
+    "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+}  # fmt: skip
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add one command per study."""
+    for name, (options, study, help) in _COMMANDS.items():
+        command(app, name, options, _shown(study), help)
+
+
+def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def run(options: Any) -> None:
+        outcome = study(options).run()
+        show(outcome.sections, notes=outcome.notes)
+        report = ["report.html"] if outcome.sections else []
+        say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
+        if outcome.incomplete and not getattr(options, "allow_unscored", False):
+            raise typer.Exit(3)
+
+    return run

@@ -1,0 +1,39 @@
+"""What a study works through: every item the options select, and how a sample of them is drawn and bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.sample import sample
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Items(Generic[T]):
+    """`every` item, in the order of the data. `content` is all of an item that shapes results; it binds the folder.
+
+    A sample keeps the shares of the groups that `strata` names; of items of one `group` one is taken before a second
+    of any. Items of the largest `size` are begun first, so that none is left over alone at the end. `left_out` says of
+    rows of the data why they are no items.
+    """
+
+    every: Sequence[T]
+    name: Callable[[T], str]
+    content: Callable[[T], Any]
+    strata: Callable[[T], tuple[str | None, ...]] = lambda item: ()
+    group: Callable[[T], str] | None = None
+    size: Callable[[T], int] = lambda item: 0
+    left_out: tuple[str, ...] = ()
+    drawn: bool = True  # by this study; else they were bound by another one in the same folder
+
+    def sampled(self, limit: int | None, seed: int) -> list[T]:
+        """`limit` of the items, or all of them. Raises UserError on a limit below 1."""
+        return sample(self.every, limit, self.name, self.strata, seed, self.group)
+
+    def sha256(self, some: Sequence[T]) -> str:
+        """A hash over the content of some of the items, whatever file they came from."""
+        return digest(canonical([self.content(item) for item in some]))

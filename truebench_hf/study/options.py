@@ -1,0 +1,160 @@
+"""Options that commands share which ask models for something, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import ClassVar
+
+from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.judge import LEVELS
+from truebench_hf.judging.panel import check
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role
+from truebench_hf.prompts import Prompts
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions(Options):
+    """Where a study lives, and how long it puts up with a server that is away."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    out: str = option(help="Folder of the study: made if absent, continued if it holds the same one.")
+    patience: float = option(
+        PATIENCE, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
+        "before the command stops; inf: never."
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.patience >= 0:
+            raise UserError(f"--patience {self.patience}: must be at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(FolderOptions):
+    """What a study is made on."""
+
+    PANEL: ClassVar[str] = "Data"
+
+    data: str = option(help="The data: see the command's own text.")
+    limit: int | None = option(
+        None, help="Only N items (instances, responses or rubrics): a sample that keeps the shares of their groups. "
+        "A larger N takes the same and more, so that a study can be extended."
+    )  # fmt: skip
+    seed: int = option(0, help="Draws the sample, and whatever else is drawn.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptOptions(Options):
+    """Prompts that a user replaces. What a study fills binds by its text: see `Study`."""
+
+    PANEL: ClassVar[str] = "Judge"
+
+    prompt: tuple[str, ...] = option(
+        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench prompts list`); may be repeated.",
+    )  # fmt: skip
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """The prompts, with the user's in place of ours; read once, so that one text is hashed, kept and asked."""
+        return Prompts(pairs(self.prompt, "--prompt"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(DataOptions, PromptOptions):
+    """What every study has that draws its items from data: data, limit, seed, prompts, folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplyOptions(PromptOptions):
+    """What a judge that writes text may write."""
+
+    PANEL: ClassVar[str] = "Judge"
+
+    structured: str = option("auto", binds=Binds(late=True), help="JSON-schema answers from judges: auto, on or off.")
+    judge_max_tokens: int = option(8192, binds=Binds(late=True), help="Token limit of one judge answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "judge_max_tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelOptions(Options):
+    """Several judges that decide together."""
+
+    PANEL: ClassVar[str] = "Panel of judges"
+
+    panel: str | None = option(None, help="How several judges decide together: majority, unanimous or weighted.")
+    weights: str | None = option(None, help="Weights of a weighted panel in the order of the judges, e.g. 2,1,1.")
+    tie_breaker: str | None = role(
+        None, help="Judge who settles what the panel is tied on: a spec.", binds=Binds(late=True)
+    )
+
+    def check_panel(self, judges: int) -> None:
+        """Raise UserError where the panel options do not go with each other and the number of judges."""
+        if self.panel is not None:
+            check(self.panel, judges, self.panel_weights, self.tie_breaker is not None)
+        elif self.weights or self.tie_breaker:
+            raise UserError("--weights and --tie-breaker only go with --panel")
+
+    @property
+    def panel_weights(self) -> tuple[float, ...]:
+        """The weights of the panel, () where none are given."""
+        try:
+            return tuple(map(float, self.weights.split(","))) if self.weights else ()
+        except ValueError:
+            raise UserError(f"--weights {self.weights}: write numbers separated by commas, one per judge") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabellingOptions(StudyOptions, ReplyOptions):
+    """How studies make their texts and have them judged."""
+
+    judge_level: str | None = option(
+        None, binds=True, help="decision (probabilities), or the command's level of text: see its own text. "
+        "If not given: decision for smollm2, text for all others."
+    )  # fmt: skip
+    threshold: float = option(0.5, binds=True, help="Decision level: P(yes) from which a rubric is met.")
+    max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
+    temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
+
+    TEXT_LEVEL: ClassVar[str] = "rubric"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.judge_level not in (None, "decision", self.TEXT_LEVEL):
+            if self.judge_level in LEVELS:
+                raise UserError(
+                    f"--judge-level {self.judge_level}: is not for this command; {self.TEXT_LEVEL} or decision"
+                )
+            raise unknown("judge level", str(self.judge_level), (self.TEXT_LEVEL, "decision"))
+        if not 0 < self.threshold < 1:
+            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
+        if not 0 <= self.temperature < inf:
+            raise UserError(f"--temperature {self.temperature}: must be at least 0")
+        at_least_one(self, "max_tokens")
+
+    @property
+    def sampling(self) -> Sampling:
+        """How responses are drawn."""
+        return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+    def decides(self, spec: str) -> bool:
+        """Whether a judge gives probabilities rather than text."""
+        return level_of(self.judge_level, spec, self.TEXT_LEVEL) == "decision"
+
+
+def level_of(given: str | None, spec: str, text_level: str) -> str:
+    """The level a judge is asked at: as said, else decision for smollm2, which writes no usable text."""
+    return given or ("decision" if spec == "smollm2" else text_level)
+
+
+def numbered(specs: Sequence[str]) -> list[str]:
+    """A name per spec of a role: the spec, numbered where one is named more than once."""
+    return [spec if specs.count(spec) == 1 else f"{spec}#{number}" for number, spec in enumerate(specs, 1)]

@@ -1,0 +1,66 @@
+"""What comes of a study: what its call returns, its files, its report, and its place on a leaderboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.report.page import page
+from truebench_hf.report.sections import Section
+from truebench_hf.study.board import Board
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[V]):
+    """`value` is what the Python call returns. `files` maps a name to its content: rows for `.jsonl`, a JSON value for
+    `.json`, a text or parts of one for all others. The rest is the report: `sections`, the `notes` above and the
+    `facts` below them. `known` are further facts for `run.json`,
+    `results` what there are results of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored.
+    """
+
+    value: V
+    files: Mapping[str, Any]
+    title: str
+    sections: Sequence[Section] = ()
+    lead: str = ""
+    notes: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    board: Board | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+    incomplete: int = 0
+
+
+def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
+    """Write the files and the report of an outcome, each whole or absent, and then that the study is finished."""
+    for name, content in outcome.files.items():
+        (folder.path / name).parent.mkdir(exist_ok=True)
+        if name.endswith(".jsonl"):
+            folder.write_lines(name, (json.dumps(row, ensure_ascii=False) + "\n" for row in content))
+        elif name.endswith(".json"):
+            folder.write_json(name, content)
+        else:
+            folder.write_lines(name, [content] if isinstance(content, str) else content)
+    if outcome.sections:
+        facts = {**outcome.facts, **_facts(folder)}
+        whole = page(outcome.title, outcome.sections, lead=outcome.lead, notes=outcome.notes, facts=facts)
+        folder.write_lines("report.html", whole)
+    board = {"board": outcome.board.as_json()} if outcome.board else {}
+    folder.finish(**board, **outcome.known)
+
+
+def _facts(folder: RunFolder) -> dict[str, str]:
+    """The facts below every report: data, versions, and who was paid what."""
+    made, facts = folder.info["settings"], dict[str, str]()
+    if "data_sha256" in made:
+        facts["Data"] = f"{made.get('data')} (SHA-256 {made['data_sha256'][:12]})"
+    facts["Versions"] = ", ".join(f"{name} {version}" for name, version in folder.info["versions"].items())
+    for role, used in folder.usage()["total"].items():
+        tokens = f"{used['calls']:,} calls, {used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
+        facts[f"Usage of the role {role}"] = tokens
+    return facts

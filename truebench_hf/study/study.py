@@ -1,0 +1,222 @@
+"""A study: the one life of every command that asks models for something.
+
+    options -> roles opened -> items -> folder bound -> work(item), bounded, through the ledger
+            -> score(results) -> files and report -> run.json: finished
+
+A benchmark is a subclass: its items, its `work`, its `score`. All else is here, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
+from truebench_hf.engine.progress import progress
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.rehearsal import rehearse
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.options import Binds, flag
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.outcome import Outcome, write
+from truebench_hf.study.roles import Roles
+
+O = TypeVar("O", bound=FolderOptions)  # noqa: E741
+T = TypeVar("T")
+D = TypeVar("D")
+V = TypeVar("V")
+SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; the selection it is drawn from binds
+
+
+class Study(Generic[O, T, D, V]):
+    """One study on one options object (O): its items (T), what becomes of each (D), what its call returns (V).
+
+    `kind` stands in `run.json`. `files` are the files and folders it writes, beside `run.json` and `report.html`: in a
+    folder of somebody else they are not overwritten. The first of them tells that there are results. `prompts` are
+    those it fills, beside those of the judges in `judge_settings`.
+    """
+
+    kind: ClassVar[str]
+    files: ClassVar[tuple[str, ...]] = ()
+    prompts: ClassVar[tuple[str, ...]] = ()
+    unit: ClassVar[str] = "items"  # what the progress bar counts
+
+    def __init__(self, options: O) -> None:
+        self.options = options
+        self.known: dict[str, Any] = {}  # what its folder notes beside the options
+        self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
+        self._callers: dict[str, Caller] = {}
+
+    # What a benchmark says of itself.
+
+    def items(self) -> Items[T]:
+        """What there is to work through. Raises UserError on data that cannot be used."""
+        raise NotImplementedError
+
+    def judge_settings(self) -> Iterable[JudgeSettings]:
+        """How its judges decide: their prompts are checked, and bind."""
+        return ()
+
+    def check(self) -> None:
+        """Raise UserError on whatever else is wrong, before the folder is tied to it and anything is paid for."""
+
+    def setup(self) -> None:
+        """Make what all work shares: judges, say."""
+
+    async def work(self, item: T) -> D:
+        """What becomes of one item."""
+        raise NotImplementedError
+
+    def score(self, done: Sequence[D]) -> Outcome[V]:
+        """What comes of all of them, given in the order of the data."""
+        raise NotImplementedError
+
+    def bars(self) -> dict[str, int]:
+        """The bars of the progress display; a study with bars of its own steps them itself."""
+        return {self.unit: len(self.chosen)}
+
+    # What it can use meanwhile.
+
+    def caller(self, role: str, number: int = 1, part: str = "") -> Caller:
+        """The `number`-th model of a role in a part: the name under which the ledger counts its calls."""
+        model: ChatModel = self.roles[role][number - 1]
+        part = part or (role.replace("_", " ") if number == 1 else f"{role.replace('_', ' ')} {number}")
+        if part not in self._callers:
+            self._callers[part] = Caller(model, self.folder.ledger, part, self.roles.concurrency(role))
+        return self._callers[part]
+
+    def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
+        """A judge made of the `number`-th model of a role."""
+        assert isinstance(self.options, PromptOptions)
+        return Judge(self.caller(role, number, part), settings, self.options.prompts)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the results were made with: the settings of the folder, versions, and what was spent by role."""
+        return {
+            **self.folder.info["settings"],
+            "versions": self.folder.info["versions"],
+            "usage": self.folder.usage()["total"],
+        }
+
+    # Its life.
+
+    def run(self) -> Outcome[V]:
+        """Work through the items and write the results into the folder; in a notebook too. Raises UserError.
+
+        Every call is in the ledger before its answer is used: the same options in the same folder ask nothing twice.
+        """
+        return outside_loop(self._run)
+
+    def _run(self) -> Outcome[V]:
+        self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
+        self.all = self.items()
+        self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
+        settings = list(self.judge_settings())
+        for one in settings:
+            rehearse(one, self._prompts())
+        self.check()
+        held, free = self._settings(settings)
+        self._refuse_to_drop(held)
+        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
+        self.folder = RunFolder(
+            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html")
+        )
+        try:
+            self.setup()
+            with progress(self.bars()) as self.step, rare_collection():
+                done = asyncio.run(self._work())
+            outcome = self.score(done)
+            results = {name: held[name] for name in self._growing()} | dict(outcome.results)
+            write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
+            return outcome
+        finally:
+            self.folder.ledger.close()
+
+    async def _work(self) -> list[D]:
+        """All items, the largest first; the results in data order."""
+        order = sorted(range(len(self.chosen)), key=lambda place: -self.all.size(self.chosen[place]))
+        own = self.bars() == Study.bars(self)
+
+        async def one(place: int) -> tuple[int, D]:
+            found = await self.work(self.chosen[place])
+            if own:
+                self.step(self.unit)
+            return place, found
+
+        # Twice the slots: while some items wait for one role, others keep the next one busy.
+        slots = {id(c.model): c.concurrency for c in self._callers.values()}
+        try:
+            done = dict([pair async for pair in bounded(order, one, 2 * (sum(slots.values()) or 8))])
+        finally:
+            await self.roles.close()
+        return [done[place] for place in range(len(self.chosen))]
+
+    # What ties its folder.
+
+    def _prompts(self) -> Any:
+        assert isinstance(self.options, PromptOptions)
+        return self.options.prompts
+
+    def _settings(self, judges: Sequence[JudgeSettings]) -> tuple[dict[str, Any], set[str]]:
+        """What `run.json` notes, and which of it may change: see `Binds`."""
+        held: dict[str, Any] = {}
+        free: set[str] = set(SAMPLED)
+        results = bool(self.files) and (Path(self.options.out) / self.files[0]).exists()
+        for field in fields(self.options):
+            binds: Binds | None = field.metadata["binds"]
+            value = getattr(self.options, field.name)
+            if binds is None:
+                usual = () if field.default is MISSING else field.default  # which says nothing
+                if field.name not in ("out", "prompt") and value != usual:
+                    held[field.name] = value
+                    free.add(field.name)
+                continue
+            name = binds.name or field.name
+            held[name] = binds.value(self.options) if binds.value else value
+            if binds.grows or (binds.late and not results):
+                free.add(name)
+            if "role" in field.metadata:
+                key = "judge_models" if binds.late else "models"
+                held.setdefault(key, {}).update(self.roles.identities(field.name))
+        if not results:
+            free.add("judge_models")
+        if isinstance(self.options, PromptOptions):
+            used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
+            held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
+            if not results:
+                free.add("prompts")
+        return held | self._bound_items() | self.known, free
+
+    def _bound_items(self) -> dict[str, Any]:
+        items = {"items": len(self.chosen), "data_sha256": self.all.sha256(self.chosen)}
+        if not self.all.drawn:
+            return items
+        limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
+        return items | {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
+
+    def _growing(self) -> list[str]:
+        found = [(field.metadata["binds"], field.name) for field in fields(self.options)]
+        return [binds.name or name for binds, name in found if binds and binds.grows]
+
+    def _refuse_to_drop(self, held: Mapping[str, Any]) -> None:
+        """Results are written anew from what a command names: one that names less would drop what the folder holds."""
+        before = read_info(Path(self.options.out)).get("results", {})
+        for name in self._growing():
+            now = _several(held[name])
+            if gone := [one for one in _several(before.get(name)) if one not in now]:
+                raise UserError(
+                    f"--out {self.options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; "
+                    f"name them again with {flag(name)} (finished calls are not asked again), or choose another folder"
+                )
+
+
+def _several(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
