@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, read_rewrite
-from truebench_hf.benchmarks.rubric_eval.contrast.study import ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.cli.app import app
@@ -220,7 +220,7 @@ def test_stratified(n: int, expected: dict[str, int], reason: str) -> None:
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.contrast.study import _chosen
+    from truebench_hf.benchmarks.rubric_eval.contrast import _chosen
 
     items = data.items(data.load("rubric_mini"))
     chosen, unlabelled = _chosen(items, _options(tmp_path, limit=60))

@@ -117,6 +117,12 @@ def variants(name: str) -> list[str]:
     return sorted(path.stem.removeprefix(f"{name}.") for path in _FOLDER.glob(f"{name}.*.jinja"))
 
 
+def read_between(text: str, tag: str) -> str | None:
+    """The last text of an answer between `<tag>` and `</tag>`, without the line breaks that set it off; None: none."""
+    found: list[str] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    return found[-1].removeprefix("\n").removesuffix("\n") if found and found[-1].strip() else None
+
+
 def fence(*texts: str, beside: Sequence[str] = ()) -> str:
     """A tag suffix derived from the texts that none of them contains: text inside cannot close its own section.
 

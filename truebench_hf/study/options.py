@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import LEVELS
+from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role
@@ -144,6 +144,13 @@ class LabellingOptions(StudyOptions, ReplyOptions):
     def sampling(self) -> Sampling:
         """How responses are drawn."""
         return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+    def judging(self, spec: str, level: str, *, reasoning: bool = True) -> JudgeSettings:
+        """How a judge decides: by probability where it does so, else at this level."""
+        return JudgeSettings(
+            level="decision" if self.decides(spec) else level, reasoning=reasoning, threshold=self.threshold,
+            structured=self.structured, sampling=Sampling(max_tokens=self.judge_max_tokens),
+        )  # fmt: skip
 
     def decides(self, spec: str) -> bool:
         """Whether a judge gives probabilities rather than text."""

@@ -53,6 +53,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self._callers: dict[str, Caller] = {}
+        self._judges: dict[Any, Judge] = {}
 
     # What a benchmark says of itself.
 
@@ -93,9 +94,12 @@ class Study(Generic[O, T, D, V]):
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
-        """A judge made of the `number`-th model of a role."""
-        assert isinstance(self.options, PromptOptions)
-        return Judge(self.caller(role, number, part), settings, self.options.prompts)
+        """A judge made of the `number`-th model of a role; one and the same for one part and settings."""
+        caller = self.caller(role, number, part)
+        key = (id(caller), repr(settings))
+        if key not in self._judges:
+            self._judges[key] = Judge(caller, settings, self._prompts())
+        return self._judges[key]
 
     @property
     def provenance(self) -> dict[str, Any]:

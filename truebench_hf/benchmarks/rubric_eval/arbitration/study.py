@@ -24,7 +24,6 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.rehearsal import rehearse_all
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions
@@ -71,11 +70,7 @@ class ArbitrateOptions(LabellingOptions):
     def settings(self, spec: str, part: str) -> JudgeSettings:
         """How a judge decides in a pass: coarse, or any other for one rubric a call with reasons."""
         coarse = part == "coarse"
-        level = "decision" if self.decides(spec) else "checklist" if coarse else "rubric"
-        return JudgeSettings(
-            level=level, reasoning=self.coarse_reasoning or not coarse, structured=self.structured,
-            threshold=self.threshold, sampling=Sampling(max_tokens=self.judge_max_tokens),
-        )  # fmt: skip
+        return self.judging(spec, "checklist" if coarse else "rubric", reasoning=self.coarse_reasoning or not coarse)
 
 
 @dataclass(frozen=True)

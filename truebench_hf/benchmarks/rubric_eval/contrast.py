@@ -1,0 +1,251 @@
+"""Contrast pairs: a response and its minimal edit that turns one rubric over, confirmed by a judge (appendix D).
+
+Paper 003 enlarges its hand-labelled reference set this way: what meets a rubric is rewritten to break it, what does not
+is rewritten to meet it. Its annotators confirm every pair; here a judge does, rubric by rubric, on both texts, and also
+that no other rubric changed. What it does not confirm is rejected, with the reason.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import sections as case_sections
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.metrics.edit_size import edit_size
+from truebench_hf.models.asking import CUT_OFF, Problem, ask
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.options import Binds, option, role
+from truebench_hf.prompts import read_between
+from truebench_hf.report.sections import Grid
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import LabellingOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Message, Verdict
+
+# Table 6 of the paper: edited responses kept after its annotators had checked them.
+PAPER = {"right_to_wrong": 120, "wrong_to_right": 133}
+Row = tuple[data.Item, data.Rubric]
+STATUS = {
+    "kept": "confirmed on both texts",
+    "original_undecided": "the judge does not decide the rubric on the original",
+    "original_not_confirmed": "the judge does not see the given label on the original",
+    "writer_failed": "the writer gave no rewritten response",
+    "unchanged": "the rewritten response is the original",
+    "too_large": "the edit is larger than --max-edit",
+    "rewritten_undecided": "the judge does not decide the rubric on the rewritten response",
+    "not_flipped": "the judge sees the rubric unchanged",
+    "others_undecided": "the judge leaves another rubric open on one of the texts",
+    "others_changed": "the judge sees another rubric changed too",
+}
+
+
+@dataclass
+class Attempt:
+    """One rubric of one response, and how far its pair came. Verdicts are on the whole checklist, in order."""
+
+    item: data.Item
+    rubric: data.Rubric
+    before: tuple[Verdict, ...] = ()
+    rewritten: str | None = None
+    after: tuple[Verdict, ...] = ()
+    status: str = "kept"
+    detail: str = ""
+
+    @property
+    def breaking(self) -> bool:
+        """Whether the rubric is met at first and to be broken, rather than the reverse."""
+        return self.rubric.label == "yes"
+
+    @property
+    def direction(self) -> str:
+        """The paper's name for which way the rubric is turned."""
+        return "right_to_wrong" if self.breaking else "wrong_to_right"
+
+    @property
+    def size(self) -> float | None:
+        """The share of the text changed, 0 to 1; None without a rewritten text."""
+        return None if self.rewritten is None else edit_size(self.item.case.response, self.rewritten)
+
+    def rejected(self, status: str, detail: str) -> bool:
+        """Note why it is no pair; true, for `and`."""
+        self.status, self.detail = status, detail
+        return True
+
+    def original_rejected(self) -> bool:
+        """Unless the judge confirms the given label on the original."""
+        label, reason = self.before[self.rubric.index].label, self.before[self.rubric.index].reason
+        if label is None:
+            return self.rejected("original_undecided", reason)
+        return label != self.rubric.label and self.rejected("original_not_confirmed", reason)
+
+    def edit_rejected(self, max_edit: float | None) -> bool:
+        """Unless there is an edit, and a small enough one."""
+        if (self.rewritten or "").strip() == self.item.case.response.strip():
+            return self.rejected("unchanged", "")
+        size = self.size or 0.0
+        return max_edit is not None and size > max_edit and self.rejected("too_large", f"{size:.2f} of the text")
+
+    def flip_rejected(self) -> bool:
+        """Unless the judge sees the rubric turned over, and every other one as it was."""
+        target = self.after[self.rubric.index]
+        if target.label in (None, self.rubric.label):
+            return self.rejected("not_flipped" if target.label else "rewritten_undecided", target.reason)
+        both = zip(self.before, self.after, strict=True)
+        others = [(was, now) for i, (was, now) in enumerate(both) if i != self.rubric.index]
+        if undecided := [was.criterion.text for was, now in others if None in (was.label, now.label)]:
+            return self.rejected("others_undecided", "; ".join(undecided))
+        changed = [was.criterion.text for was, now in others if was.label != now.label]
+        return bool(changed) and self.rejected("others_changed", "; ".join(changed))
+
+    def rows(self, writer: str) -> list[dict[str, Any]]:
+        """The two rows of a kept pair in rubric_eval columns, original first. The label of the edit is a model's."""
+        item, rubric = self.item, self.rubric
+        pair = f"{rubric.id}-{self.direction}"
+        # easy and hard tell how arbitration went, which nobody ran on the edit
+        shared = {**data.named(rubric.row), "split": "test", "instruction_id": item.instruction_id, "pair_id": pair}
+        shared |= {"checklist": [c.text for c in item.case.criteria], "rubric_index": rubric.index}
+        shared |= {"dimension": rubric.dimension, "edit_size": self.size}
+        first = shared | {"id": rubric.id, "response_id": item.id, **_judged(self.before[rubric.index])}
+        second = shared | {"id": f"{pair}-c", "response_id": f"{pair}-r", **_judged(self.after[rubric.index])}
+        second |= {"response": self.rewritten, "response_model": writer, "label_source": "model"}
+        return [first, second | {"label": "no" if self.breaking else "yes"}]
+
+    def rejected_row(self) -> dict[str, Any]:
+        """An attempt that is no pair, and why."""
+        told = {name: getattr(self, name) for name in ("status", "detail", "direction", "rewritten")}
+        rubric = {"id": self.rubric.id, "rubric": self.rubric.text, "rubric_type": self.rubric.kind}
+        return rubric | told | {"edit_size": self.size}
+
+
+def _judged(verdict: Verdict) -> dict[str, Any]:
+    said = {"annotations": [{"annotator": verdict.judge, "label": verdict.label}]}
+    return {**said, "rationales": [{"judge": verdict.judge, "rationale": verdict.reason}]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastOptions(LabellingOptions):
+    """What is rewritten, by whom, and who confirms it."""
+
+    data: str = option(help="rubric_mini, or labelled rows in rubric_eval columns (JSONL, Parquet, folder, Hub id).")
+    writer: str = role(help="Model that rewrites responses: a spec like any model's.")
+    judge: str = role(help="Judge that confirms the pairs, one rubric at a time.", binds=Binds(late=True))
+    max_edit: float | None = option(None, binds=True, help="Reject larger edits: share of the text changed, 0 to 1.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_edit is not None and not 0 < self.max_edit < 1:
+            raise UserError(f"--max-edit {self.max_edit}: lies between 0 and 1")
+
+
+class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
+    """Attempts at pairs, one per labelled row; `value` is the content of `contrast.json`."""
+
+    kind, unit, prompts = "contrast", "pairs", ("contrast",)
+    files = ("contrast.json", "pairs.jsonl", "rejected.jsonl")
+
+    def items(self) -> Items[Row]:
+        """The labelled rows; a sample keeps types and labels in proportion."""
+        every = [(item, rubric) for item in data.items(data.load(self.options.data)) for rubric in item.rubrics]
+        labelled = [(item, rubric) for item, rubric in every if rubric.label in ("yes", "no")]
+        self.unlabelled = len(every) - len(labelled)
+        if not labelled:
+            raise UserError(f"--data {self.options.data}: no row has a label, which says which way to turn a rubric")
+        return Items(
+            labelled, lambda row: row[1].id, lambda row: [row[1].id, data.content(row[0])],
+            lambda row: (row[1].kind, row[1].label, row[0].language, row[0].category),
+        )  # fmt: skip
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [self.options.judging(self.options.judge, "rubric")]
+
+    def check(self) -> None:
+        for kind, breaking in (("", True), ("quantity_limit", False)):
+            rehearse_all(("contrast",), self.options.prompts, kind=kind, breaking=breaking)
+
+    async def work(self, row: Row) -> Attempt:
+        """Judge the original, rewrite, judge the rewritten text; no call is spent on what is rejected already."""
+        attempt, judge, case = Attempt(*row), self.judge(*self.judge_settings()), row[0].case
+        attempt.before = await judge.verdicts(case)
+        if attempt.original_rejected():
+            return attempt
+        made = await self._rewritten(attempt)
+        if isinstance(made, Problem):
+            attempt.rejected("writer_failed", made.text)
+            return attempt
+        attempt.rewritten = made
+        if not attempt.edit_rejected(self.options.max_edit):
+            attempt.after = await judge.verdicts(replace(case, response=made))
+            attempt.flip_rejected()
+        return attempt
+
+    async def _rewritten(self, attempt: Attempt) -> str | Problem:
+        """The response, edited to break (or else to meet) the rubric, and changed in little else."""
+        values, kind = case_sections(attempt.item.case), RUBRIC_TYPES.get(attempt.rubric.kind or "")
+        others = list(values["criteria"])
+        rubric, tag = others.pop(attempt.rubric.index), f"rewritten_{values['tag']}"
+        prompt = self.options.prompts.render(
+            "contrast", **values, breaking=attempt.breaking, rubric=rubric, kind=kind.name if kind else "",
+            definition=kind.definition if kind else "", others=others,
+        )  # fmt: skip
+
+        def read(text: str, truncated: bool) -> str | Problem:
+            if truncated:  # asking again would end at the same limit
+                return Problem(CUT_OFF, final=True)
+            return read_between(text, tag) or Problem("no rewritten response was found between its tags")
+
+        def repair(problem: str) -> str:
+            return f"I found no rewritten response. Give all of it between <{tag}> and </{tag}>."
+
+        request = ChatRequest((Message("user", prompt),), self.options.sampling)
+        return await ask(self.caller("writer"), request, read, repair, who="the writer")
+
+    def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Any]]:
+        result = summary(done) | {"unlabelled_rows_left_out": self.unlabelled, "usage": self.provenance["usage"]}
+        files = {
+            "pairs.jsonl": [row for one in done if one.status == "kept" for row in one.rows(self.options.writer)],
+            "rejected.jsonl": [one.rejected_row() for one in done if one.status != "kept"],
+            "contrast.json": result,
+        }
+        return Outcome(result, files, "RubricEval: contrast pairs", sections(result))
+
+
+def summary(attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """What was kept and why not, by direction and rubric type, and the sizes of the kept edits (shares of the text)."""
+    counts = Counter(attempt.status for attempt in attempts)
+    kept = [attempt for attempt in attempts if attempt.status == "kept"]
+    sizes = [attempt.size for attempt in kept if attempt.size is not None]
+    tried, made = (Counter(name for a in some for name in (a.direction, a.rubric.kind)) for some in (attempts, kept))
+    kinds = [kind for kind in (*RUBRIC_TYPES, None) if kind in tried]
+    return {
+        "attempts": len(attempts),
+        "status": {status: {"n": counts[status], "meaning": meaning} for status, meaning in STATUS.items()},
+        "by_direction": {n: {"attempts": tried[n], "kept": made[n], "paper_table_6": PAPER[n]} for n in PAPER},
+        "by_type": {kind or "": {"attempts": tried[kind], "kept": made[kind]} for kind in kinds},
+        "edit_size": {"min": min(sizes), "median": statistics.median(sizes), "max": max(sizes)} if sizes else None,
+    }
+
+
+def sections(result: Mapping[str, Any]) -> list[Grid]:
+    """Pairs by direction and rubric type beside the paper's counts, and why attempts were no pairs."""
+    named, size, note = (result["by_direction"] | result["by_type"]).items(), result["edit_size"], ""
+    rows = [(name or "(no type)", f["attempts"], f["kept"], f.get("paper_table_6", "")) for name, f in named]
+    rows.append(("all", result["attempts"], result["status"]["kept"]["n"], sum(PAPER.values())))
+    why = [(status, found["n"], found["meaning"]) for status, found in result["status"].items() if found["n"]]
+    if size:
+        note = "Share of the text changed: median {median:.2f}, {min:.2f} to {max:.2f}.".format_map(size)
+    header = ("", "attempts", "kept", "paper: Table 6")
+    return [Grid("Pairs", header, tuple(rows), note=note), Grid("Attempts", ("", "n", ""), tuple(why))]
+
+
+def contrast(options: ContrastOptions) -> dict[str, Any]:
+    """Write contrast pairs of labelled rows into `options.out`. Returns contrast.json's content. Raises UserError."""
+    return Contrast(options).run().value

@@ -1,1 +1,0 @@
-"""Contrast pairs: minimal edits that turn one rubric over (RubricEval appendix D)."""
