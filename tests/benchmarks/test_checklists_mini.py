@@ -10,11 +10,10 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-import pytest
+from tests.support.faults import broken, faults, listed
 
 TEXT = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
-EACH = pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 BY_ID = {row["id"]: row for row in ROWS}
 COLUMNS = {
     "id": str, "instruction": str, "language": str, "category": str, "responses": list, "checklists": list,
@@ -42,13 +41,12 @@ def test_the_set_is_24_rows_half_of_them_english() -> None:
     assert len({row["instruction"] for row in ROWS}) == 24
 
 
-@EACH
-def test_columns_and_nested_records(row: dict[str, Any]) -> None:
+def columns_and_nested_records(row: dict[str, Any]) -> None:
     assert {name: type(value) for name, value in row.items()} == COLUMNS
     assert row["label_source"] == "constructed"
     names = [f"{row['id']}-a", f"{row['id']}-b"]
     assert [response["id"] for response in row["responses"]] == names
-    assert all(set(response) == {"id", "model", "text"} for response in row["responses"])
+    assert [set(response) for response in row["responses"]] == [{"id", "model", "text"}] * 2
     assert {response["model"] for response in row["responses"]} == {"constructed"}
     assert row["responses"][0]["text"] != row["responses"][1]["text"]
     assert [checklist["author"] for checklist in row["checklists"]] == ["construction"]
@@ -58,24 +56,21 @@ def test_columns_and_nested_records(row: dict[str, Any]) -> None:
         assert answer["author"] == answer["annotator"] == "construction"
 
 
-@EACH
-def test_the_instruction_is_in_its_language(row: dict[str, Any]) -> None:
+def the_instruction_is_in_its_language(row: dict[str, Any]) -> None:
     assert re.search(SCRIPTS[row["language"]], row["instruction"], re.I)
 
 
-@EACH
-def test_questions_are_yes_no_questions_and_all_answered(row: dict[str, Any]) -> None:
+def questions_are_yes_no_questions_and_all_answered(row: dict[str, Any]) -> None:
     questions = row["checklists"][0]["questions"]
     assert 3 <= len(questions) <= 7
     assert len(set(questions)) == len(questions)
-    assert all(re.match(r"(?:Is|Are|Does|Do|Has|Have) .+\?$", question) for question in questions)
+    assert not [question for question in questions if not re.match(r"(?:Is|Are|Does|Do|Has|Have) .+\?$", question)]
     for answer in row["answers"]:
         assert len(answer["answers"]) == len(questions)
         assert set(answer["answers"]) <= {"yes", "no"}
 
 
-@EACH
-def test_the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
+def the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
     (preference,) = row["preferences"]
     assert set(preference) == {"annotator", "response_a", "response_b", "rating"}
     assert [preference["response_a"], preference["response_b"]] == [response["id"] for response in row["responses"]]
@@ -85,8 +80,7 @@ def test_the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
     assert preference["rating"] == expected
 
 
-@EACH
-def test_a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
+def a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
     """Outside the ties the better response has no known fault, so the preference cannot be argued with."""
     first, second = pass_rates(row)
     assert first == second or max(first, second) == 1.0
@@ -200,13 +194,47 @@ PROOFS: list[tuple[str, int, Callable[[str], bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "index", "holds"), PROOFS, ids=[f"{name[-2:]}-question-{index + 1}" for name, index, _ in PROOFS]
-)
-def test_answers_that_a_program_can_prove(name: str, index: int, holds: Callable[[str], bool]) -> None:
-    row = BY_ID[name]
-    for response, answer in zip(row["responses"], row["answers"], strict=True):
-        assert holds(response["text"]) == (answer["answers"][index] == "yes"), response["id"]
+def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
+    wrong = [
+        f"{response['id']}, question {index + 1}"
+        for name, index, holds in PROOFS
+        for response, answer in zip(row["responses"], row["answers"], strict=True)
+        if name == row["id"] and holds(response["text"]) != (answer["answers"][index] == "yes")
+    ]
+    assert not wrong
+
+
+# Each check, and a change of the first row that it must find.
+CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]] = [
+    (columns_and_nested_records, lambda row: row["responses"][1].update(model="other")),
+    (the_instruction_is_in_its_language, lambda row: row.update(language="KO")),
+    (questions_are_yes_no_questions_and_all_answered, lambda row: row["answers"][0]["answers"].pop()),
+    (the_preference_follows_the_pass_rates, lambda row: row["preferences"][0].update(rating=3)),
+    (a_clear_winner_meets_every_question, lambda row: row["answers"][0].update(answers=["no"] * 4)),
+    (answers_that_a_program_can_prove, lambda row: row["responses"][0].update(text="{")),
+]
+
+
+def test_every_row_is_sound() -> None:
+    found = faults(BY_ID, *(check for check, _ in CHECKS))
+    assert not found, listed(found)
+
+
+def test_every_check_finds_a_broken_row() -> None:
+    for check, change in CHECKS:
+        assert faults({"broken": broken(ROWS[0], change)}, check), check.__name__
+
+
+def test_every_proof_finds_an_answer_turned_over() -> None:
+    def turned(row: dict[str, Any], index: int) -> None:
+        for answer in row["answers"]:
+            answer["answers"][index] = {"yes": "no", "no": "yes"}[answer["answers"][index]]
+
+    for name, index, _ in PROOFS:
+        (fault,) = faults(
+            {name: broken(BY_ID[name], lambda row, at=index: turned(row, at))}, answers_that_a_program_can_prove
+        )
+        assert f"{name}-a, question {index + 1}" in fault
 
 
 def test_over_half_of_the_questions_are_proved() -> None:

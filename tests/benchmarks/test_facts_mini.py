@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from importlib.resources import files
 from typing import Any
 
 import pytest
 
+from tests.support.faults import broken, faults, listed
 from truebench_hf.benchmarks.facts.screening import CREATIVITY, EXPERTISE, MATHEMATICS, screen
 
 TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
-EACH = pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 COLUMNS = {
     "id": str, "domain": str, "task": str, "system_instruction": str, "user_request": str, "context_document": str,
     "full_prompt": str, "context_tokens": int, "language": str, "grounded_response": str, "ungrounded_response": str,
@@ -43,37 +44,32 @@ def test_the_set_is_twelve_rows_over_five_domains_and_three_tasks() -> None:
     assert len({row["context_document"] for row in ROWS}) == 12
 
 
-@EACH
-def test_columns_are_exact_and_filled(row: dict[str, Any]) -> None:
+def columns_are_exact_and_filled(row: dict[str, Any]) -> None:
     assert {name: type(value) for name, value in row.items()} == COLUMNS
-    assert all(value.strip() == value and value for value in row.values() if isinstance(value, str))
+    assert not [name for name, value in row.items() if isinstance(value, str) and (value.strip() != value or not value)]
     assert row["label_source"] == "constructed"
 
 
-@EACH
-def test_document_length_and_token_rule(row: dict[str, Any]) -> None:
+def document_length_and_token_rule(row: dict[str, Any]) -> None:
     words = len(row["context_document"].split())
     assert 300 <= words <= 1500
     assert row["context_tokens"] == round(words * 4 / 3)
 
 
-@EACH
-def test_full_prompt_holds_its_three_parts_in_order(row: dict[str, Any]) -> None:
+def full_prompt_holds_its_three_parts_in_order(row: dict[str, Any]) -> None:
     parts = [row["system_instruction"], row["context_document"], row["user_request"]]
     places = [row["full_prompt"].index(part) for part in parts]
     assert places == sorted(places)
-    assert not any(row[name] in row["full_prompt"] for name in row if name.endswith("_response"))
+    assert not [name for name in row if name.endswith("_response") and row[name] in row["full_prompt"]]
 
 
-@EACH
-def test_every_text_is_in_the_language_of_the_row(row: dict[str, Any]) -> None:
+def every_text_is_in_the_language_of_the_row(row: dict[str, Any]) -> None:
     for name in ("user_request", "context_document", "grounded_response", "ungrounded_response", "evasive_response"):
         assert SCRIPTS[row["language"]].search(row[name]), name
         assert row["language"] == "KO" or not SCRIPTS["KO"].search(row[name]), name
 
 
-@EACH
-def test_ungrounded_sentences_stand_in_the_ungrounded_answer_only(row: dict[str, Any]) -> None:
+def ungrounded_sentences_stand_in_the_ungrounded_answer_only(row: dict[str, Any]) -> None:
     assert 1 <= len(row["ungrounded_sentences"]) <= 2
     for entry in row["ungrounded_sentences"]:
         assert set(entry) == {"sentence", "why"}
@@ -84,8 +80,7 @@ def test_ungrounded_sentences_stand_in_the_ungrounded_answer_only(row: dict[str,
         assert len(sentences(entry["sentence"])) == 1, "one entry is one sentence"
 
 
-@EACH
-def test_the_edit_is_minimal(row: dict[str, Any]) -> None:
+def the_edit_is_minimal(row: dict[str, Any]) -> None:
     """Every sentence that is not listed comes from the grounded answer, and each listed one replaces one of its own."""
     grounded = sentences(row["grounded_response"])
     listed = [entry["sentence"] for entry in row["ungrounded_sentences"]]
@@ -96,8 +91,7 @@ def test_the_edit_is_minimal(row: dict[str, Any]) -> None:
     assert SequenceMatcher(None, grounded, ungrounded).ratio() > 0.75
 
 
-@EACH
-def test_figures_of_the_grounded_answer_come_from_the_prompt(row: dict[str, Any]) -> None:
+def figures_of_the_grounded_answer_come_from_the_prompt(row: dict[str, Any]) -> None:
     """A cheap, mechanical part of groundedness: no number that neither the document nor the request gives."""
     numbers = set(re.findall(r"\d+(?:[.,:]\d+)*", row["grounded_response"]))
     derived = {"facts-mini-01": {"1"}}  # "1 July": first day of the month after June, which the notice prescribes
@@ -105,15 +99,43 @@ def test_figures_of_the_grounded_answer_come_from_the_prompt(row: dict[str, Any]
     assert numbers <= known, numbers - known
 
 
-@EACH
-def test_the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) -> None:
+def the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) -> None:
     assert len(row["evasive_response"]) < 0.5 * len(row["grounded_response"])
     assert set(re.findall(r"\d+", row["evasive_response"])) <= set(re.findall(r"\d+", row["full_prompt"]))
 
 
-@EACH
-def test_requests_of_the_set_pass_the_filter(row: dict[str, Any]) -> None:
+def the_request_passes_the_filter(row: dict[str, Any]) -> None:
     assert screen(row["user_request"]) == ()
+
+
+# Each check, and a change of the first row that it must find.
+CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]] = [
+    (columns_are_exact_and_filled, lambda row: row.update(domain="")),
+    (document_length_and_token_rule, lambda row: row.update(context_tokens=row["context_tokens"] + 1)),
+    (full_prompt_holds_its_three_parts_in_order, lambda row: row.update(full_prompt=row["user_request"])),
+    (every_text_is_in_the_language_of_the_row, lambda row: row.update(evasive_response="모릅니다.")),
+    (ungrounded_sentences_stand_in_the_ungrounded_answer_only, lambda row: row["ungrounded_sentences"].clear()),
+    (the_edit_is_minimal, lambda row: row.update(ungrounded_response=row["ungrounded_response"] + " And more.")),
+    (
+        figures_of_the_grounded_answer_come_from_the_prompt,
+        lambda row: row.update(grounded_response=row["grounded_response"] + " It costs 98765."),
+    ),
+    (
+        the_evasive_answer_is_short_and_new_figures_are_absent,
+        lambda row: row.update(evasive_response=row["grounded_response"]),
+    ),
+    (the_request_passes_the_filter, lambda row: row.update(user_request="Write a poem.")),
+]
+
+
+def test_every_row_is_sound() -> None:
+    found = faults({row["id"]: row for row in ROWS}, *(check for check, _ in CHECKS))
+    assert not found, listed(found)
+
+
+def test_every_check_finds_a_broken_row() -> None:
+    for check, change in CHECKS:
+        assert faults({"broken": broken(ROWS[0], change)}, check), check.__name__
 
 
 BAD = [

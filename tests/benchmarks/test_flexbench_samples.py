@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-import pytest
+from tests.support.faults import broken, faults, listed
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -22,8 +22,6 @@ INSTRUCTIONS, DIMENSIONS, CONVERSATIONS = read("instructions"), read("dimensions
 INSTRUCTION_BY_ID = {row["id"]: row for row in INSTRUCTIONS}
 DIMENSION_BY_ID = {row["id"]: row for row in DIMENSIONS}
 CONVERSATION_BY_ID = {row["id"]: row for row in CONVERSATIONS}
-EACH_INSTRUCTION = pytest.mark.parametrize("row", INSTRUCTIONS, ids=list(INSTRUCTION_BY_ID))
-EACH_CONVERSATION = pytest.mark.parametrize("row", CONVERSATIONS, ids=list(CONVERSATION_BY_ID))
 
 # What the user must say for the precondition of a dimension to be met; written apart from the data on purpose.
 EVIDENCE = {
@@ -70,8 +68,7 @@ def test_three_procedures_and_six_single_turn_instructions() -> None:
     assert len(CONVERSATIONS) == len(CONVERSATION_BY_ID)
 
 
-@EACH_INSTRUCTION
-def test_instruction_columns_and_lengths(row: dict[str, Any]) -> None:
+def instruction_columns_and_lengths(row: dict[str, Any]) -> None:
     assert list(row) == ["id", "language", "kind", "title", "instruction", "words"]
     assert row["words"] == len(row["instruction"].split())
     if row["kind"] == "procedure":
@@ -87,12 +84,11 @@ def test_procedures_are_as_long_as_those_of_the_paper() -> None:
     assert 220 <= sum(words) / 3 <= 300, "the mean of Table 5 is 258.3"
 
 
-@pytest.mark.parametrize("row", DIMENSIONS, ids=list(DIMENSION_BY_ID))
-def test_dimension_columns(row: dict[str, Any]) -> None:
+def dimension_columns(row: dict[str, Any]) -> None:
     columns = ["id", "instruction_id", "dimension", "precondition_group", "precondition", "question"]
     assert list(row) == columns
     assert row["instruction_id"] in INSTRUCTION_BY_ID
-    assert all(isinstance(row[name], str) and row[name] for name in columns if name != "precondition")
+    assert not [n for n in columns if n != "precondition" and not (isinstance(row[n], str) and row[n])]
     assert row["precondition"] is None or row["precondition"].strip()
     assert re.match(r"(?:Is|Does|When) .+\?$", row["question"])
     assert (row["precondition"] is not None) == (row["question"].startswith("When ")), (
@@ -114,33 +110,30 @@ def test_every_precondition_has_its_evidence() -> None:
     assert set(EVIDENCE) == {row["id"] for row in DIMENSIONS if row["precondition"] is not None}
 
 
-@EACH_INSTRUCTION
-def test_every_instruction_has_dimensions_and_enough_conversations(row: dict[str, Any]) -> None:
+def every_instruction_has_dimensions_and_enough_conversations(row: dict[str, Any]) -> None:
     count = sum(conversation["instruction_id"] == row["id"] for conversation in CONVERSATIONS)
     assert count >= (2 if row["kind"] == "procedure" else 1)
     assert len(own_dimensions(row["id"])) >= (10 if row["kind"] == "procedure" else 4)
 
 
-@EACH_CONVERSATION
-def test_conversation_columns_and_references(row: dict[str, Any]) -> None:
+def conversation_columns_and_references(row: dict[str, Any]) -> None:
     columns = ["id", "instruction_id", "target_dimensions", "persona", "messages", "verdicts", "label_source"]
     assert list(row) == columns
     assert row["label_source"] == "constructed"
     assert re.match(r"(?:low|general|high) cooperation: ", row["persona"])
     own = [dimension["id"] for dimension in own_dimensions(row["instruction_id"])]
     assert [verdict["dimension_id"] for verdict in row["verdicts"]] == own, "one verdict a dimension, in order"
-    assert all(set(verdict) == {"dimension_id", "label"} for verdict in row["verdicts"])
+    assert not [verdict for verdict in row["verdicts"] if set(verdict) != {"dimension_id", "label"}]
     assert set(labels(row).values()) <= {"yes", "no", "unknown"}
     assert row["target_dimensions"]
     assert set(row["target_dimensions"]) <= set(own)
 
 
-@EACH_CONVERSATION
-def test_messages_alternate_and_start_as_the_kind_prescribes(row: dict[str, Any]) -> None:
+def messages_alternate_and_start_as_the_kind_prescribes(row: dict[str, Any]) -> None:
     instruction = INSTRUCTION_BY_ID[row["instruction_id"]]
     roles = [message["role"] for message in row["messages"]]
-    assert all(set(message) == {"role", "content"} and message["content"].strip() for message in row["messages"])
-    assert all(left != right for left, right in itertools.pairwise(roles))
+    assert not [m for m in row["messages"] if set(m) != {"role", "content"} or not m["content"].strip()]
+    assert not [place for place, (left, right) in enumerate(itertools.pairwise(roles)) if left == right]
     if instruction["kind"] == "procedure":
         opening = re.search(r"[“\"„](.+?)[”\"“]", instruction["instruction"])
         assert opening
@@ -150,15 +143,13 @@ def test_messages_alternate_and_start_as_the_kind_prescribes(row: dict[str, Any]
         assert row["messages"][0]["content"].startswith(instruction["instruction"] + "\n\n")
 
 
-@EACH_CONVERSATION
-def test_the_simulated_user_does_not_know_the_dimensions(row: dict[str, Any]) -> None:
+def the_simulated_user_does_not_know_the_dimensions(row: dict[str, Any]) -> None:
     if INSTRUCTION_BY_ID[row["instruction_id"]]["kind"] == "procedure":
         words = "\n".join(said(row, "user"))
-        assert not any(row_["question"] in words or row_["dimension"] in words for row_ in DIMENSIONS)
+        assert not [known["id"] for known in DIMENSIONS if known["question"] in words or known["dimension"] in words]
 
 
-@EACH_CONVERSATION
-def test_labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
+def labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
     found = labels(row)
     for dimension in own_dimensions(row["instruction_id"]):
         name, applies = dimension["id"], met(dimension, row)
@@ -177,8 +168,7 @@ def test_mutually_exclusive_branches_are_never_entered_together() -> None:
         assert not any({first, second} <= entered for first, second in pairs), row["id"]
 
 
-@EACH_INSTRUCTION
-def test_procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -> None:
+def procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -> None:
     """Both metrics need something to measure: skipped steps for Coverage, failed branches for Achievement."""
     if row["kind"] != "procedure":
         return
@@ -225,9 +215,61 @@ PROOFS: list[tuple[str, str, Callable[[list[str]], bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(("conversation", "dimension", "holds"), PROOFS, ids=[f"{c}-{d}" for c, d, _ in PROOFS])
-def test_verdicts_that_a_program_can_prove(
-    conversation: str, dimension: str, holds: Callable[[list[str]], bool]
-) -> None:
-    row = CONVERSATION_BY_ID[conversation]
-    assert labels(row)[dimension] == ("yes" if holds(said(row, "assistant")) else "no")
+def verdicts_that_a_program_can_prove(row: dict[str, Any]) -> None:
+    own = [(dimension, holds) for conversation, dimension, holds in PROOFS if conversation == row["id"]]
+    wrong = [
+        dimension
+        for dimension, holds in own
+        if labels(row)[dimension] != ("yes" if holds(said(row, "assistant")) else "no")
+    ]
+    assert not wrong
+
+
+# Each check, and a change of the first row that it must find.
+Change = Callable[[dict[str, Any]], object]
+Checks = list[tuple[Callable[[dict[str, Any]], None], Change]]
+INSTRUCTION_CHECKS: Checks = [
+    (instruction_columns_and_lengths, lambda row: row.update(words=row["words"] + 1)),
+    (every_instruction_has_dimensions_and_enough_conversations, lambda row: row.update(id="another")),
+    (procedures_show_every_label_and_a_skipped_base_action, lambda row: row.update(id="another")),
+]
+DIMENSION_CHECKS: Checks = [(dimension_columns, lambda row: row.update(precondition="the user is late"))]
+CONVERSATION_CHECKS: Checks = [
+    (conversation_columns_and_references, lambda row: row["verdicts"].pop()),
+    (messages_alternate_and_start_as_the_kind_prescribes, lambda row: row["messages"].pop(1)),
+    (
+        the_simulated_user_does_not_know_the_dimensions,
+        lambda row: row["messages"][1].update(content=DIMENSIONS[0]["question"]),
+    ),
+    (labels_and_targets_follow_the_preconditions, lambda row: row["target_dimensions"].pop()),
+    (verdicts_that_a_program_can_prove, lambda row: row["messages"][0].update(content="One? Two? [a] [b] card number")),
+]
+ALL: list[tuple[dict[str, dict[str, Any]], Checks]] = [
+    (INSTRUCTION_BY_ID, INSTRUCTION_CHECKS),
+    (DIMENSION_BY_ID, DIMENSION_CHECKS),
+    (CONVERSATION_BY_ID, CONVERSATION_CHECKS),
+]
+
+
+def test_every_row_is_sound() -> None:
+    found = [fault for rows, checks in ALL for fault in faults(rows, *(check for check, _ in checks))]
+    assert not found, listed(found)
+
+
+def test_every_check_finds_a_broken_row() -> None:
+    for rows, checks in ALL:
+        for check, change in checks:
+            assert faults({"broken": broken(next(iter(rows.values())), change)}, check), check.__name__
+
+
+def test_every_proof_finds_a_verdict_turned_over() -> None:
+    for conversation, dimension, _ in PROOFS:
+        at = [verdict["dimension_id"] for verdict in CONVERSATION_BY_ID[conversation]["verdicts"]].index(dimension)
+        label = {"yes": "no", "no": "yes"}[labels(CONVERSATION_BY_ID[conversation])[dimension]]
+
+        def turned(row: dict[str, Any], at: int = at, label: str = label) -> None:
+            row["verdicts"][at]["label"] = label
+
+        spoilt = broken(CONVERSATION_BY_ID[conversation], turned)
+        (fault,) = faults({conversation: spoilt}, verdicts_that_a_program_can_prove)
+        assert repr(dimension) in fault

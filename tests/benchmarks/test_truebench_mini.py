@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 import statistics
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
@@ -19,11 +21,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
+from tests.support.faults import broken, faults, listed
+
 RAW = (files("truebench_hf.benchmarks.truebench") / "mini.jsonl").read_bytes()
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in RAW.decode("utf-8").splitlines()]
 BY_INDEX = {row["index"]: row for row in ROWS}
-TURNS = [(row["index"], number) for row in ROWS for number in range(len(row["input"]))]
-EACH_ROW = pytest.mark.parametrize("row", ROWS, ids=[f"{row['index']}-{row['language']}" for row in ROWS])
 RELEASE = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 COLUMNS = {
@@ -75,7 +77,7 @@ CONDITIONAL = re.compile(r"(If|When|Only if) ")
 NOTHING_ADDED = re.compile(r"not add|added to or lost|(may|must) be added|not contain anything|add no |nor add")
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def detector() -> LanguageDetector:
     return LanguageDetectorBuilder.from_languages(*LANGUAGES.values()).build()
 
@@ -103,15 +105,14 @@ def test_the_file_is_36_plain_utf8_lines_without_escapes() -> None:
     assert len(lines) == 36
 
 
-@EACH_ROW
-def test_columns_types_and_turn_counts(row: dict[str, Any]) -> None:
+def columns_types_and_turn_counts(row: dict[str, Any]) -> None:
     assert list(row) == list(COLUMNS)
     assert {name: type(value) for name, value in row.items()} == COLUMNS
     assert row["turns"] == len(row["input"]) == len(row["criteria"]) >= 1
     texts = [*row["input"], *(text for turn in row["criteria"] for text in turn)]
-    assert all(type(text) is str and text == text.strip() and text for text in texts)
-    assert all(unicodedata.is_normalized("NFC", text) for text in texts)
-    assert not any(unicodedata.category(char) in ("Cc", "Cf", "Co") and char != "\n" for text in texts for char in text)
+    assert not [text for text in texts if type(text) is not str or text != text.strip() or not text]
+    assert not [text for text in texts if not unicodedata.is_normalized("NFC", text)]
+    assert not [char for char in "".join(texts) if unicodedata.category(char) in ("Cc", "Cf", "Co") and char != "\n"]
 
 
 def test_indices_are_stable_and_three_rows_per_language() -> None:
@@ -136,13 +137,12 @@ def test_multi_turn_rows_keep_and_switch_context() -> None:
     assert kinds["Non-Consistency"] >= 2
 
 
-@EACH_ROW
-def test_lengths_and_three_to_six_distinct_criteria_per_turn(row: dict[str, Any]) -> None:
-    assert all(40 <= len(text) <= 1200 for text in row["input"])
+def lengths_and_three_to_six_distinct_criteria_per_turn(row: dict[str, Any]) -> None:
+    assert not [text for text in row["input"] if not 40 <= len(text) <= 1200]
     for turn in row["criteria"]:
         assert 3 <= len(turn) <= 6
         assert len(set(turn)) == len(turn)
-        assert all(text.endswith((".", ".)")) for text in turn)
+        assert not [text for text in turn if not text.endswith((".", ".)"))]
 
 
 def test_inputs_are_mostly_short_and_all_different() -> None:
@@ -177,19 +177,53 @@ def test_release_shares_no_run_of_text_with_ours() -> None:
 # ---------------------------------------------------------------- languages
 
 
-@pytest.mark.parametrize(("index", "turn"), TURNS)
-def test_instruction_source_and_answer_language(index: int, turn: int, detector: LanguageDetector) -> None:
-    text, own = prompt(index, turn), BY_INDEX[index]["language"]
-    answer = own
-    if (index, turn) in MIXED:
-        source, answer = MIXED[index, turn]
-        instruction, _, material = text.partition("\n\n")
-        if (index, turn) != (3, 2):  # there the source is the conversation itself
-            assert detector.detect_language_of(material) == LANGUAGES[source]
-        text = instruction
-    assert detector.detect_language_of(text) == LANGUAGES[own]
-    name = LANGUAGES[answer].name.title()
-    assert re.search(rf"(language of the \w+ must be|written in) (Simplified )?{name}\b", criteria(index, turn))
+def instruction_source_and_answer_language(row: dict[str, Any]) -> None:
+    wrong = []
+    for turn, (text, wanted) in enumerate(zip(row["input"], row["criteria"], strict=True)):
+        key, source = (row["index"], turn), None
+        answer, instruction, material = row["language"], text, ""
+        if key in MIXED:
+            source, answer = MIXED[key]
+            instruction, _, material = text.partition("\n\n")
+        # In (3, 2) the source is the conversation itself.
+        if source and key != (3, 2) and detector().detect_language_of(material) != LANGUAGES[source]:
+            wrong.append(f"turn {turn + 1}: source not {source}")
+        if detector().detect_language_of(instruction) != LANGUAGES[row["language"]]:
+            wrong.append(f"turn {turn + 1}: instruction not {row['language']}")
+        name = LANGUAGES[answer].name.title()
+        said = rf"(language of the \w+ must be|written in) (Simplified )?{name}\b"
+        if not re.search(said, "\n".join(wanted)):
+            wrong.append(f"turn {turn + 1}: criteria do not ask for {answer}")
+    assert not wrong
+
+
+# Each check, and changes of the first row that it must find.
+CHECKS: list[tuple[Callable[[dict[str, Any]], None], list[Callable[[dict[str, Any]], object]]]] = [
+    (columns_types_and_turn_counts, [lambda row: row.update(turns=2), lambda row: row["input"].append(" text")]),
+    (
+        lengths_and_three_to_six_distinct_criteria_per_turn,
+        [lambda row: row.update(input=["too short"]), lambda row: row["criteria"][0].append(row["criteria"][0][0])],
+    ),
+    (
+        instruction_source_and_answer_language,
+        [
+            lambda row: row.update(language="PL"),  # the instruction is Korean
+            lambda row: row.update(input=[row["input"][0].partition("\n\n")[0] + "\n\nThis is English text."]),
+            lambda row: row.update(criteria=[["Must be short."]]),
+        ],
+    ),
+]
+
+
+def test_every_row_is_sound() -> None:
+    found = faults({f"{row['index']} {row['language']}": row for row in ROWS}, *(check for check, _ in CHECKS))
+    assert not found, listed(found)
+
+
+def test_every_check_finds_a_broken_row() -> None:
+    for check, changes in CHECKS:
+        for change in changes:
+            assert faults({"broken": broken(ROWS[0], change)}, check), check.__name__
 
 
 def test_languages_differ_in_at_least_ten_rows() -> None:
