@@ -499,7 +499,8 @@ def test_ids_count_all_rows(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_response_that_do_not_fit_it_are_left_out(tmp_path: Path) -> None:
-    rows = [row for row in mini.rows() if row["response_id"] == mini.rows()[0]["response_id"]]
+    whole = mini.rows()
+    rows = [row for row in whole if row["response_id"] == whole[0]["response_id"]]
     wrong = [rows[0] | {"checklist": ["another"]}, rows[0] | {"rubric_index": 99}]
     path = written(tmp_path, *rows, *wrong)
     found = read("rubric_eval", path)
