@@ -26,8 +26,11 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy truebench_hf
 
+# A file's tests stay on one worker, where they share what is made once for the module.
+PARALLEL := -n logical --maxprocesses 4 --dist loadfile
+
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from truebench_hf import redaction
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Read when torch is first imported: workers that share the processors only wait for each other's threads.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)

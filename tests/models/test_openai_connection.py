@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.openai_client import HELLO, chat, free_url, open_at
+from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
@@ -21,7 +21,7 @@ from truebench_hf.models.protocol import Completion
 @pytest.mark.parametrize(
     ("url", "cause", "reason"),
     [
-        (free_url(), "Connect call failed", "refused"),
+        (NOBODY, "Connect call failed", "refused"),
         ("http://no-such-host.invalid/v1", "Cannot connect to host no-such-host.invalid", "unknown host"),
     ],
 )
@@ -36,7 +36,7 @@ def test_a_server_that_was_never_there_stops_the_run(url: str, cause: str, reaso
 def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
     patient = RetryPolicy(attempts=100, first_wait=0.001, longest_wait=0.01, deadline=30.0)
     with pytest.raises(UserError, match="gave up after 6 tries"):
-        chat(open_at(free_url(), patient))
+        chat(open_at(NOBODY, patient))
 
 
 SHORT = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=0.7)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import pytest
 
 from tests.space.sample_runs import real_runs
 from tests.support.hub_stub import HubStub
+from tests.support.loopback import free_port
 
 CHROMIUM = Path("/usr/bin/chromium")
 SHOTS = Path(__file__).parents[2] / "screenshots"
@@ -83,9 +83,7 @@ class serving:
     def __init__(
         self, arguments: list[str], log: Path, environment: dict[str, str] | None = None, script: Path | None = None
     ) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}/"
         program = [str(script)] if script else ["-m", "truebench_hf.cli.main", "space", "--port", str(port)]
         own = {"TRUEBENCH_PORT": str(port), "TRUEBENCH_HOST": "127.0.0.1"} if script else {}

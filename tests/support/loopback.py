@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
@@ -13,6 +15,19 @@ from aiohttp import web
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 HOST = "127.0.0.1"  # never "localhost": the Hub clients compare hosts as text
+
+
+def free_port() -> int:
+    """A port for a process that is about to start.
+
+    Below those that the system hands out by itself, so that nobody else, such as a test of another worker, is given it
+    in the moment between.
+    """
+    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise RuntimeError("no free port")
 
 
 async def start(handler: Handler, port: int = 0) -> tuple[web.ServerRunner, int]:

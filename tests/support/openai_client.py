@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Any
 
 from truebench_hf.engine.retry import RetryPolicy
@@ -14,6 +13,7 @@ from truebench_hf.models.protocol import ChatRequest, Completion, Decision, Deci
 from truebench_hf.types import Message
 
 FAST = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=30.0)
+NOBODY = "http://127.0.0.1:9/v1"  # a port where nothing listens, and which no test is ever given
 HELLO = ChatRequest((Message("user", "Name a river."),))
 WITH_SCHEMA = ChatRequest(HELLO.messages, schema=verdict_schema(1, ["PASS", "FAIL"], True))
 
@@ -23,13 +23,6 @@ def open_at(url: str, policy: RetryPolicy = FAST, **options: Any) -> OpenAIModel
     model = OpenAIModel("test-model", OpenAIOptions(base_url=url, **options))
     model._connection.policy = policy
     return model
-
-
-def free_url() -> str:
-    """The URL of a port where nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
 
 
 def chat(model: OpenAIModel, request: ChatRequest = HELLO) -> Completion:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -13,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .loopback import HOST
+from .loopback import HOST, free_port
 
 
 @contextlib.contextmanager
@@ -24,9 +23,7 @@ def serving_process(
 
     What it prints goes to `log`, whose end is shown when it dies or has not answered after `patience` seconds.
     """
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with log.open("w") as file:
         # A session of its own: such servers have workers, which must end with them.
         process = subprocess.Popen(
