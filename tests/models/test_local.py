@@ -1,4 +1,7 @@
-"""Local transformers with the embedded model: batching, the window, decisions, and reuse of shared prefixes."""
+"""Local transformers: batching, the window, decisions, and reuse of shared prefixes.
+
+With a tiny random model, and (slow) with the embedded one, whose answers have sense.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 
 from tests.bench.cases import responses, rubric_requests
 from tests.bench.prefix_reuse import counted
+from tests.support import tiny_llama
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.generation import generate
@@ -29,9 +33,16 @@ SHORT = Sampling(max_tokens=6)
 QUESTIONS = ("What is the capital of France?", "Say hello.", "Name three colours of the rainbow, please.")
 
 
-@pytest.fixture(scope="module")
-def local() -> LocalModel:
-    return LocalModel("smollm2", LocalOptions())
+@pytest.fixture(scope="module", params=["tiny", pytest.param("smollm2", marks=pytest.mark.slow)])
+def local(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
+    if request.param == "smollm2":
+        return LocalModel("smollm2", LocalOptions())
+    return LocalModel(tiny_llama.save(tmp_path_factory.mktemp("tiny")), LocalOptions())
+
+
+def sensible(local: LocalModel) -> bool:
+    """Whether the model knows what it says."""
+    return local.spec == "smollm2"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +61,7 @@ def test_answers_in_a_batch_are_those_one_by_one(local: LocalModel) -> None:
     # 32-bit weights: left padding changes nothing beyond rounding, and at temperature 0 no choice here is that close.
     requests = [ChatRequest((Message("user", text),), SHORT) for text in QUESTIONS]
     together = _complete(local, requests)
-    assert "Paris" in together[0].text
+    assert "Paris" in together[0].text or not sensible(local)
     assert together == [_complete(local, [request])[0] for request in requests]
     assert all(answer.usage.output_tokens <= 6 for answer in together)
 
@@ -98,7 +109,8 @@ def test_a_prompt_beyond_the_window_fails_alone_and_with_both_numbers(local: Loc
     failed, answered = asyncio.run(ask())
     assert isinstance(failed, RequestFailed)
     assert "9031 tokens, the window 8192" in str(failed)
-    assert "Paris" in answered.text
+    assert "Paris" in answered.text or not sensible(local)
+    assert 1 <= answered.usage.output_tokens <= 6
 
 
 def test_a_state_beyond_the_window_fails_with_both_numbers(local: LocalModel) -> None:
@@ -181,6 +193,6 @@ def test_control_tokens_in_a_message_stay_text(loaded: tuple[Any, Any]) -> None:
 
 
 def test_loaded_once(local: LocalModel) -> None:
-    again = LocalModel("smollm2", LocalOptions())
+    again = LocalModel(local.spec.removeprefix("hf:"), LocalOptions())
     assert again._load()[0] is local._load()[0]
     assert load.cache_info().hits > 0
