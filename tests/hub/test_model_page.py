@@ -59,6 +59,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_real
+@pytest.mark.slow
 def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Path) -> None:
     client.value("import huggingface_hub as h; print(len(h.create_repo('org/tea')))")
     arguments = ("publish", "results", release, "--model-repo", "org/tea", "--dataset", "org/truebench@v1")
@@ -167,6 +168,7 @@ def test_nothing_is_pushed_where_the_second_target_is_bad(
 
 
 @needs_real
+@pytest.mark.slow
 def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
     both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent")
     done = client.truebench("publish", "results", release, *both)

@@ -30,6 +30,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @needs_real
+@pytest.mark.slow
 def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
     built = client.truebench("data", "build", "truebench", "--source", REAL, "--out", tmp_path / "tb")
     assert built.returncode == 0, built.stderr
@@ -54,6 +55,7 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
     assert loaded[2] == [row for row in published if row["category"] == "Multi-Turn"]
 
 
+@pytest.mark.slow
 def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
     export("rubric_mini", tmp_path / "rm")
     pushed = client.truebench("data", "push", tmp_path / "rm", "--repo-id", "org/rubric_mini")
@@ -72,6 +74,7 @@ def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_
     assert names == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Path) -> None:
     pushed = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--create-pr")
     assert pushed.returncode == 0, pushed.stderr
@@ -85,6 +88,7 @@ def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Pat
     assert count == 3
 
 
+@pytest.mark.slow
 def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client: HubClient, mini: Path) -> None:
     arguments = ("data", "push", mini, "--repo-id", "org/mini")
     assert client.truebench(*arguments).returncode == 0
@@ -107,6 +111,7 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
     assert len(hub.commits("dataset", "org/mini")) == len(commits) + 1
 
 
+@pytest.mark.slow
 def test_the_same_build_again_makes_no_commit(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
     again = export("truebench_mini", tmp_path / "again").folder
     assert contents(again) == contents(mini)
@@ -146,6 +151,7 @@ def test_refusals_are_one_line_without_the_token(
     assert "very_secret" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_private_is_never_pushed_to_a_public_repository(hub: HubStub, client: HubClient, mini: Path) -> None:
     assert client.truebench("data", "push", mini, "--repo-id", "org/kept", "--private").returncode == 0
     assert hub.repo("dataset", "org/kept").private

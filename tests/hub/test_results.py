@@ -72,6 +72,7 @@ def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) ->
     assert json.loads((tmp_path / "a" / "index" / f"{staged.run_id}.jsonl").read_text()) == staged.index
 
 
+@pytest.mark.slow
 def test_pull_request_and_dry_run(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     run_folder = str(runs / "part")
     done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--dry-run")
@@ -85,6 +86,7 @@ def test_pull_request_and_dry_run(hub: HubStub, runs: Path, tmp_path: Path) -> N
     assert any(name.startswith("runs/") for name in hub.files("dataset", "org/results", "refs/pr/1"))
 
 
+@pytest.mark.slow
 def test_a_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     python(
         hub,
@@ -101,6 +103,7 @@ def test_a_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, runs:
     assert publish(hub, tmp_path, "results", str(runs / "whole"), "--repo-id", "org/results").returncode == 0
 
 
+@pytest.mark.slow
 def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     code = """if True:
         from huggingface_hub import HfApi
@@ -262,6 +265,7 @@ def test_the_index_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path
     assert not any(row["submitted"] for row in rows.values())
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr")
     first, second = (publish(hub, tmp_path, *arguments) for _ in range(2))
@@ -278,6 +282,7 @@ def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, 
     assert len(hub.pulls("dataset", "org/results")) == 1
 
 
+@pytest.mark.slow
 def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_path: Path) -> None:
     space = tmp_path / "space"
     space.mkdir()

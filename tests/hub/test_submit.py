@@ -80,6 +80,7 @@ def test_names_can_hold_no_markup(runs: Path, tmp_path: Path) -> None:
     assert "- Model: `x ![](https:e.co) @org # Merge this`\n" in told  # one span of code, in which nothing is markup
 
 
+@pytest.mark.slow
 def test_the_same_file_is_queued_once(hub: HubStub, client: HubClient, results: str, runs: Path) -> None:
     first, _ = submit(client, runs / "whole")
     assert submit(client, runs / "whole") == [first, False]

@@ -191,6 +191,7 @@ def test_truebench_score_names_its_options(load: Any) -> None:
         load("truebench_score").compute(predictions=["a"], references=[["b"]], judge="scripted:x", judge_levl="rubric")
 
 
+@pytest.mark.slow
 def test_a_pushed_metric_loads_by_name_from_the_hub(tmp_path: Path) -> None:
     with HubStub() as hub:
         push = f"""

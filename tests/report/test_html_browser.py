@@ -14,6 +14,7 @@ import pytest
 from tests.report.test_html import REPORT, line, verdict
 from truebench_hf.report.html import render
 
+pytestmark = pytest.mark.slow
 COUNT = 2485  # the size of v0.6.1
 SAID = {7: "Guten Morgen, Übermut", 8: "guten abend", 9: "GUTEN TAG"}
 # Counts how often texts of rows are read, and how often the list is gone through.

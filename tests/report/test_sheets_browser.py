@@ -10,6 +10,7 @@ import pytest
 
 from truebench_hf.report.sheets import export, read_back
 
+pytestmark = pytest.mark.slow
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 ROWS = [

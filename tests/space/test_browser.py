@@ -14,6 +14,7 @@ import pytest
 from tests.space.conftest import RESULTS, Served, go, serving, shoot
 from tests.space.sample_runs import SCRIPT, many_runs
 
+pytestmark = pytest.mark.slow
 TABS = {
     "Leaderboard": "Claude-3.7-Sonnet",
     "Judges": "gpt-oss-120b",
@@ -41,7 +42,7 @@ Open = Callable[..., Any]
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_tab_shows_and_fits(space: Served, open_page: Open, size: str, dark: bool) -> None:
     page = open_page(space.url, size, dark)
     page.wait_for_selector(CELL)
@@ -73,7 +74,6 @@ def test_controls_have_names_and_work_from_the_keyboard(space: Served, open_page
     assert {"answer-start", "answer", "checklist"} & seen >= {"answer-start"}, seen
 
 
-@pytest.mark.slow
 def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) -> None:
     page = open_page(space.url)
     page.wait_for_selector(CELL)
@@ -145,7 +145,6 @@ def test_the_table_is_downloaded_whole(space: Served, open_page: Open) -> None:
     assert text.count("\n") == 1 + 32 + 2
 
 
-@pytest.mark.slow
 def test_a_link_opens_the_same_view_and_script_text_stays_text(space: Served, open_page: Open) -> None:
     page = open_page(space.url + "?tab=explorer")
     page.locator("#left .tb-assistant").first.wait_for()
@@ -258,7 +257,6 @@ def test_playground_refuses_too_much_and_too_little(space: Served, open_page: Op
     assert page.locator("#answer textarea").input_value() == "Hi", "what was refused has changed nothing"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_playground_with_the_embedded_model(space: Served, open_page: Open) -> None:
     page = open_page(space.url + "?tab=playground")
@@ -285,7 +283,6 @@ def test_playground_with_the_embedded_model(space: Served, open_page: Open) -> N
     page.locator("#draft-line .tb-good, #draft-line .tb-bad").wait_for()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_playground_is_stopped(space: Served, open_page: Open) -> None:
     page = open_page(space.url + "?tab=playground")
@@ -304,7 +301,6 @@ def test_playground_is_stopped(space: Served, open_page: Open) -> None:
     assert time.monotonic() - started < 120  # twelve criteria would hold the machine far longer
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_first_page_with_200_models_and_3000_instances(open_page: Open, tmp_path: Path) -> None:
     runs = many_runs(tmp_path / "many", 200, 3000)

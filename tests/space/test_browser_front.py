@@ -14,6 +14,7 @@ from tests.space.conftest import go, serving
 from tests.space.sample_runs import many_runs, real_runs
 from truebench_hf.report.board.columns import VIEWS
 
+pytestmark = pytest.mark.slow
 Open = Callable[..., Any]
 CELL = "#leaderboard .virtual-table-viewport [role=gridcell]"
 TWIN = "Model-000"
@@ -119,7 +120,6 @@ def test_a_line_that_is_no_longer_shown_cannot_be_opened(url: str, open_page: Op
     _button(page, "o1 is published: no conversations to show").wait_for()
 
 
-@pytest.mark.slow
 def test_the_address_keeps_what_it_does_not_set(url: str, open_page: Open) -> None:
     page = open_page(url + "?__theme=dark&__sign=secret")
     page.wait_for_selector(CELL)
@@ -142,7 +142,6 @@ def test_the_address_keeps_what_it_does_not_set(url: str, open_page: Open) -> No
     page.wait_for_function("location.search === '?__theme=dark&__sign=secret&tab=judges'")
 
 
-@pytest.mark.slow
 def test_the_page_opens_though_one_script_never_comes(url: str, plain_page: Open) -> None:
     page = plain_page()
     missing = _script_of_radios()

@@ -215,6 +215,7 @@ def put(hub: HubStub, repo_type: str, repo_id: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_load_dataset_by_name_streaming_and_from_a_pull_request(hub: HubStub, client: Client) -> None:
     folder = parquet_folder(client.folder / "up" / "data", 600, filler=5000)  # big enough to be read in ranges
     put(hub, "dataset", "user/d", folder)
@@ -260,6 +261,7 @@ class Metric(evaluate.Metric):
 """
 
 
+@pytest.mark.slow
 def test_evaluate_load_from_a_pushed_space(hub: HubStub, client: Client) -> None:
     folder = client.folder / "up" / "metric"
     folder.mkdir(parents=True)
