@@ -51,11 +51,10 @@ def python(code: str, home: Path, **env: str) -> Any:
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """`evaluate.load` of a module by its name, with a cache of its own."""
+    """`evaluate.load` of a module by its name, each time with a new cache: one that another failed in is waited for."""
     import evaluate
 
-    cache = str(tmp_path_factory.mktemp("cache"))
-    return lambda name: evaluate.load(truebench_hf.metric(name), cache_dir=cache)
+    return lambda name: evaluate.load(truebench_hf.metric(name), cache_dir=str(tmp_path_factory.mktemp("cache")))
 
 
 def test_there_are_the_six_modules_and_an_unknown_one_is_refused() -> None:
