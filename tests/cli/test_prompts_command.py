@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.judging.rehearsal import ABOUT, example
+from truebench_hf.judging.sample_prompts import ABOUT, example
 from truebench_hf.prompts import Prompts, names
 
 Capsys = pytest.CaptureFixture[str]

@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _list() -> None:
-    from truebench_hf.judging.rehearsal import ABOUT
+    from truebench_hf.judging.sample_prompts import ABOUT
     from truebench_hf.loaders.counts import Table, plain
     from truebench_hf.prompts import names, variants
 
@@ -42,7 +42,7 @@ def _list() -> None:
 
 def _show(options: ShowOptions) -> None:
     from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-    from truebench_hf.judging.rehearsal import example
+    from truebench_hf.judging.sample_prompts import example
     from truebench_hf.prompts import names
 
     if options.name not in names():

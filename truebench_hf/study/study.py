@@ -19,7 +19,7 @@ from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
-from truebench_hf.judging.rehearsal import rehearse
+from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.options import Binds, flag
@@ -125,7 +125,7 @@ class Study(Generic[O, T, D, V]):
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
         settings = list(self.judge_settings())
         for one in settings:
-            rehearse(one, self._prompts())
+            check_judge_prompts(one, self._prompts())
         self.check()
         held, free = self._settings(settings)
         self._refuse_to_drop(held)

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings
-from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.edit_size import edit_size
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.protocol import ChatRequest
@@ -169,7 +169,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
 
     def check(self) -> None:
         for kind, breaking in (("", True), ("quantity_limit", False)):
-            rehearse_all(("contrast",), self.options.prompts, kind=kind, breaking=breaking)
+            check_prompts(("contrast",), self.options.prompts, kind=kind, breaking=breaking)
 
     async def work(self, row: Row) -> Attempt:
         """Judge the original, rewrite, judge the rewritten text; no call is spent on what is rejected already."""

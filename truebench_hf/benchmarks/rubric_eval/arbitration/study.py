@@ -23,7 +23,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, rea
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.options import option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions
@@ -128,7 +128,7 @@ class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
         options = self.options
         self.chosen = prepare(self.chosen, options.responder, options.use_reference, options.seed)
         for spec in options.meta_judge:
-            rehearse_all(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
+            check_prompts(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
 
     def setup(self) -> None:
         self.responders = {

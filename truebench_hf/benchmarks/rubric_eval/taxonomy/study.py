@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, entries,
 from truebench_hf.benchmarks.rubric_eval.taxonomy.output import as_json, cloud, figures, row
 from truebench_hf.benchmarks.rubric_eval.taxonomy.rows import by_split, typed
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
-from truebench_hf.judging.rehearsal import rehearse_all
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.verdicts import ask_labels, verdict_schema
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -64,7 +64,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
         return entries(options.data, self.rows, options.strict)
 
     def check(self) -> None:
-        rehearse_all(("taxonomy", "repair"), self.options.prompts, kinds=list(RUBRIC_TYPES.values()))
+        check_prompts(("taxonomy", "repair"), self.options.prompts, kinds=list(RUBRIC_TYPES.values()))
 
     def setup(self) -> None:
         if self.options.model is not None:

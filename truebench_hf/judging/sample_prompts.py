@@ -39,15 +39,15 @@ _SAMPLE = Case(
 )
 
 
-def rehearse(settings: JudgeSettings, prompts: Prompts) -> None:
+def check_judge_prompts(settings: JudgeSettings, prompts: Prompts) -> None:
     """Fill every prompt of such a judge, in each form it may take.
 
     Raises UserError where a replaced template asks for values that there are not.
     """
-    rehearse_all(prompts_used(settings), prompts, settings.structured, settings.reasoning)
+    check_prompts(prompts_used(settings), prompts, settings.structured, settings.reasoning)
 
 
-def rehearse_all(
+def check_prompts(
     chosen: Iterable[str], prompts: Prompts, structured: str = "auto", reasoning: bool = True, **more: Any
 ) -> None:
     """The same for prompts by name; `more` is what there is besides (see `example`)."""
