@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -17,3 +18,16 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(options)}"
     return UserError(f"unknown {kind} {name!r}: {hint}")
+
+
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+
+
+def write_error(where: str, error: object) -> UserError:
+    """The error for something that could not be written there; `error` says why."""
+    return UserError(f"{where}: {error}; free space or make it writable, then repeat the command: what is done is kept")
+
+
+def is_write_error(error: OSError) -> bool:
+    """Whether it tells of a full or read-only disk, or of a file that is denied (not, say, a port that is)."""
+    return error.errno in _DISK_FULL or (isinstance(error, PermissionError) and error.filename is not None)

@@ -11,8 +11,7 @@ import typer
 
 from truebench_hf.cli import arbitrate, data, label, prompts, publish, score, space, studies
 from truebench_hf.confidential import learn_environment
-from truebench_hf.engine.room import about_room, no_room
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, is_write_error, write_error
 from truebench_hf.terminal import complain, warn
 
 app = typer.Typer(
@@ -45,10 +44,10 @@ def run() -> None:
         complain(error)
         sys.exit(2)
     except OSError as error:
-        if not about_room(error):
+        if not is_write_error(error):
             warn(traceback.format_exc().rstrip())
             sys.exit(1)
-        complain(no_room(error.filename or "a file", error.strerror))
+        complain(write_error(error.filename or "a file", error.strerror))
         sys.exit(2)
     except typer.Abort:
         sys.exit(1)

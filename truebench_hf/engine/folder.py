@@ -15,8 +15,7 @@ from typing import Any
 from truebench_hf import redaction
 from truebench_hf.confidential import recorded
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.room import no_room
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, write_error
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
 FORMAT = 1  # of the folder; one of another format is not continued
@@ -107,7 +106,7 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 part.unlink(missing_ok=True)  # what is left of it would take the room that is missing
-            raise no_room(f"--out {self.path}: cannot write {name}", error.strerror or error) from error
+            raise write_error(f"--out {self.path}: cannot write {name}", error.strerror or error) from error
         if name.endswith(".jsonl"):
             self._masked[name] = found
         return target

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.room import no_room
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, write_error
 from truebench_hf.types import Usage
 
 _SCHEMA = """
@@ -106,7 +105,7 @@ def _put_right(path: Path, error: sqlite3.DatabaseError) -> UserError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return UserError(f"--out {path.parent} is in use by another run; wait for it, or choose another folder")
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return no_room(f"--out {path.parent}: cannot write {path.name}", error)
+        return write_error(f"--out {path.parent}: cannot write {path.name}", error)
     return UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out")
 
 
