@@ -7,7 +7,7 @@ import pytest
 from truebench_hf.benchmarks.truebench.records import Judged, to_row
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.hub.schema import check_row
-from truebench_hf.judging.votes import majority
+from truebench_hf.judging.panel import majority
 from truebench_hf.report.html import render
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,10 @@ def read_calibration(path: str, judge: str, prompts: Prompts) -> Calibrated:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         calibrator = Calibrator.from_json(json.dumps(content["calibrator"]))
-        band = content.get("band")
-        low, high = band or (0.0, 1.0)
-        second = content.get("cascade_judge")
-        found = Calibrated(
-            content["judge"], calibrator, float(content["threshold"]),
-            (float(low), float(high)) if band else None, CascadeJudge(**second) if isinstance(second, dict) else None,
-        )  # fmt: skip
+        found = Calibrated(content["judge"], calibrator, float(content["threshold"]))
+        if content["band"]:
+            low, high = map(float, content["band"])
+            found = replace(found, band=(low, high), cascade_judge=CascadeJudge(**content["cascade_judge"]))
         hashes = dict(content["prompts"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
@@ -81,15 +78,10 @@ def check_priced(path: str, fitted: Calibrated, now: Mapping[str, Any]) -> None:
 
     Raises UserError, in one line, on the first that differs: with another judge the band may not pay.
     """
-    if (priced := fitted.cascade_judge) is None:
-        raise UserError(
-            f"--calibration {path}: does not say which cascade judge its band was priced with; calibrate again "
-            "(finished calls are not asked again), or give --abstain-band"
-        )
-    then = asdict(priced)
+    then = asdict(fitted)["cascade_judge"] or {}
     # As it was written: whatever is secret in it was masked.
     now = json.loads(known(json.dumps(now)))
-    name = next((name for name in now if then[name] != now[name]), None)
+    name = next((name for name in then if name in now and then[name] != now[name]), None)
     if name is None:
         return
     differs, remedy = _difference(name, then[name], now[name])

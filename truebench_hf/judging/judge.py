@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
-from truebench_hf.judging.cascade import BAND, SECOND_LEVELS, hand_on
 from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.panel import CaseJudge, majority
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
-from truebench_hf.judging.votes import majority
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -22,6 +21,8 @@ from truebench_hf.types import Label, Message, Verdict
 
 # The words of every judge that writes verdicts on criteria.
 PASS_FAIL: dict[str, Label] = {"PASS": "yes", "FAIL": "no"}
+CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
+CASCADE_LEVELS = ("checklist", "rubric")  # of the reasoning judge of a cascade
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class JudgeSettings:
     """How a judge decides. `level` is checklist, rubric, decision or cascade; `structured` is auto, on or off.
 
     `calibrator`, `threshold` and `abstain_band` are about probabilities: decision and cascade. Within the band a verdict
-    is left open, in a cascade handed on to a judge at `cascade_level`.
+    is left open, in a cascade given to a reasoning judge at `cascade_level`.
     """
 
     level: str = "checklist"
@@ -47,10 +48,10 @@ class JudgeSettings:
             raise unknown("judge level", self.level, _LEVELS)
         if self.structured not in ("auto", "on", "off"):
             raise unknown("structured mode", self.structured, ("auto", "on", "off"))
-        if self.cascade_level not in SECOND_LEVELS:
-            raise unknown("cascade level", self.cascade_level, SECOND_LEVELS)
+        if self.cascade_level not in CASCADE_LEVELS:
+            raise unknown("cascade level", self.cascade_level, CASCADE_LEVELS)
         if self.level == "cascade" and self.abstain_band is None:
-            object.__setattr__(self, "abstain_band", BAND)  # set here, so that every run notes it
+            object.__setattr__(self, "abstain_band", CASCADE_BAND)  # set here, so that every run notes it
         if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
             raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
 
@@ -58,23 +59,38 @@ class JudgeSettings:
 class Judge:
     """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.
 
-    In a cascade `second` gets the doubtful rest: by default the same model, asked to reason.
+    In a cascade `reasoning` decides what this judge leaves open: by default the same model, asked to reason.
     """
 
-    def __init__(self, caller: Caller, settings: JudgeSettings, prompts: Prompts, second: Caller | None = None) -> None:
+    def __init__(
+        self, caller: Caller, settings: JudgeSettings, prompts: Prompts, reasoning: Caller | None = None
+    ) -> None:
         self.caller, self.settings, self.prompts = caller, settings, prompts
         self.schemas = SchemaFallback(caller, settings.structured)
-        self.second = self  # nobody else, unless this is a cascade
+        self.reasoning = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
-            reasoning = replace(settings, level=settings.cascade_level)
-            self.second = Judge(second or caller.in_role("cascade"), reasoning, prompts)
-            self.settings = replace(settings, votes=1)  # only the second judge draws several
+            alone = replace(settings, level=settings.cascade_level)
+            self.reasoning = Judge(reasoning or caller.in_role("cascade"), alone, prompts)
+            self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Judge every criterion of a case; with several votes the majority, a tie being None."""
         level = _LEVELS[self.settings.level]
         draws = await asyncio.gather(*(level(self, case, sample) for sample in range(self.settings.votes)))
         return draws[0] if len(draws) == 1 else tuple(majority(votes) for votes in zip(*draws, strict=True))
+
+    async def one_by_one(self, case: Case) -> AsyncGenerator[tuple[Verdict, ...], None]:
+        """The verdicts so far, growing to all of them, for somebody who watches.
+
+        At checklist level one call decides all criteria, so they come together; at every other level each is asked alone.
+        """
+        if self.settings.level == "checklist":
+            yield await self.verdicts(case)
+            return
+        done: tuple[Verdict, ...] = ()
+        for criterion in case.criteria:
+            done += await self.verdicts(replace(case, criteria=(criterion,)))
+            yield done
 
 
 async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
@@ -132,8 +148,25 @@ def _decided(probability: float | None, settings: JudgeSettings) -> tuple[Label 
 
 
 async def _cascade(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
-    """By probability where the judge is sure of itself, by reasoning elsewhere; see `cascade`."""
-    return await hand_on(case, await _decision(judge, case, sample), judge.second)
+    """By probability where the judge is sure of itself, by reasoning elsewhere. None of the five papers has this."""
+    return await _escalated(case, await _decision(judge, case, sample), judge.reasoning)
+
+
+async def _escalated(case: Case, decided: Sequence[Verdict], reasoning: CaseJudge) -> tuple[Verdict, ...]:
+    """The verdicts of a case: those decided by probability where they have a label, those of `reasoning` on all others.
+
+    It sees a case with the open criteria alone (within the band, declined, or a request that failed), and is not asked
+    where there are none. Its verdicts say in their reason why they were handed on, and keep its name.
+    """
+    undecided = [i for i, verdict in enumerate(decided) if verdict.label is None]
+    if not undecided:
+        return tuple(decided)
+    rest = await reasoning.verdicts(replace(case, criteria=tuple(case.criteria[i] for i in undecided)))
+    verdicts = list(decided)
+    for i, verdict in zip(undecided, rest, strict=True):
+        why = f"handed on ({decided[i].reason})"
+        verdicts[i] = replace(verdict, reason=f"{why}: {verdict.reason}" if verdict.reason else why)
+    return tuple(verdicts)
 
 
 _LEVELS: dict[str, Callable[[Judge, Case, int], Awaitable[tuple[Verdict, ...]]]] = {

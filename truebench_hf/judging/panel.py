@@ -1,8 +1,9 @@
-"""A panel: several judges on the same criteria, made into one verdict each by majority, unanimity or weight."""
+"""Several verdicts on one criterion made into one: draws of one judge, or the judges of a panel."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose
@@ -10,14 +11,14 @@ from typing import Protocol
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.votes import shown
+from truebench_hf.metrics import votes as counted
 from truebench_hf.types import Label, Verdict
 
 RULES = ("majority", "unanimous", "weighted")
 
 
-class Member(Protocol):
-    """Anything that judges a case: a `Judge`, or another panel."""
+class CaseJudge(Protocol):
+    """Anything that judges a case: a `Judge`, or a panel."""
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """One verdict per criterion of the case, in order."""
@@ -32,10 +33,10 @@ class Panel:
     on an unknown rule, and on weights or a tie-breaker that do not go with the rule.
     """
 
-    members: Sequence[Member]
+    members: Sequence[CaseJudge]
     rule: str = "majority"
     weights: Sequence[float] = ()
-    tie_breaker: Member | None = None
+    tie_breaker: CaseJudge | None = None
 
     def __post_init__(self) -> None:
         check(self.rule, len(self.members), self.weights, self.tie_breaker is not None)
@@ -52,9 +53,9 @@ class Panel:
         if self.tie_breaker is None or not tied:
             return tuple(combined)
         alone = replace(case, criteria=tuple(case.criteria[i] for i in tied))
-        for i, casting in zip(tied, await self.tie_breaker.verdicts(alone), strict=True):
-            reason = f"{combined[i].reason}; {casting.judge} as tie-breaker: {casting.reason}"
-            combined[i] = replace(combined[i], label=casting.label, reason=reason)
+        for i, verdict in zip(tied, await self.tie_breaker.verdicts(alone), strict=True):
+            reason = f"{combined[i].reason}; {verdict.judge} as tie-breaker: {verdict.reason}"
+            combined[i] = replace(combined[i], label=verdict.label, reason=reason)
         return tuple(combined)
 
 
@@ -90,8 +91,22 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
         return replace(agreeing, judge=judge, probability=None, votes=labels, conflicting=conflicting)
     what = "is tied" if rule != "unanimous" and leaders else "does not agree" if leaders else "decided nothing"
     reasons = "" if leaders else f" ({votes[0].reason})"
-    why = f"the panel {what}: {shown(labels)}{reasons}"
+    why = f"the panel {what}: {_tally(labels)}{reasons}"
     return Verdict(votes[0].criterion, None, why, judge, votes=labels, conflicting=conflicting)
+
+
+def majority(votes: Sequence[Verdict]) -> Verdict:
+    """The label most decided votes carry (maj@k, TICK section 3.2); None on a tie or when none is decided.
+
+    Reason and probability come from the first vote that agrees; `votes` keeps every label.
+    """
+    labels, conflicting = tuple(vote.label for vote in votes), any(vote.conflicting for vote in votes)
+    label = counted.majority(labels).label
+    agreeing = next((vote for vote in votes if vote.label == label), votes[0])
+    if label is not None or not any(labels):
+        return replace(agreeing, votes=labels, conflicting=conflicting)
+    tied = f"the votes are tied: {_tally(labels)}"
+    return replace(votes[0], label=None, reason=tied, probability=None, votes=labels, conflicting=conflicting)
 
 
 def is_tied(votes: Sequence[Verdict], weights: Sequence[float] = ()) -> bool:
@@ -107,3 +122,8 @@ def _leaders(votes: Sequence[Verdict], weights: Sequence[float]) -> list[Label]:
             sums[vote.label] = sums.get(vote.label, 0.0) + weight
     most = max(sums.values(), default=0.0)
     return [label for label, weight in sums.items() if isclose(weight, most)]
+
+
+def _tally(labels: Sequence[str | None]) -> str:
+    """A count of votes as text, the most frequent first: `2 yes, 1 no, 1 undecided`."""
+    return ", ".join(f"{count} {label or 'undecided'}" for label, count in Counter(labels).most_common())

@@ -14,7 +14,6 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.drafting import draft_checklist
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.stepwise import one_by_one
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.spec import open_model
@@ -115,7 +114,7 @@ class Engine:
         ledger = _memory()
         try:
             judge = Judge(Caller(_Noted(self.judge), ledger, "judge", 1), settings, self.prompts)
-            async for done in one_by_one(judge, Case(prompt, answer, tuple(map(Criterion, criteria)))):
+            async for done in judge.one_by_one(Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
         finally:
             ledger.close()

@@ -17,8 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, S
 from truebench_hf.benchmarks.rubric_eval.calibration.output import UNSEEN, content, figures
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.cascade import SECOND_LEVELS
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.metrics.cascade import First
 from truebench_hf.models.caller import metered
@@ -57,8 +56,8 @@ class CalibrateOptions(StudyOptions, ReplyOptions):
         super().__post_init__()
         if self.kind not in FITTERS:
             raise unknown("calibrator", self.kind, FITTERS)
-        if self.cascade_level not in SECOND_LEVELS:
-            raise unknown("cascade level", self.cascade_level, SECOND_LEVELS)
+        if self.cascade_level not in CASCADE_LEVELS:
+            raise unknown("cascade level", self.cascade_level, CASCADE_LEVELS)
         if self.folds < 2:
             raise UserError("--folds is at least 2")
 
