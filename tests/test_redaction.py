@@ -28,7 +28,7 @@ from truebench_hf.confidential import (
 from truebench_hf.engine.ledger import digest
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.openai_api import OpenAIModel
+from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity
 from truebench_hf.redaction import MARK, error, growing, known, learn, learn_login, masked

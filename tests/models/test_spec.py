@@ -11,7 +11,7 @@ import pytest
 from tests.support.runs import script
 from truebench_hf.errors import UserError
 from truebench_hf.models.local import LocalOptions
-from truebench_hf.models.openai_api import OpenAIModel
+from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.spec import family, open_model, read_options
 from truebench_hf.models.vllm_engine import VllmOptions

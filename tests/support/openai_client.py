@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.engine.retry import RetryPolicy
 from truebench_hf.judging.verdicts import verdict_schema
-from truebench_hf.models.openai_api import OpenAIModel
+from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.types import Message

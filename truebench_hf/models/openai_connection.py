@@ -1,19 +1,22 @@
-"""The way to one OpenAI-compatible server: its client, and asking until there is an answer."""
+"""The way to one OpenAI-compatible server: its client, asking until there is an answer, and what a call may take."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
+
+import httpx2
 
 from truebench_hf.engine.gate import PATIENCE, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
-from truebench_hf.models.openai_errors import one_line
-from truebench_hf.models.openai_failures import Asked, Unreachable, failure, never_there, unreadable
-from truebench_hf.models.openai_limits import limit_size, timeout, unlimited
+from truebench_hf.models.openai_errors import Asked, Unreachable, failure, never_there, one_line, unreadable
 from truebench_hf.models.openai_options import OpenAIOptions, Server
 from truebench_hf.models.protocol import ChatRequest
 
 T = TypeVar("T")
+_CONNECT_TIMEOUT = 30.0
+_MIB = 2**20
+LARGEST_ANSWER, LARGEST_ERROR = 16 * _MIB, _MIB  # bytes, after decompression
 
 
 class Connection:
@@ -28,7 +31,7 @@ class Connection:
         self._gate = gate_of(server.url)
         self._worked: set[str] = set()  # the paths at which this model has answered
         self._client = AsyncOpenAI(
-            api_key=server.key, base_url=server.url, default_headers=server.address.headers,
+            api_key=server.key, base_url=server.url, default_headers=server.headers,
             timeout=timeout(options.timeout), max_retries=0,
             http_client=DefaultAioHttpClient(limits=unlimited(), event_hooks={"response": [limit_size]}),
         )  # fmt: skip
@@ -79,7 +82,7 @@ class Connection:
 
     async def _sent(self, path: str, body: dict[str, Any], request: ChatRequest | None, **how: Any) -> Any:
         try:
-            return await self._client.post(self.server.address.asked(path), cast_to=object, body=body, **how)
+            return await self._client.post(self.server.with_query(path), cast_to=object, body=body, **how)
         except Exception as error:  # of the SDK, of either HTTP library below it, or of reading JSON
             raise self._sorted(error, Asked(self.server, request, self._gate.answered, path in self._worked)) from error
 
@@ -103,3 +106,48 @@ class Connection:
             return await ask()
         except RecursionError as error:  # wherever a body gets looked at
             raise unreadable(error, self.server) from error
+
+
+def timeout(seconds: float) -> Any:
+    """An answer may take `seconds`; an address where nobody answers shows long before."""
+    connect = min(seconds, _CONNECT_TIMEOUT)
+    return httpx2.Timeout(seconds, connect=connect, pool=connect)  # to the aiohttp client "pool" is all of connecting
+
+
+def unlimited() -> Any:
+    """As many connections as calls: the run's own limits decide, a second, hidden one would only make them lie."""
+    return httpx2.Limits(max_connections=0, max_keepalive_connections=None)  # to aiohttp 0 is no limit, None is 100
+
+
+async def limit_size(response: Any) -> None:
+    """Let no more of a response (`httpx2.Response`) be read than the limit; a hook that is called before reading."""
+    source, encoding = response.stream, response.headers.get("content-encoding")
+    if encoding:
+        inner = httpx2.Response(200, headers={"content-encoding": encoding}, stream=source)
+        source = inner.aiter_bytes()
+        del response.headers["content-encoding"]  # what comes out is decoded
+    response.stream = _Limited(source, response.stream, response.is_error)
+
+
+class _Limited(httpx2.AsyncByteStream):  # type: ignore[misc]
+    """The decoded body. Beyond the limit an answer is a Transient; of an error the beginning is enough."""
+
+    def __init__(self, parts: Any, stream: Any, is_error: bool) -> None:
+        self._parts, self._stream, self._is_error = parts, stream, is_error
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, most = 0, LARGEST_ERROR if self._is_error else LARGEST_ANSWER
+        async for part in self._parts:
+            size += len(part)
+            if size <= most:
+                yield part
+            elif self._is_error:
+                yield part[: most - size]
+                return
+            else:
+                raise Transient(f"the answer is larger than {most // _MIB} MiB", tries=2)
+
+    async def aclose(self) -> None:
+        await self._parts.aclose()
+        if self._parts is not self._stream:
+            await self._stream.aclose()

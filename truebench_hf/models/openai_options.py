@@ -5,15 +5,21 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
+from truebench_hf.confidential import learn_url
 from truebench_hf.errors import UserError
-from truebench_hf.models.openai_address import Address, address
-from truebench_hf.models.openai_errors import OMITTABLE
-from truebench_hf.redaction import learn
+from truebench_hf.redaction import MARK, basic, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
+# Parameters that `omit` may leave out of a request.
+OMITTABLE = (
+    "temperature", "top_p", "max_tokens", "max_completion_tokens", "repetition_penalty", "reasoning_effort",
+    "chat_template_kwargs", "response_format", "stream_options",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,30 +59,37 @@ class OpenAIOptions:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a model is asked, as messages name it: its spec, the base URL, and what the user may mend.
+    """Where a model is asked. `url` may be shown: it holds neither login nor query.
 
-    `key_env` names the variable that holds the key (the key itself is not kept here), `omitted` what is not sent.
+    `login` (user, password) goes as Basic authorization, `query` behind every path. `key_env` names the variable that
+    holds the API key (which is not kept here); parameters that are `omitted` are not sent.
     """
 
-    spec: str
-    address: Address
-    key_env: str
-    omitted: tuple[str, ...]
+    url: str
+    login: tuple[str, str] | None = field(default=None, repr=False)
+    query: str = field(default="", repr=False)
+    spec: str = ""
+    key_env: str = "OPENAI_API_KEY"
+    omitted: tuple[str, ...] = ()
 
     @property
-    def url(self) -> str:
-        """The base URL as it may be shown: without login and query."""
-        return self.address.url
+    def headers(self) -> dict[str, str]:
+        """The headers that a login takes; they stand in place of those of an API key."""
+        return {"Authorization": f"Basic {basic(*self.login)}"} if self.login else {}
 
     @property
     def key(self) -> str:
         """The API key to send: none beside a login, and "none" where there is none, since the client insists on one."""
-        return "none" if self.address.login else api_key(self.key_env) or "none"
+        return "none" if self.login else _api_key(self.key_env) or "none"
 
     @property
     def public(self) -> bool:
         """Whether this is OpenAI's own service."""
         return self.url == PUBLIC_API
+
+    def with_query(self, path: str) -> str:
+        """A path below the base URL with the query of the base URL behind it."""
+        return f"{path}?{self.query}" if self.query else path
 
 
 def server_of(spec: str, options: OpenAIOptions) -> Server:
@@ -85,21 +98,40 @@ def server_of(spec: str, options: OpenAIOptions) -> Server:
     A login in the URL goes before the key in OPENAI_API_KEY, which is then not sent.
     """
     try:
-        where = address((options.base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API).strip())
+        server = server_at((options.base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API).strip())
     except ValueError as error:
         raise UserError(f"{spec}: {error}") from None
-    server = Server(spec, where, options.api_key_env or "OPENAI_API_KEY", options.omitted)
-    if where.login and options.api_key_env:
+    server = replace(server, spec=spec, key_env=options.api_key_env or server.key_env, omitted=options.omitted)
+    if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
-    key = "" if where.login else api_key(server.key_env)
+    key = "" if server.login else _api_key(server.key_env)
     learn(key)
-    if not key and (options.api_key_env or (server.public and not where.login)):
+    if not key and (options.api_key_env or (server.public and not server.login)):
         raise UserError(f"{spec}: set the environment variable {server.key_env} to your API key")
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{spec}: the API key in {server.key_env} holds a character that no key has; copy it again")
     return server
 
 
-def api_key(variable: str) -> str:
-    """The key in an environment variable, "" where there is none; a .env file may have left a line end behind it."""
+def server_at(text: str) -> Server:
+    """The server that a base URL names. Raises ValueError, without the login in it, on what is none."""
+    learn_url(text)
+    shown = error(re.sub(r"(?<=://).*@", f"{MARK}@", text))
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"the base URL {shown!r} must begin with http:// or https://")
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:  # a port that is no number, or a bracket left open
+        host = None
+    if not host or " " in host or not text.isprintable():
+        raise ValueError(f"the base URL {shown!r} cannot be used; write it as http://HOST:PORT/v1")
+    user, at, place = parts.netloc.rpartition("@")
+    name, _, password = user.partition(":")
+    url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
+    return Server(url, (unquote(name), unquote(password)) if at else None, parts.query)
+
+
+def _api_key(variable: str) -> str:
+    # A .env file may have left a line end behind it.
     return os.environ.get(variable, "").strip()

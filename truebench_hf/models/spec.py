@@ -59,7 +59,7 @@ def open_model(
 
         return VllmModel(name, read_options(VllmOptions, given, spec))
     if kind == "openai":
-        from truebench_hf.models.openai_api import OpenAIModel
+        from truebench_hf.models.openai_model import OpenAIModel
         from truebench_hf.models.openai_options import OpenAIOptions
 
         return OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience)

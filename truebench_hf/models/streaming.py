@@ -12,8 +12,7 @@ from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.chat_template import begins_thinking
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
-from truebench_hf.models.openai_api import OpenAIModel
-from truebench_hf.models.openai_replies import check_end, first_choice, separate_thinking, texts, usage
+from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.redaction import growing, masked

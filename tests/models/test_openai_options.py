@@ -13,9 +13,8 @@ from tests.support import loopback
 from tests.support.openai_client import HELLO, chat, decide, open_at
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.openai_address import address
-from truebench_hf.models.openai_api import OpenAIModel
-from truebench_hf.models.openai_options import OpenAIOptions
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.openai_options import OpenAIOptions, server_at
 from truebench_hf.models.protocol import DecisionRequest
 
 
@@ -117,8 +116,8 @@ def test_a_server_that_is_not_there_does_not_show_the_login() -> None:
 
 
 def test_the_parts_of_an_address() -> None:
-    assert address("https://api.openai.com/v1/").url == "https://api.openai.com/v1"
-    whole = address("https://u:p@[::1]:8/a/v1/?k=v")
+    assert server_at("https://api.openai.com/v1/").url == "https://api.openai.com/v1"
+    whole = server_at("https://u:p@[::1]:8/a/v1/?k=v")
     assert (whole.url, whole.login, whole.query) == ("https://[::1]:8/a/v1", ("u", "p"), "k=v")
-    assert whole.asked("/chat") == "/chat?k=v"
-    assert address("http://h").asked("/chat") == "/chat"
+    assert whole.with_query("/chat") == "/chat?k=v"
+    assert server_at("http://h").with_query("/chat") == "/chat"

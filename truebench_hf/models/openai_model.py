@@ -1,0 +1,240 @@
+"""Any OpenAI-compatible server: chat completions, and typed decisions at `/systemone` or `/decisions`.
+
+What is sent, and how answers are read: fields may be missing, null or of another type.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any
+
+from truebench_hf.confidential import learn_entries, open_entries
+from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.models.control_tokens import broken_up
+from truebench_hf.models.openai_connection import Connection
+from truebench_hf.models.openai_options import OpenAIOptions, server_of
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.types import Usage
+
+_CHAT = "/chat/completions"
+_HALF = re.compile("[\ud800-\udfff]")
+_BROKEN_OFF = ("error", "network_error", "abort", "insufficient_system_resource")
+_FILTERED = ("content_filter", "sensitive")
+
+
+class OpenAIModel:
+    """`openai:MODEL`: one chat model on an OpenAI-compatible server."""
+
+    batch: int | None = None
+    takes_schema = True
+
+    def __init__(self, name: str, options: OpenAIOptions, patience: float = PATIENCE) -> None:
+        """`patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`."""
+        self.spec = f"openai:{name}"
+        learn_entries(options.extra_body)
+        self.identity = Identity("openai", name, "", _shaping(options))
+        self._name, self._options = name, options
+        self._server = server_of(self.spec, options)
+        self._connection = Connection(self._server, options, patience)
+
+    @property
+    def url(self) -> str:
+        """The server's base URL."""
+        return self._server.url
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Ask for one chat completion; see `ChatModel.complete`."""
+        body = self._body(request)
+
+        async def ask() -> Completion:
+            return completion(await self._connection.post(_CHAT, body, request))
+
+        return await self._connection.tried(ask)
+
+    async def open_stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
+        """A streamed completion: iterate over its chunks (plain objects), then close it. Raises as `complete`.
+
+        While it is read only Transient is raised.
+        """
+        body = self._body(request) | {"stream": True}
+        if "stream_options" not in self._options.omitted:
+            body["stream_options"] = {"include_usage": True}
+        return await self._connection.tried(lambda: self._connection.post_stream(_CHAT, body, request))
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
+        kind = self._options.decisions
+        if kind == "auto":
+            kind = "decisions" if self._server.public else "systemone"
+        return await _decided(self._connection, self._name, request, kind)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connection.close()
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        return chat_body(self._name, self._options, request, public=self._server.public)
+
+
+def chat_body(name: str, options: OpenAIOptions, request: ChatRequest, *, public: bool) -> dict[str, Any]:
+    """What to send to `/chat/completions` for model `name`; `public` is OpenAI's own service."""
+    sampling = request.sampling
+    # OpenAI's own service reads control tokens in messages as text.
+    said = str if public else broken_up
+    # The public API wants the newer name; many other servers only know the older one.
+    limit = "max_completion_tokens" if public else "max_tokens"
+    body: dict[str, Any] = {
+        "model": name,
+        "messages": [{"role": m.role, "content": said(m.content)} for m in request.messages],
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        limit: sampling.max_tokens,
+    }
+    if sampling.repetition_penalty != 1.0:
+        body["repetition_penalty"] = sampling.repetition_penalty
+    if options.reasoning_effort:
+        body["reasoning_effort"] = options.reasoning_effort
+    if options.chat_template_kwargs:
+        body["chat_template_kwargs"] = options.chat_template_kwargs
+    if request.schema is not None:
+        schema = {"name": "verdicts", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body |= options.extra_body
+    return {k: v for k, v in body.items() if k not in options.omitted}
+
+
+def _shaping(options: OpenAIOptions) -> dict[str, Any]:
+    """The options that shape the answers, for the model's identity: those that say something, and no secrets."""
+    said = {
+        "chat_template_kwargs": open_entries(options.chat_template_kwargs),
+        "extra_body": open_entries(options.extra_body),
+        "reasoning_effort": options.reasoning_effort,
+        "omit": ",".join(options.omitted),
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def completion(answer: dict[str, Any]) -> Completion:
+    """The completion in a chat answer. Raises as `check_end` does, and Transient where there is none."""
+    choice = first_choice(answer)
+    if choice is None:
+        raise Transient("the server sent a completion without choices")
+    check_end(choice)
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise Transient("the server sent a completion without a message")
+    content, part = texts(message.get("content"))
+    text, thinking, unclosed = split_thinking(content or texts(message.get("refusal"))[0])
+    separate = separate_thinking(message)
+    reasoning = "\n".join(thought for thought in (separate, part, thinking) if thought)
+    return Completion(text, reasoning, usage(answer), unclosed or choice.get("finish_reason") == "length")
+
+
+def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
+    """The one choice of a chat answer, or of a chunk of one; None where it holds none."""
+    choices = answer.get("choices")
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+
+
+def check_end(choice: dict[str, Any]) -> None:
+    """See that an answer is not what a failure has left of one: raises Transient, or RequestFailed where filtered."""
+    reason = str(choice.get("finish_reason") or "")
+    if reason in _BROKEN_OFF:
+        told = _object(choice.get("error")).get("message") or ""
+        raise Transient(f"the server broke off its answer (finish_reason {reason}) {told}".rstrip())
+    if reason.startswith(_FILTERED):
+        raise RequestFailed(f"the server's content filter stopped the answer (finish_reason {reason})")
+
+
+def texts(content: Any) -> tuple[str, str]:
+    """(answer, thinking) in a message's content: a text, or a list of parts that are texts or objects with a type."""
+    if not isinstance(content, list):
+        # Half a character, where a limit cut an emoji: no later request could carry it.
+        return (_HALF.sub("\ufffd", content) if isinstance(content, str) else ""), ""
+    said, thought = "", ""
+    for part in content:
+        if not isinstance(part, dict):
+            said += texts(part)[0]
+        elif part.get("type") in ("thinking", "reasoning"):
+            inner = part.get("thinking") or part.get("reasoning") or part.get("text")
+            thought += "".join(texts(inner))
+        else:
+            said += texts(part.get("text") or part.get("refusal"))[0]
+    return said, thought
+
+
+def separate_thinking(message: dict[str, Any]) -> str:
+    """The thinking that stands in a field of its own, under either name."""
+    return texts(message.get("reasoning_content"))[0] or texts(message.get("reasoning"))[0]
+
+
+def usage(answer: dict[str, Any]) -> Usage:
+    """What one call has spent. A good answer is not thrown away for a bad count: that is 0."""
+    spent = _object(answer.get("usage"))
+    details = _object(spent.get("completion_tokens_details") or spent.get("output_tokens_details"))
+    read = spent.get("prompt_tokens") or spent.get("input_tokens")
+    made = spent.get("completion_tokens") or spent.get("output_tokens")
+    return Usage(_count(read), _count(made), _count(details.get("reasoning_tokens")), 1)
+
+
+def _share(answer: Any, key: str) -> float | None:
+    """A probability of an answer to one question; None where it has none."""
+    value = answer.get(key) if isinstance(answer, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        return None
+    return float(value)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else 0
+
+
+Ask = Callable[[Connection, str, str, tuple[str, ...]], Awaitable[Decision]]
+
+
+async def _decided(connection: Connection, name: str, request: DecisionRequest, kind: str) -> Decision:
+    """Ask model `name` all questions, as many a request as the kind of server takes (`systemone` or `decisions`)."""
+    ask, size = _KINDS[kind]
+    probabilities: list[float | None] = []
+    spent = Usage()
+    said = str if connection.server.public else broken_up
+    state, questions = said(request.state), tuple(map(said, request.questions))
+    for start in range(0, len(questions), size):
+        part = questions[start : start + size]
+        answer = await connection.tried(functools.partial(ask, connection, name, state, part))
+        probabilities += answer.probabilities
+        spent += answer.usage
+    return Decision(tuple(probabilities), spent)
+
+
+async def _systemone(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
+    asked = {f"criteria_{i}": {"type": "noul", "instructions": text} for i, text in enumerate(questions, 1)}
+    answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
+    found = answer.get("answers")
+    if not isinstance(found, dict) or not found.keys() & asked.keys():
+        raise Transient(f"{connection.server.url}/systemone sent no answers")
+    return Decision(tuple(_share(found.get(key), "noul") for key in asked), usage(answer))
+
+
+async def _decisions(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
+    asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
+    answer = await connection.post("/decisions", {"model": name, "input": state, "questions": asked})
+    answers = answer.get("answers")
+    # By name, not by place: a server that leaves one out must not shift the others.
+    items = [item for item in answers if isinstance(item, dict)] if isinstance(answers, list) else []
+    found = {str(item.get("name")): item for item in items}
+    if not any(item["name"] in found for item in asked):
+        raise Transient(f"{connection.server.url}/decisions sent no answers")
+    return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), usage(answer))
+
+
+# How each kind of server is asked, and how many questions it takes at once.
+_KINDS: dict[str, tuple[Ask, int]] = {"decisions": (_decisions, 400), "systemone": (_systemone, 64)}
