@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import PositiveInt
+
 from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models import embedded
@@ -26,12 +28,8 @@ class LocalOptions:
     revision: str = ""
     dtype: str = "auto"
     device: str = "auto"
-    batch_size: int = 16
+    batch_size: PositiveInt = 16
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size={self.batch_size} must be at least 1")
 
 
 # One thread for all local engines: two models at once on one machine only slow each other down.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from pydantic import Field, PositiveInt
 
 from truebench_hf.confidential import learn_url
 from truebench_hf.errors import UserError
@@ -21,6 +22,8 @@ OMITTABLE = (
     "chat_template_kwargs", "response_format", "stream_options",
 )  # fmt: skip
 
+_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
 
 @dataclass(frozen=True)
 class OpenAIOptions:
@@ -28,23 +31,16 @@ class OpenAIOptions:
 
     base_url: str | None = None
     api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
-    timeout: float = 1800.0  # seconds without a word from the server: reasoning models think that long
-    attempts: int = 14
-    deadline: float = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
+    timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
+    attempts: PositiveInt = 14
+    deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
     reasoning_effort: str | None = None
     omit: str = ""  # comma-separated parameters not to send, for servers that refuse them
-    decisions: str = "auto"  # systemone | decisions | auto: decisions at the public API, systemone elsewhere
+    decisions: Literal["auto", "systemone", "decisions"] = "auto"  # decisions at the public API, elsewhere systemone
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "deadline"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name}={getattr(self, name)} must be a number of seconds above 0")
-        if self.attempts < 1:
-            raise ValueError(f"attempts={self.attempts} must be at least 1")
-        if self.decisions not in ("auto", "systemone", "decisions"):
-            raise ValueError(f"decisions={self.decisions!r} is unknown; use systemone or decisions")
         for name in self.omitted:
             if name not in OMITTABLE:
                 near = difflib.get_close_matches(name, OMITTABLE, n=1)

@@ -7,7 +7,6 @@ import json
 import re
 import typing
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from truebench_hf.confidential import arguments as shown
@@ -71,34 +70,32 @@ def open_model(
 
 
 def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Options:
-    """An options object from texts: each value is read as its field's type, JSON for numbers, flags and objects.
+    """An options object from texts: each value is read as its field's type, objects as JSON.
 
     Raises UserError on an unknown name, an unreadable value, and what the options themselves refuse.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     types = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
     for key, text in given.items():
         if key not in types:
-            raise unknown(f"option of {spec}", key, [field.name for field in fields(kind)])  # type: ignore[arg-type]
-        said = f"{spec}: {shown([f'{key}={text}'])[0]}"
-        values[key] = text if types[key] in (str, str | None) else _read(text, types[key], said)
+            raise unknown(f"option of {spec}", key, types)
+        values[key] = _object(text) if typing.get_origin(types[key]) is dict else text
     try:
-        return kind(**values)
-    except ValueError as error:
-        raise UserError(f"{spec}: {error}") from error
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        told = "".join(f"{key}: " for key in shown(f"{key}={given[str(key)]}" for key in wrong["loc"][:1]))
+        remedy = "; write it as a JSON object" if wrong["type"] == "dict_type" else ""
+        raise UserError(f"{spec}: {told}{wrong['msg'].removeprefix('Value error, ')}{remedy}") from error
 
 
-def _read(text: str, wanted: Any, shown: str) -> Any:
-    plain = typing.get_origin(wanted) or wanted
+def _object(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except ValueError:
-        value = None
-    if plain is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, plain) or (plain is int and isinstance(value, bool)):
-        raise UserError(f"{shown} is not a {plain.__name__}; write it as JSON")
-    return value
+        return text  # refused as what it is
 
 
 def _need(module: str, extra: str) -> None:

@@ -7,8 +7,10 @@ import functools
 import math
 import os
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
+
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
@@ -26,20 +28,15 @@ class VllmOptions:
     revision: str = ""
     dtype: str = "auto"
     quantization: str = ""
-    max_model_len: int = 0  # window in tokens; 0: the model's own
-    gpu_memory_utilization: float = 0.9
-    kv_cache_gib: float = 0.0  # memory for the key-value cache; 0: what vLLM thinks right
-    tensor_parallel_size: int = 1
+    max_model_len: NonNegativeInt = 0  # window in tokens; 0: the model's own
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
+    kv_cache_gib: Annotated[float, Field(ge=0, allow_inf_nan=False)] = (
+        0.0  # memory for the key-value cache; 0: what vLLM thinks right
+    )
+    tensor_parallel_size: PositiveInt = 1
     enforce_eager: bool = False
     prefix_caching: bool = True
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.gpu_memory_utilization <= 1:
-            raise ValueError(f"gpu_memory_utilization={self.gpu_memory_utilization} must be above 0 and at most 1")
-        for name, least in {"max_model_len": 0, "kv_cache_gib": 0, "tensor_parallel_size": 1}.items():
-            if not least <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
 
 
 class VllmModel:
