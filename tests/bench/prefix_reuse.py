@@ -12,9 +12,9 @@ from typing import Any
 
 from tests.bench.cases import decision_request, responses, rubric_requests
 from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import LocalModel, LocalOptions
-from truebench_hf.models.prefix import yes_probabilities
 
 
 @contextmanager

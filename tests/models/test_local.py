@@ -16,12 +16,12 @@ from tests.bench.prefix_reuse import counted
 from tests.support import tiny_llama
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
+from truebench_hf.models.kv_cache import prefill
 from truebench_hf.models.loading import load
 from truebench_hf.models.local import LocalModel, LocalOptions
-from truebench_hf.models.prefix import yes_probabilities
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
-from truebench_hf.models.shared_prefix import prefill
 from truebench_hf.types import Message
 
 CASE = responses(1)[0]

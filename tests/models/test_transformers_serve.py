@@ -13,9 +13,9 @@ import truebench_hf
 from tests.support.server_process import serving_process
 from tests.vllm.export_smollm2 import export
 from truebench_hf.models import local
+from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
-from truebench_hf.models.prefix import yes_probabilities
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
 

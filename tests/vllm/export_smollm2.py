@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from truebench_hf.models.embedded import locate
+from truebench_hf.models.loading import locate
 
 
 def export(target: Path) -> None:

@@ -1,19 +1,23 @@
-"""Token prompts completed in one batch by transformers."""
+"""Token prompts completed in one batch by transformers.
+
+Answers that have begun to repeat themselves, as those of small models do up to the token limit, leave the batch and are
+finished alone and faster; greedy answers stay what they are, beyond rounding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from truebench_hf.models.chat_template import begins_thinking
-from truebench_hf.models.kv_cache import growing_cache
-from truebench_hf.models.looping import finish, repeats
+from truebench_hf.models.kv_cache import growing_cache, prefill
 from truebench_hf.models.protocol import Completion
-from truebench_hf.models.shared_prefix import prefill
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
+# Of an answer that repeats itself: tokens looked at, tokens in a row that count as a repetition, tokens guessed at once.
+_TAIL, _GRAM, _AHEAD = 128, 8, 48
 
 
 def generate(
@@ -51,29 +55,29 @@ def _rows(
     """The new tokens of each row. After every round finished rows leave the batch: one long answer holds up no other."""
     import torch
 
-    # Loops are foretold where every token is a fixed choice and the cache can be cut back.
-    foretold = not how["do_sample"] and "stopping_criteria" not in how and cache is not None
+    # A repetition is predictable where every token is a fixed choice and the cache can be cut back.
+    predictable = not how["do_sample"] and "stopping_criteria" not in how and cache is not None
     rows: list[list[int]] = [[] for _ in ids]
     going = list(range(len(rows)))
     while going:
-        room = min(_ROUND, *(limits[i] - len(rows[i]) for i in going))
+        left = min(_ROUND, *(limits[i] - len(rows[i]) for i in going))
         with torch.inference_mode():
             out = model.generate(
-                input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=room,
+                input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=left,
                 return_dict_in_generate=True, **how,
             )  # fmt: skip
         made = out.sequences[:, ids.shape[1] :]
         for row, tokens in zip(going, made.tolist(), strict=True):
             rows[row] += tokens
-        if made.shape[1] < room:  # all have ended, or the batch was stopped
+        if made.shape[1] < left:  # all have ended, or the batch was stopped
             break
         ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
         stays = []
         for at, i in enumerate(going):
-            room = 0 if ends.intersection(rows[i]) else limits[i] - len(rows[i])
-            if room and foretold and repeats(rows[i]):
-                rows[i] += finish(model, ids, mask, cache, at, room, how)
-            elif room:
+            left = 0 if ends.intersection(rows[i]) else limits[i] - len(rows[i])
+            if left and predictable and repeats(rows[i]):
+                rows[i] += _finish_repetition(model, ids, mask, cache, at, left, how)
+            elif left:
                 stays.append(at)
         if stays:
             keep = torch.tensor(stays, device=ids.device)
@@ -104,3 +108,40 @@ def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[
     text, reasoning, unclosed = split_thinking(made, begins_thinking(tokenizer, prompt))
     thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
     return Completion(text, reasoning, Usage(len(prompt), len(kept), thought, 1), stop is None or unclosed)
+
+
+def repeats(tokens: Sequence[int]) -> bool:
+    """Whether three quarters of an answer's last tokens have stood in it before, in stretches of `_GRAM`."""
+    grams = [tuple(tokens[i : i + _GRAM]) for i in range(len(tokens) - _GRAM + 1)]
+    seen, last = set(grams[:-_TAIL]), grams[-_TAIL:]
+    again = 0
+    for gram in last:
+        again += gram in seen
+        seen.add(gram)
+    return len(last) == _TAIL and 4 * again >= 3 * _TAIL
+
+
+def _finish_repetition(
+    model: Any, ids: Any, mask: Any, cache: Any, row: int, left: int, how: dict[str, Any]
+) -> list[int]:
+    """Up to `left` further tokens of one row of a left-padded batch, whose `cache` holds all but its last token.
+
+    What follows a repetition can be guessed: the tokens that followed last time are offered all at once (prompt
+    lookup), and the model confirms them in one pass or goes on in its own way.
+    """
+    import torch
+
+    pad = int((mask[row] == 0).sum())
+    own = growing_cache(model)
+    if own is None:
+        raise TypeError("only plain caches can be cut back")
+    for number, layer in enumerate(cache.layers):
+        own.update(layer.keys[row : row + 1, :, pad:], layer.values[row : row + 1, :, pad:], number)
+    alone = ids[row : row + 1, pad:]
+    with torch.inference_mode():
+        out = model.generate(
+            input_ids=alone, attention_mask=torch.ones_like(alone), past_key_values=own, max_new_tokens=left,
+            prompt_lookup_num_tokens=_AHEAD, max_matching_ngram_size=16, **how,
+        )  # fmt: skip
+    made: list[int] = out[0, alone.shape[1] :].tolist()
+    return made

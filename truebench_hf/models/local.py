@@ -12,11 +12,10 @@ from pydantic import PositiveInt
 
 from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models import embedded
 from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
-from truebench_hf.models.loading import load
-from truebench_hf.models.prefix import yes_probabilities
+from truebench_hf.models.loading import EMBEDDED, load, locate
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.types import Usage
 
@@ -45,8 +44,8 @@ class LocalModel:
     def __init__(self, name: str, options: LocalOptions) -> None:
         self._options = options
         if name == "smollm2":
-            folder, gguf = embedded.locate()
-            self.spec, shown = "smollm2", "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else embedded.HUB_ID
+            folder, gguf = locate()
+            self.spec, shown = "smollm2", "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else EMBEDDED
         else:
             folder, gguf = name, None
             self.spec, shown = f"hf:{name}", name
@@ -69,7 +68,7 @@ class LocalModel:
 
     @staticmethod
     def _length(request: ChatRequest) -> int:
-        # Bytes foretell tokens across scripts better than characters do.
+        # Bytes predict tokens across scripts better than characters do.
         return sum(len(message.content.encode()) for message in request.messages)
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from truebench_hf.models.embedded import locate
-from truebench_hf.models.generation import generate
-from truebench_hf.models.loading import load
-from truebench_hf.models.looping import repeats
+from truebench_hf.models.generation import generate, repeats
+from truebench_hf.models.loading import load, locate
 from truebench_hf.models.protocol import Sampling
 
 FRESH = random.Random(5).sample(range(10**6), 600)
@@ -35,7 +33,7 @@ def test_what_counts_as_repeating_itself(tokens: Sequence[int], expected: bool) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_looping_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeating_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     # Float32: guesses are confirmed by the same arithmetic that makes tokens one by one, up to rounding.
     model, tokenizer = load(*locate(), "", "auto", "cpu")
     loop, other = (tokenizer.encode(text) for text in ("one two three four five " * 30, "The capital of France is the"))
@@ -48,8 +46,8 @@ def test_a_looping_answer_is_finished_with_the_same_tokens(monkeypatch: pytest.M
 
     monkeypatch.setattr(model, "generate", counted)
     monkeypatch.setattr("truebench_hf.models.generation._ROUND", 24)
-    monkeypatch.setattr("truebench_hf.models.looping._TAIL", 16)
+    monkeypatch.setattr("truebench_hf.models.generation._TAIL", 16)
     quick = generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))
-    assert any(finished), "the loop was foretold"
+    assert any(finished), "the repetition was guessed"
     monkeypatch.setattr("truebench_hf.models.generation.repeats", lambda tokens: False)
     assert quick == generate(model, tokenizer, [loop, other], Sampling(max_tokens=56))
