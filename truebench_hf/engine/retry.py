@@ -1,15 +1,18 @@
-"""Retries under a deadline, with exponential backoff and jitter, honouring Retry-After."""
+"""Retries under a deadline, with exponential backoff and jitter, honouring Retry-After.
+
+Calls under way are bounded by slots; a call that only waits for its next try holds none.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TypeVar
 
-from truebench_hf.engine.slots import held_slot
-
 T = TypeVar("T")
+_HELD: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 
 class RequestFailed(Exception):
@@ -51,6 +54,41 @@ class RetryPolicy:
     first_wait: float = 0.1
     longest_wait: float = 60.0
     deadline: float = 3600.0
+
+
+class Slot:
+    """One place among `slots`, taken for the length of a block. `held_slot()` finds it from inside."""
+
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots = slots
+        self._taken = False
+        self._before: Token[Slot | None] | None = None
+
+    async def take(self) -> None:
+        """Wait for a place."""
+        await self._slots.acquire()
+        self._taken = True
+
+    def leave(self) -> None:
+        """Give the place to somebody else."""
+        if self._taken:
+            self._taken = False
+            self._slots.release()
+
+    async def __aenter__(self) -> Slot:
+        await self.take()
+        self._before = _HELD.set(self)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._before is not None:
+            _HELD.reset(self._before)
+        self.leave()
+
+
+def held_slot() -> Slot | None:
+    """The place that the current call holds, None where nothing limits it."""
+    return _HELD.get()
 
 
 async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) -> T:
@@ -95,12 +133,14 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
                     raise RequestFailed(f"gave up after {asked} tries: {pause}") from pause
                 await _rest(seconds, limit)
 
-    async def rest(seconds: float) -> None:
-        await _rest(seconds, limit)
-
     try:
         async with asyncio.timeout(policy.deadline) as limit:
-            retrying = AsyncRetrying(retry=retry_if_exception_type(Transient), wait=wait, stop=stop, sleep=rest)
+            retrying = AsyncRetrying(
+                retry=retry_if_exception_type(Transient),
+                wait=wait,
+                stop=stop,
+                sleep=lambda seconds: _rest(seconds, limit),
+            )
             return await retrying(noted)
     except RetryError:
         raise RequestFailed(f"gave up after {asked} tries: {last}") from last

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import Ledger, canonical, digest
-from truebench_hf.engine.slots import Slot
+from truebench_hf.engine.retry import Slot
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.redaction import masked, without_secrets
 from truebench_hf.types import Usage
