@@ -173,7 +173,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
 
     async def work(self, row: Row) -> Attempt:
         """Judge the original, rewrite, judge the rewritten text; no call is spent on what is rejected already."""
-        attempt, judge, case = Attempt(*row), self.judge(*self.judge_settings()), row[0].case
+        attempt, judge, case = Attempt(*row), self.judge(self.judge_settings()[0]), row[0].case
         attempt.before = await judge.verdicts(case)
         if attempt.original_rejected():
             return attempt

@@ -47,9 +47,9 @@ class Judging(Study[O, T, Judged, Report]):
         self.options.check_cascade(asdict(judge.identity))
 
     def setup(self) -> None:
-        self.judges = self._judges()
+        self.judges = self._make_judges()
 
-    def _judges(self) -> Judge | Panel:
+    def _make_judges(self) -> Judge | Panel:
         """One judge, one that hands what it is unsure of to another (a cascade), or a panel of several."""
         options: JudgeOptions = self.options
         if options.panel is None:
