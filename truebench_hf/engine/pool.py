@@ -48,7 +48,10 @@ def outside_loop(work: Callable[[], R]) -> R:
     """`work()`, in a thread of its own where this one runs an event loop already, as notebooks do."""
     try:
         asyncio.get_running_loop()
+        runs = True
     except RuntimeError:
+        runs = False
+    if not runs:
         return work()
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()

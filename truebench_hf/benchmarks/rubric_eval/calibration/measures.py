@@ -106,7 +106,7 @@ def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> 
     assert options.cascade_judge, "a band was priced"
     settings = options.reasoning_settings
     hashes = {name: options.prompts.hash(name) for name in prompts_used(settings)}
-    identity = provenance["models"]["cascade_judge"]
+    identity = provenance["judge_models"]["cascade_judge"]
     return CascadeJudge(options.cascade_judge, settings.level, settings.reasoning, hashes, identity)
 
 
