@@ -38,10 +38,18 @@ class Binds:
 
 
 def option(
-    default: Any = dataclasses.MISSING, *, help: str, argument: bool = False, binds: bool | Binds = False
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    argument: bool = False,
+    binds: bool | Binds = False,
+    panel: str = "",
 ) -> Any:
-    """A field of an options class, with the text that `--help` shows; an `argument` is given by its place."""
-    facts = {"help": help, "argument": argument, "binds": Binds() if binds is True else binds or None}
+    """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
+
+    `panel` is the heading it stands under there, where that is not the `PANEL` of its class.
+    """
+    facts = {"help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel}
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
     return dataclasses.field(default=default, metadata=facts)
@@ -53,7 +61,7 @@ def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds =
     `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
     to the identity of the models; how they are reached may change.
     """
-    field = option(default, help=help, binds=binds)
+    field = option(default, help=help, binds=binds, panel="Models")
     return dataclasses.field(
         default=field.default, default_factory=field.default_factory, metadata=dict(field.metadata) | {"role": True}
     )
@@ -62,7 +70,7 @@ def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds =
 class Options:
     """Base of every options class. `PANEL` is the heading under which `--help` shows the fields of a class."""
 
-    PANEL: ClassVar[str] = ""
+    PANEL: ClassVar[str] = "Method"
 
     def __init_subclass__(cls) -> None:
         own = vars(cls).get("__annotations__", {})
@@ -75,7 +83,7 @@ class Options:
                 ("concurrency", "int", 16, f"Requests to the {title} at a time."),
             ):
                 own[f"{name}_{part}"] = kind
-                setattr(cls, f"{name}_{part}", option(default, help=help))
+                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models"))
 
     def __post_init__(self) -> None:
         """Check the values: every class its own, and those of its bases by `super()`."""

@@ -13,7 +13,7 @@ from truebench_hf.terminal import say, warn
 
 def add_to(app: typer.Typer) -> None:
     """Add the group `data`."""
-    data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
     data.command("list", help="The data sets there are.")(_list)
     data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
     data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)

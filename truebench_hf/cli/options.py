@@ -11,6 +11,9 @@ from typing import Annotated, Any
 import typer
 
 
+_PANELS = ("Data", "Models", "Method", "Judging", "Panel of judges", "Output")  # the headings of `--help`, in order
+
+
 def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
     """Add a command whose flags are the fields of `options`; `action` gets the options object."""
 
@@ -23,15 +26,13 @@ def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[A
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:
-    """(field, type, heading in `--help`): a command's own options before those it shares, required ones first."""
+    """(field, type, heading in `--help`), under each heading the required ones first."""
     types = typing.get_type_hints(options)
-    fields = {field.name: field for field in dataclasses.fields(options)}
-    declared: dict[str, str] = {}
-    for base in options.__mro__:
-        for name in vars(base).get("__annotations__", {}):
-            declared.setdefault(name, vars(base).get("PANEL", ""))
-    shown = [(fields[name], types[name], panel) for name, panel in declared.items() if name in fields]
-    return sorted(shown, key=lambda one: not _required(one[0]))
+    # An option keeps the heading of the class that has it first, whoever words it anew.
+    named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
+    panels = {name: getattr(base, "PANEL", "Method") for name, base in named}
+    shown = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
+    return sorted(shown, key=lambda one: (_PANELS.index(one[2]), not _required(one[0])))
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
@@ -41,7 +42,8 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
     several = typing.get_origin(kind) is tuple
     help, shown = field.metadata["help"], field.default is not None and field.default is not False
-    more: dict[str, Any] = {"help": help, "rich_help_panel": panel or None}
+    metavar = "SPEC" if "role" in field.metadata else "TEXT" if several else None
+    more: dict[str, Any] = {"help": help, "rich_help_panel": panel, "metavar": metavar}
     flag = typer.Argument(**more) if field.metadata["argument"] else typer.Option(show_default=shown, **more)
     default = inspect.Parameter.empty if _required(field) else [] if several else field.default
     annotation: Any = Annotated[list[str] if several else kind, flag]

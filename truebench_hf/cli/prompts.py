@@ -25,7 +25,7 @@ class ShowOptions(PromptOptions):
 
 def add_to(app: typer.Typer) -> None:
     """Add the group `prompts`."""
-    prompts = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    prompts = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
     prompts.command("list", help="The prompts there are, and who uses them.")(_list)
     command(prompts, "show", ShowOptions, _show, "What a prompt asks, filled with a small sample, or its template.")
     app.add_typer(prompts, name="prompts", help="See what judges are asked; --prompt puts another text in its place.")

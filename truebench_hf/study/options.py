@@ -53,7 +53,7 @@ class DataOptions(FolderOptions):
 class PromptOptions(Options):
     """Prompts that a user replaces. What a study fills binds by its text: see `Study`."""
 
-    PANEL: ClassVar[str] = "Judge"
+    PANEL: ClassVar[str] = "Judging"
 
     prompt: tuple[str, ...] = option(
         (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench prompts list`); may be repeated.",
@@ -74,7 +74,7 @@ class StudyOptions(DataOptions, PromptOptions):
 class ReplyOptions(PromptOptions):
     """What a judge that writes text may write."""
 
-    PANEL: ClassVar[str] = "Judge"
+    PANEL: ClassVar[str] = "Judging"
 
     structured: str = option("auto", binds=Binds(late=True), help="JSON-schema answers from judges: auto, on or off.")
     judge_max_tokens: int = option(8192, binds=Binds(late=True), help="Token limit of one judge answer.")

@@ -35,12 +35,12 @@ _PANEL = Binds("panel", lambda options: options.panel_facts, late=True)
 class GenerateOptions(DataOptions):
     """What the model answers, and how."""
 
-    PANEL: ClassVar[str] = "Model"
+    PANEL: ClassVar[str] = "Method"
 
     data: str = option(help="mini, v0.6.1, a path to an official JSONL, or a Hub data set id.")
     model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
-    language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
-    category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
+    language: tuple[str, ...] = option((), panel="Data", help="Only this language, e.g. DE; may be repeated.")
+    category: tuple[str, ...] = option((), panel="Data", help="Only this category, e.g. Translation; may be repeated.")
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
     top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
@@ -62,7 +62,7 @@ class GenerateOptions(DataOptions):
 class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     """Who judges, and how."""
 
-    PANEL: ClassVar[str] = "Judge"
+    PANEL: ClassVar[str] = "Judging"
 
     judge: tuple[str, ...] = role(
         help="Judge: a spec like the model's; may be repeated, for --panel.",

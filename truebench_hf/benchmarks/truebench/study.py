@@ -107,7 +107,8 @@ class Generate(Study[GenerateOptions, Instance, Answered, int]):
 
     def score(self, done: Sequence[Answered]) -> Outcome[int]:
         failed = sum(response.error is not None for _, response in done)
-        return Outcome(failed, {RESPONSES: map(response_row, done)}, "", incomplete=failed)
+        notes = [f"{failed} of {len(done)} instances were not answered to the end"] if failed else []
+        return Outcome(failed, {RESPONSES: map(response_row, done)}, "", notes=notes, incomplete=failed)
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
