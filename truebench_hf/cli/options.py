@@ -30,7 +30,7 @@ def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]
     types = typing.get_type_hints(options)
     # An option keeps the heading of the class that has it first, whoever words it anew.
     named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
-    panels = {name: getattr(base, "PANEL", "Method") for name, base in named}
+    panels = {name: vars(base).get("PANEL", "Method") for name, base in named}
     shown = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
     return sorted(shown, key=lambda one: (_PANELS.index(one[2]), not _required(one[0])))
 

@@ -33,7 +33,8 @@ def _results(
     repo_id: Annotated[str | None, typer.Option(help="Results data set that gets the run: ORG/RESULTS.")] = None,
     model_repo: Annotated[str | None, typer.Option(help="Model whose page gets the score: ORG/MODEL.")] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="With --model-repo: the benchmark's data set on the Hub, ORG/NAME[@REVISION].")
+        str | None,
+        typer.Option(help="With --model-repo: the benchmark's data set on the Hub, ORG/NAME or ORG/NAME@REVISION."),
     ] = None,
     variant: Annotated[str, typer.Option(help="With --model-repo: name of a variant, e.g. of another judge.")] = "",
     direct: Annotated[

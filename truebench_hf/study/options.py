@@ -117,10 +117,12 @@ class LabellingOptions(StudyOptions, ReplyOptions):
     """How studies make their texts and have them judged."""
 
     judge_level: str | None = option(
-        None, binds=True, help="decision (probabilities), or the command's level of text: see its own text. "
+        None, binds=True, panel="Judging", help="decision (probabilities), or the command's level of text: see its own text. "
         "If not given: decision for smollm2, text for all others."
     )  # fmt: skip
-    threshold: float = option(0.5, binds=True, help="Decision level: P(yes) from which a rubric is met.")
+    threshold: float = option(
+        0.5, binds=True, panel="Judging", help="Decision level: P(yes) from which a rubric is met."
+    )
     max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
     temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
 
