@@ -55,7 +55,7 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
     Nor does it in the texts `beside`, which a prompt shows too. The roles of the conversation bear it as well: a
     message cannot hold a turn of somebody else.
     """
-    criteria = [" ".join(stated(criterion).split()) for criterion in case.criteria]
+    criteria = [one_line(criterion) for criterion in case.criteria]
     context, reference = case.context or "", case.reference or ""
     said = [message.content for message in case.history]
     tag = fence(*said, case.instruction, case.response, context, reference, beside=[*criteria, *beside])
@@ -73,6 +73,11 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
         "benchmark": case.benchmark or "",
         "tag": tag,
     }
+
+
+def one_line(criterion: Criterion) -> str:
+    """A criterion as it stands in a list of a prompt."""
+    return " ".join(stated(criterion).split())
 
 
 def stated(criterion: Criterion) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import Case, one_line, sections
 from truebench_hf.judging.panel import CaseJudge, majority
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.metrics.calibrators import Calibrator
@@ -17,7 +18,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Label, Message, Verdict
+from truebench_hf.types import Criterion, Label, Message, Verdict
 
 # The words of every judge that writes verdicts on criteria.
 PASS_FAIL: dict[str, Label] = {"PASS": "yes", "FAIL": "no"}
@@ -92,46 +93,49 @@ class Judge:
             done += await self.verdicts(replace(case, criteria=(criterion,)))
             yield done
 
+    async def by_text(
+        self, prompt: str, criteria: Sequence[Criterion], values: Mapping[str, Any], sample: int = 0
+    ) -> tuple[Verdict, ...]:
+        """The verdicts that the judge writes when asked by the prompt of that name, filled with `values`."""
+        settings = self.settings
+
+        def request(structured: bool) -> ChatRequest:
+            text = self.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
+            schema = verdict_schema(len(criteria), list(PASS_FAIL), settings.reasoning) if structured else None
+            return ChatRequest((Message("user", text),), settings.sampling, sample, schema)
+
+        return await self.schemas.ask(
+            request, lambda made: ask_verdicts(self.caller, made, criteria, PASS_FAIL, self.prompts)
+        )
+
+    async def by_probability(self, criteria: Sequence[Criterion], state: str, sample: int = 0) -> tuple[Verdict, ...]:
+        """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated."""
+        questions = [self.prompts.render("decision_question", criterion=one_line(one)) for one in criteria]
+        name = self.caller.model.spec
+        try:
+            decision = await self.caller.decide(DecisionRequest(state, tuple(questions), sample))
+        except RequestFailed as error:
+            return tuple(Verdict(one, None, f"the judge gave no answer: {error}", name) for one in criteria)
+        shares = [None if raw is None else _calibrated(raw, self.settings) for raw in decision.probabilities]
+        pairs = zip(criteria, shares, strict=True)
+        return tuple(Verdict(one, *_decided(share, self.settings), name, share) for one, share in pairs)
+
 
 async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria of a turn in one call (TRUEBench section 3.1, listing 5)."""
-    return tuple(await _asked(judge, "checklist", case, sample))
+    return await judge.by_text("checklist", case.criteria, sections(case), sample)
 
 
 async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """One call per criterion (RubricEval section 5.1), issued together and in order so that prefix caches work."""
-    calls = [_asked(judge, "rubric", replace(case, criteria=(one,)), sample) for one in case.criteria]
+    alone = [replace(case, criteria=(one,)) for one in case.criteria]
+    calls = [judge.by_text("rubric", one.criteria, sections(one), sample) for one in alone]
     return tuple(verdict for verdicts in await asyncio.gather(*calls) for verdict in verdicts)
 
 
-async def _asked(judge: Judge, prompt: str, case: Case, sample: int) -> list[Verdict]:
-    values, settings = sections(case), judge.settings
-
-    def request(structured: bool) -> ChatRequest:
-        text = judge.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
-        schema = verdict_schema(len(case.criteria), list(PASS_FAIL), settings.reasoning) if structured else None
-        return ChatRequest((Message("user", text),), settings.sampling, sample, schema)
-
-    return await judge.schemas.ask(
-        request, lambda made: ask_verdicts(judge.caller, made, case.criteria, PASS_FAIL, judge.prompts)
-    )
-
-
 async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
-    """All criteria as typed yes/no questions, answered by a probability each; no text is generated."""
-    values = sections(case)
-    state = judge.prompts.render("decision", **values)
-    questions = tuple(judge.prompts.render("decision_question", criterion=text) for text in values["criteria"])
-    name = judge.caller.model.spec
-    try:
-        decision = await judge.caller.decide(DecisionRequest(state, questions, sample))
-    except RequestFailed as error:
-        return tuple(
-            Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in case.criteria
-        )
-    shares = [None if raw is None else _calibrated(raw, judge.settings) for raw in decision.probabilities]
-    pairs = zip(case.criteria, shares, strict=True)
-    return tuple(Verdict(c, *_decided(p, judge.settings), name, p) for c, p in pairs)
+    """All criteria as typed yes/no questions, answered by a probability each."""
+    return await judge.by_probability(case.criteria, judge.prompts.render("decision", **sections(case)), sample)
 
 
 def _calibrated(raw: float, settings: JudgeSettings) -> float:

@@ -31,7 +31,7 @@ class Labels(Generic[L]):
 
 async def ask_verdicts(
     caller: Caller, request: ChatRequest, criteria: Sequence[Criterion], words: Mapping[str, Label], prompts: Prompts
-) -> list[Verdict]:
+) -> tuple[Verdict, ...]:
     """One verdict per criterion that `request` asks about. What no answer settles is None with the reason."""
     answer = await ask_labels(caller, request, len(criteria), words, prompts)
     judge = caller.model.spec
@@ -40,7 +40,7 @@ async def ask_verdicts(
         label = answer.labels.get(i)
         reason = answer.problem if label is None else answer.reasons.get(i, "")
         verdicts.append(Verdict(criterion, label, reason, judge, conflicting=i in answer.conflicting))
-    return verdicts
+    return tuple(verdicts)
 
 
 async def ask_labels(
