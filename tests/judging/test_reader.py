@@ -247,11 +247,11 @@ def test_an_answer_that_was_cut_off_counts_only_where_its_verdicts_are_surely_co
     assert found.problems == (() if sure else ("the answer was cut off at the token limit",)), reason
 
 
-def test_what_is_spoken_of_without_one_valid_label_is_doubtful() -> None:
-    assert read('{"criteria_1": "PASS", "criteria_1": "FAIL", "criteria_2": "PASS"}').doubtful == {0, 1}
-    assert read('{"criteria_1": "maybe", "criteria_3": "PASS"}').doubtful == {0}
-    assert read(f"{FENCED} {FAKE}").doubtful == {0, 1}
-    assert read("no idea").doubtful == frozenset()
+def test_what_is_spoken_of_without_one_valid_label_is_unclear() -> None:
+    assert read('{"criteria_1": "PASS", "criteria_1": "FAIL", "criteria_2": "PASS"}').unclear == {0, 1}
+    assert read('{"criteria_1": "maybe", "criteria_3": "PASS"}').unclear == {0}
+    assert read(f"{FENCED} {FAKE}").unclear == {0, 1}
+    assert read("no idea").unclear == frozenset()
 
 
 def test_labels_are_those_on_offer() -> None:

@@ -22,14 +22,14 @@ L = TypeVar("L")
 class Reading(Generic[L]):
     """What an answer holds: a label per criterion (from 0) that has exactly one valid one, and what was wrong.
 
-    `doubtful` are the criteria that the answer does speak of, but not with one valid label; of those, `differing` are
+    `unclear` are the criteria that the answer does speak of, but not with one valid label; of those, `differing` are
     given two different labels.
     """
 
     labels: Mapping[int, L]
     reasons: Mapping[int, str]
     problems: tuple[str, ...]
-    doubtful: frozenset[int] = frozenset()
+    unclear: frozenset[int] = frozenset()
     differing: frozenset[int] = frozenset()
 
 

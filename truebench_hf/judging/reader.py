@@ -42,7 +42,7 @@ def read_verdicts(text: str, count: int, labels: Mapping[str, L], cut: bool = Fa
     reading = _read(text, count, offering(labels), cut)
     if cut and reading.problems:
         told = ("the answer was cut off at the token limit",)
-        return Reading({}, {}, told, reading.doubtful if reading.differing else frozenset(), reading.differing)
+        return Reading({}, {}, told, reading.unclear if reading.differing else frozenset(), reading.differing)
     return reading
 
 
@@ -73,7 +73,7 @@ def _read(text: str, count: int, words: Words[L], cut: bool) -> Reading[L]:
     if why := _unsure(seen, chosen, cut):
         return Reading({}, {}, (why,))
     reasons = {**_numbered_reasons(text[: chosen.left], count), **reading.reasons}
-    return Reading(reading.labels, reasons, reading.problems, reading.doubtful, reading.differing)
+    return Reading(reading.labels, reasons, reading.problems, reading.unclear, reading.differing)
 
 
 def _differing(
@@ -114,7 +114,7 @@ def _differing(
 
 def _behind(after: str, words: Words[L]) -> set[Any]:
     """The labels that stand behind the object in whatever sentence."""
-    return words.loud(after) | ({"no"} if says_fail(after) and "no" in words.offered.values() else set())
+    return words.as_offered(after) | ({"no"} if says_fail(after) and "no" in words.offered.values() else set())
 
 
 def _against(label: Any, labels: set[Any]) -> bool:

@@ -7,11 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.judging.keys import (
-    KEY,
-    NAMES,
-    named,
-)  # fmt: skip
+from truebench_hf.judging.keys import KEY, NAMES, named
 from truebench_hf.judging.quotation import leads_to_quotation, quoting, says_fail
 from truebench_hf.judging.words import Words
 
@@ -131,13 +127,13 @@ def _of_label(
     before, behind = line[max(0, match.start() - _WINDOW) : match.start()], line[match.end() : match.end() + _WINDOW]
     value = words.value(_negation(before) + _sentence(match.group() + behind))
     about = _criteria(before, behind, match, numbers, count, words)
-    loud = match.group() in words.offered
+    offered = match.group() in words.offered
     if value is None and about and _TURNED.match(behind):
         value = words.value(match.group())  # "Failed criteria: 2"
     if (
         value is None
         and about
-        and loud
+        and offered
         and _NAMED.search(before)
         and not words.echoes(match.group() + _sentence(behind))
     ):
@@ -145,7 +141,7 @@ def _of_label(
     if value is None or (value.foreign and not _BEHIND.match(behind)) or (value.within and not _NAMED.search(before)):
         about = []
     stands = _STANDS.search(before) or (_SO.search(before) and re.match(r"\W*(?:\Z|[.;!])", behind))
-    if not about and loud and stands and not words.echoes(_around(before, match.group(), behind)):
+    if not about and offered and stands and not words.echoes(_around(before, match.group(), behind)):
         yield Statement(ANY, words.offered[match.group()], False, place + match.start())
     if value is None:
         return
@@ -182,31 +178,31 @@ def _criteria(
 ) -> list[int]:
     """Which criteria a label between these two texts is about; none where it is a word in a sentence."""
     current, heading = numbers
-    whole, loud = match.start() <= _WINDOW, match.group().isupper()
+    whole, upper = match.start() <= _WINDOW, match.group().isupper()
     if (
         (key := _NAMED.search(before)) is not None
         and (number := named(key)) is not None
-        and (key["sep"] or loud or match.group().casefold() in _VERBS)
-        and (not _GENERIC.match(key.group()) or (key["sep"] and loud))
+        and (key["sep"] or upper or match.group().casefold() in _VERBS)
+        and (not _GENERIC.match(key.group()) or (key["sep"] and upper))
     ):
         return [number, *_others(key, number)]
     if whole and (key := _NUMBER.match(before)) is not None:
         return [int(key["n"])]
-    if loud and (key := _LISTED.search(before)) is not None:
+    if upper and (key := _LISTED.search(before)) is not None:
         return [int(key["n"])]
-    turned = loud or match.group().casefold() in ("failed", "passed") or re.match(r"\W{0,3}(?:for|on)\b", behind)
+    turned = upper or match.group().casefold() in ("failed", "passed") or re.match(r"\W{0,3}(?:for|on)\b", behind)
     if turned and (key := _TURNED.match(behind)) is not None and (number := named(key)) is not None:
         return [number, *_others(key, number)]
     if heading is not None:
         return (
             [heading]
-            if (loud or before.rstrip()[-1:] not in ".!?。")
+            if (upper or before.rstrip()[-1:] not in ".!?。")
             and _ENDING.search(before)
             and _BEHIND.match(behind)
             and 1 <= heading <= count
             else []
         )
-    if whole and (key := _ITSELF.match(before)) is not None and (key["sep"] or loud):
+    if whole and (key := _ITSELF.match(before)) is not None and (key["sep"] or upper):
         return [ALL if key["whole"] and count > 1 else current]
     return [current] if whole and _ALONE.match(before) and _BEHIND.match(behind) else []
 

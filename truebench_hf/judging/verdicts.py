@@ -78,7 +78,7 @@ class _Answers(Generic[L]):
             return Labels(reading.labels, self._reasons, "", self._conflicting)
         for i, label in reading.labels.items():
             self._labels[i].add(label)
-        for i in reading.doubtful:
+        for i in reading.unclear:
             self._labels[i].add(None)
         return Problem("; ".join(reading.problems))
 

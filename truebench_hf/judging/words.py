@@ -27,8 +27,8 @@ _ALIKE = {
     "không_đạt",
 }
 _NOT = r"(?:does not|doesn't|did not|not|isn't|never|neither|nicht|non|não|nie|не|pas)\s+(?:an?\s+)?"
-# Behind a label and a stop: what makes the label less than one, wherever it stands, and what does so at the start only.
-_DOUBTS = re.compile(
+# Behind a label and a stop: words that hedge or limit the label, wherever they stand, and those that do so at the start only.
+_HEDGES = re.compile(
     r"\?|…|\.\.\.|\b(?:borderline|arguably|tentative\w*|uncertain|unsure|not sure|perhaps|maybe|probably|possibly|"
     r"conditional\w*|provided|à condition|sous réserve|unter der bedingung|vorausgesetzt|con la condición|siempre que|desde que|a condizione|purché|pod warunkiem|при условии|với điều kiện|assuming|wait|actually|correction|reconsider\w*|on (?:second thought|reflection|the other hand)|"
     r"lenient\w*|generous\w*|benefit of the doubt|vielleicht|eigentlich|peut-être|quizás?|talvez|forse|może|возможно|có lẽ)\b|"
@@ -187,7 +187,7 @@ class Words(Generic[L]):
             return Value(label, False, within=True) if match.group("word").isupper() else None
         return Value(label, not self.limited(label, rest))
 
-    def loud(self, text: str) -> set[L]:
+    def as_offered(self, text: str) -> set[L]:
         """The labels that a text names as they were asked for, letter by letter."""
         return {self.offered[m.group()] for m in self._offered_anywhere.finditer(text) if m.group() in self.offered}
 
@@ -195,7 +195,7 @@ class Words(Generic[L]):
         """Whether the prose behind a label limits or reverses it."""
         rest = rest[:300]
         reversed_by = _REVERSED.get(str(label))
-        if _DOUBTS.search(rest) or _LIMITS_FIRST.match(rest) or (reversed_by and reversed_by.search(rest)):
+        if _HEDGES.search(rest) or _LIMITS_FIRST.match(rest) or (reversed_by and reversed_by.search(rest)):
             return True
         # What is partly met fails, and reasons why something fails hold a "but" and an "instead".
         return str(label) != "no" and (_LIMITS.search(rest) is not None or _PARTLY.search(rest) is not None)

@@ -9,7 +9,7 @@ import httpx2
 
 from truebench_hf.engine.gate import PATIENCE, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
-from truebench_hf.models.openai_errors import Asked, Unreachable, failure, never_there, one_line, unreadable
+from truebench_hf.models.openai_errors import Asked, Unreachable, failure, no_server, one_line, unreadable
 from truebench_hf.models.openai_options import OpenAIOptions, Server
 from truebench_hf.models.protocol import ChatRequest
 
@@ -37,7 +37,7 @@ class Connection:
         )  # fmt: skip
 
     async def post(self, path: str, body: dict[str, Any], request: ChatRequest | None = None) -> dict[str, Any]:
-        """One try: the JSON object that answers `body`. Raises what `tried` sorts, as told by `failure`.
+        """One try: the JSON object that answers `body`. Raises as `failure` says.
 
         `request` is the chat request behind it, where there is one.
         """
@@ -59,7 +59,7 @@ class Connection:
         self._worked.add(path)
         return self._read(chunks)
 
-    async def tried(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused for a request with one.
 
         A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good.
@@ -67,13 +67,13 @@ class Connection:
         gate = self._gate
 
         async def one_try() -> T:
-            return await gate.through(lambda: self._shallow(ask), self._patience)
+            return await gate.through(lambda: self._guarded(ask), self._patience)
 
         try:
             return await with_retries(one_try, self.policy)
         except RequestFailed as error:
             if not gate.answered and isinstance(error.__cause__, Unreachable):
-                raise never_there(error, self.server) from error
+                raise no_server(error, self.server) from error
             raise
 
     async def close(self) -> None:
@@ -84,13 +84,8 @@ class Connection:
         try:
             return await self._client.post(self.server.with_query(path), cast_to=object, body=body, **how)
         except Exception as error:  # of the SDK, of either HTTP library below it, or of reading JSON
-            raise self._sorted(error, Asked(self.server, request, self._gate.answered, path in self._worked)) from error
-
-    def _sorted(self, error: Exception, asked: Asked) -> Exception:
-        try:
-            return failure(error, asked)
-        except Exception as odd:  # a header or a body so odd that telling what it means fails
-            return unreadable(odd, self.server)
+            asked = Asked(self.server, request, self._gate.answered, path in self._worked)
+            raise failure(error, asked) from error
 
     async def _read(self, chunks: Any) -> AsyncGenerator[Any, None]:
         try:
@@ -101,7 +96,7 @@ class Connection:
         finally:
             await chunks.close()
 
-    async def _shallow(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _guarded(self, ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
         except RecursionError as error:  # wherever a body gets looked at

@@ -151,10 +151,13 @@ def failure(error: Exception, asked: Asked) -> Exception:
     """What any exception of one try is to be raised as: Transient, Paused, RequestFailed, SchemaRefused or UserError."""
     import openai
 
-    if isinstance(error, openai.APIStatusError):
-        return _refused(error, asked)
-    if isinstance(error, openai.APIError):
-        return _unanswered(error, asked)
+    try:
+        if isinstance(error, openai.APIStatusError):
+            return _refused(error, asked)
+        if isinstance(error, openai.APIError):
+            return _unanswered(error, asked)
+    except Exception as odd:  # a header or a body so odd that telling what it means fails
+        return unreadable(odd, asked.server)
     if isinstance(error, UnicodeEncodeError):
         return RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}")
     return unreadable(error, asked.server)
@@ -179,13 +182,13 @@ def _refused(error: Any, asked: Asked) -> Exception:
         return RequestFailed(f"the server's content filter refused the prompt: {said.text}")
     if said.status == 503 and wait is not None:
         return Paused(answered, wait or None)
-    if wanting := _wanting(said, asked.worked):
-        return Missing(answered, wanting)
+    if what := _missing(said, asked.worked):
+        return Missing(answered, what)
     if said.status == 429:
         return Busy(answered, wait)
     if said.status < 400 or said.status in _TRANSIENT or (said.status >= 500 and said.status != 501):
         return Transient(answered, wait)
-    if said.status in (400, 422) and request and _hollow(request):
+    if said.status in (400, 422) and request and _has_empty_answer(request):
         return RequestFailed(f"the server refused a conversation with an empty answer in it: {said.text}")
     # Wordings are too many to know: whether the schema is to blame shows when it is asked again without.
     if request and request.schema and said.status in (400, 422, 501) and said.not_taken in ("", "response_format"):
@@ -196,7 +199,7 @@ def _refused(error: Any, asked: Asked) -> Exception:
     return UserError(f"{server.spec} at {answered}; {_remedy(said, server)}")
 
 
-def _wanting(said: ServerError, worked: bool) -> str:
+def _missing(said: ServerError, worked: bool) -> str:
     """What an error answer says is missing, "" where nothing is that could be back in a while."""
     if said.no_credit:
         return "credit"
@@ -207,7 +210,7 @@ def _wanting(said: ServerError, worked: bool) -> str:
     return "a valid key" if worked and said.status in _KEY_REFUSED else ""
 
 
-def _hollow(request: ChatRequest) -> bool:
+def _has_empty_answer(request: ChatRequest) -> bool:
     # A model may well answer nothing at all, but some servers take no such message back.
     return any(message.role == "assistant" and not message.content.strip() for message in request.messages)
 
@@ -228,7 +231,7 @@ def _unanswered(error: Exception, asked: Asked) -> Transient | Paused:
     return Transient(told)
 
 
-def never_there(error: RequestFailed, server: Server) -> UserError:
+def no_server(error: RequestFailed, server: Server) -> UserError:
     """What stops the run where the first requests found no server at all."""
     remedy = "start the server, or check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
     return UserError(f"{server.spec}: cannot be reached: {error}; {remedy}")

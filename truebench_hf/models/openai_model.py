@@ -53,7 +53,7 @@ class OpenAIModel:
         async def ask() -> Completion:
             return completion(await self._connection.post(_CHAT, body, request))
 
-        return await self._connection.tried(ask)
+        return await self._connection.retried(ask)
 
     async def open_stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
         """A streamed completion: iterate over its chunks (plain objects), then close it. Raises as `complete`.
@@ -63,7 +63,7 @@ class OpenAIModel:
         body = self._body(request) | {"stream": True}
         if "stream_options" not in self._options.omitted:
             body["stream_options"] = {"include_usage": True}
-        return await self._connection.tried(lambda: self._connection.post_stream(_CHAT, body, request))
+        return await self._connection.retried(lambda: self._connection.post_stream(_CHAT, body, request))
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
@@ -209,7 +209,7 @@ async def _decided(connection: Connection, name: str, request: DecisionRequest, 
     state, questions = said(request.state), tuple(map(said, request.questions))
     for start in range(0, len(questions), size):
         part = questions[start : start + size]
-        answer = await connection.tried(functools.partial(ask, connection, name, state, part))
+        answer = await connection.retried(functools.partial(ask, connection, name, state, part))
         probabilities += answer.probabilities
         spent += answer.usage
     return Decision(tuple(probabilities), spent)

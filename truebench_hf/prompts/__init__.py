@@ -31,7 +31,7 @@ class Prompts:
         # read as templates, so a reply that holds a placeholder stays text.
         self._environment = ImmutableSandboxedEnvironment(
             undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-            autoescape=False, loader=FunctionLoader(_out_of_reach),
+            autoescape=False, loader=FunctionLoader(_refused_include),
         )  # fmt: skip
         self._sources: dict[str, str] = {}
         self._templates: dict[str, Template] = {}
@@ -51,7 +51,7 @@ class Prompts:
         try:  # now, not when the first judge prompt is due
             self._templates[name] = self._environment.from_string(self.source(name))
         except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
-            raise UserError(f"--prompt {name}={given}: {_said(error)}") from error
+            raise UserError(f"--prompt {name}={given}: {_one_line(error)}") from error
 
     @property
     def replaced(self) -> dict[str, dict[str, str]]:
@@ -65,7 +65,7 @@ class Prompts:
         if name not in self._sources:
             variant = self._chosen.get(name)
             ours = _FOLDER / (f"{name}.{variant}.jinja" if variant else f"{name}.jinja")
-            self._sources[name] = _whole(Path(self._paths.get(name, ours)).read_text(encoding="utf-8"))
+            self._sources[name] = _with_includes(Path(self._paths.get(name, ours)).read_text(encoding="utf-8"))
         return self._sources[name]
 
     def hash(self, name: str) -> str:
@@ -82,15 +82,16 @@ class Prompts:
             if name not in self._paths:
                 raise
             offer = ", ".join(sorted(values))
-            raise UserError(f"--prompt {name}={self._paths[name]}: {_said(error)}; values on offer: {offer}") from error
+            what = f"--prompt {name}={self._paths[name]}: {_one_line(error)}"
+            raise UserError(f"{what}; values on offer: {offer}") from error
 
 
-def _whole(text: str) -> str:
+def _with_includes(text: str) -> str:
     """A template with our files in place of its includes; it reaches no others, and its text tells all there is of it."""
     ours = {path.name for path in _FOLDER.glob("*.jinja")}
     return _INCLUDE.sub(
         lambda found: (
-            _whole((_FOLDER / found.group(1)).read_text(encoding="utf-8"))
+            _with_includes((_FOLDER / found.group(1)).read_text(encoding="utf-8"))
             if found.group(1) in ours
             else found.group(0)  # refused when it is rendered
         ),
@@ -98,12 +99,12 @@ def _whole(text: str) -> str:
     )
 
 
-def _out_of_reach(name: str) -> str:
+def _refused_include(name: str) -> str:
     ours = ", ".join(sorted(path.name for path in _FOLDER.glob("_*.jinja")))
     raise UserError(f'{name!r} cannot be included, only {ours}, as {{% include "..." %}} on a line of its own')
 
 
-def _said(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
