@@ -20,7 +20,6 @@ from truebench_hf.benchmarks.truebench.data import data_hash, parse_row, read_js
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
 from truebench_hf.benchmarks.truebench.output import read_judged, write_results
-from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.responses import read_responses, write_responses
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.engine.folder import RunFolder
@@ -28,9 +27,9 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.public import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.loaders.sources.record import records
+from truebench_hf.records import Judged, read_outcomes
 from truebench_hf.report import sheets
 from truebench_hf.report.board.explorer import _read as shown_rows
-from truebench_hf.report.board.ties import read_outcomes
 from truebench_hf.report.csv_cells import guard, unguard
 from truebench_hf.types import Message, Response, Verdict
 
@@ -101,9 +100,8 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     folder.ledger.close()
 
     assert read_responses(out) == [(instance, response)]
-    (again,) = read_judged(out)[2]
-    assert (again.response, again.instance) == (response, instance)
-    assert [v.reason for turn in again.verdicts for v in turn] == [text, text]
+    (again,) = read_judged(out)
+    assert again == judged
     assert read_labels(out / "labels.jsonl") == labels
     file = out / "judgments.jsonl"
     assert validate(file).judged[0].response == response

@@ -25,6 +25,7 @@ class Criterion:
     text: str
     kind: str | None = None
     condition: str | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Instance:
     turns: tuple[Turn, ...]
     system: str | None = None
     context: str | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

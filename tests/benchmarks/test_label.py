@@ -340,7 +340,7 @@ def test_undecided_instances_are_sampled_as_a_stratum_of_their_own(tmp_path: Pat
     assert "10 of 20 undecided" in dict(bias_rows(found))["Labelled"]
     # Without their labels nothing is known about them, and so not about the run.
     rows = [entry for entry in read_labels(path / "labels.jsonl") if entry["stratum"] != "undecided"]
-    bare = correction(read_judged(path)[2], rows, read_design(path), ("", ""))
+    bare = correction(read_judged(path), rows, read_design(path), ("", ""))
     assert (bare["estimate"], bare["ci95"]) == (None, None)
     assert "none of the 20 with the verdict undecided has a label; label at least one" in bare["withheld"]
     assert bare["labels_alone"]["estimate"] is not None
@@ -683,8 +683,8 @@ def test_criteria_with_other_ends_of_lines_are_read_back(tmp_path: Path) -> None
 
 def test_ids_name_one_criterion_of_one_answer(tmp_path: Path) -> None:
     first, other = made_run(tmp_path), made_run(tmp_path, "other", "Another answer")
-    ours = [unit.id for unit in units(read_judged(first)[2])]
-    theirs = [unit.id for unit in units(read_judged(other)[2])]
+    ours = [unit.id for unit in units(read_judged(first))]
+    theirs = [unit.id for unit in units(read_judged(other))]
     assert len(set(ours)) == 200
     assert not set(ours) & set(theirs), "a label must not pass to another answer"
 

@@ -13,6 +13,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.output import read_judged
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.errors import UserError
 
@@ -149,8 +150,6 @@ def test_judgments_of_another_model_get_no_heading_of_the_new_one(folder: Folder
 
 
 def scored(path: Path) -> None:
-    from truebench_hf.benchmarks.truebench.output import read_judged
-
     read_judged(path)
 
 
@@ -164,8 +163,8 @@ def labelled(folder: Folder) -> None:
         (b"", "holds no answers"),
         (b'{"id": "\xff"}\n', "line 1: not JSON"),
         (b"[" * 100_000 + b"\n", "line 1: not JSON"),
-        (b"[]\n", "line 1: cannot be read"),
-        (b"{}\n", "line 1: cannot be read"),
+        (b"[]\n", "line 1: not an object; generate again"),
+        (b"{}\n", "line 1: not a line of responses.jsonl: field 'id' is absent; generate again"),
     ],
     ids=["empty", "a bad byte", "nested deeply", "no object", "no fields"],
 )
@@ -222,13 +221,33 @@ def test_rows_without_their_folder_keep_its_warnings(
     ],
     ids=["models", "judges"],
 )
-def test_rows_of_two_models_or_judges_are_no_one_score(
+def test_rows_of_two_models_or_judges_are_scored_apart(
     folder: Folder, capsys: pytest.CaptureFixture[str], second: tuple[str, str], names: list[str]
 ) -> None:
-    done = score(capsys, rows(folder, ("openai:a", "openai:j"), second))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    for text in ("line 2", *names):
-        assert text in done.stderr
+    first = ("openai:a", "openai:j")
+    file = rows(folder, first, second)
+    both = score(capsys, file)
+    assert (both.returncode, both.stderr) == (0, "")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    alone = []
+    for line in lines:
+        file.write_text(line, encoding="utf-8")
+        alone.append(score(capsys, file).stdout)
+    assert both.stdout == " ".join(alone), "one report after the other, as from a file each"
+    assert all(name in part for name, part in zip(names, alone, strict=True))
+    file.write_text("\n".join([*lines, *lines]), encoding="utf-8")
+    assert score(capsys, file).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"
+    with pytest.raises(UserError, match="holds rows of openai:a judged by openai:j and "):
+        read_judged(file)
+
+
+def test_a_file_of_two_models_is_not_that_of_the_run_it_lies_in(folder: Folder) -> None:
+    run(RunOptions(data=folder.data, model=folder.old, judge=folder.judge, out=str(folder.out)))
+    first, second = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    other = json.dumps(json.loads(second) | {"model": "openai:b"})
+    (folder.out / "judgments.jsonl").write_text(f"{first}\n{other}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"openai:b judged by .* but run\.json beside it is about .*old\.json"):
+        read_judged(folder.out)
 
 
 def rows(folder: Folder, *by: tuple[str, str]) -> Path:

@@ -13,7 +13,7 @@ from tests.support.runs import row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hub.public import base_name
-from truebench_hf.hub.schema import check_row
+from truebench_hf.records import Reader
 from truebench_hf.report.board import shown
 from truebench_hf.types import Report, Score
 
@@ -36,7 +36,7 @@ def run(folder: Path, judges: list[str], **more: Any) -> Report:
 def verdicts(folder: Path) -> list[dict[str, Any]]:
     (line,) = (folder / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     found = json.loads(line)
-    check_row(found, "line 1")
+    Reader().row(found, "line 1")
     turn: list[dict[str, Any]] = found["verdicts"][0]
     return turn
 

@@ -13,10 +13,11 @@ import pytest
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench import official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row, to_row
 from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.errors import UserError
+from truebench_hf.records import Judged, Reader, to_row
 from truebench_hf.report.tables import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
@@ -198,7 +199,7 @@ def test_usage_table_and_several_models() -> None:
 
 def test_a_line_of_judgments_round_trips() -> None:
     item = judged(9, "JA", "Safety", "x", [[Y, X], [N]])
-    again, judge = from_row(to_row(item, "openai:j"), "here")
+    again, judge = Reader().judged(to_row(item, "openai:j"), "here")
     assert judge == "openai:j"
     assert again.labels == item.labels
     assert (again.instance, again.response, again.usage) == (item.instance, item.response, item.usage)
@@ -209,7 +210,7 @@ def test_a_failed_conversation_round_trips() -> None:
     item = judged(9, "JA", "Safety", "x", [[Y], [X], [X]])
     messages = item.response.messages[:3]  # the second turn was asked and never answered, the third never reached
     failed = Judged(item.instance, Response("9", "m", messages, ("",), error="turn 2: down"), item.verdicts)
-    again, _ = from_row(to_row(failed, "j"), "here")
+    again, _ = Reader().judged(to_row(failed, "j"), "here")
     assert again.labels == item.labels
     assert again.response == failed.response
     assert again.passed is None
@@ -231,7 +232,7 @@ def test_a_failed_conversation_round_trips() -> None:
 def test_a_malformed_line_is_named(change: dict[str, Any], reason: str) -> None:
     line = {key: value for key, value in (to_row(ITEMS[0], "j") | change).items() if value is not ...}
     with pytest.raises(UserError, match="here: not a line of judgments"):
-        from_row(line, "here")
+        Reader().judged(line, "here")
     assert reason
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.records import Judged, to_row
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.hub.schema import check_row
 from truebench_hf.judging.panel import majority
+from truebench_hf.records import Judged, Reader, to_row
 from truebench_hf.report.html import render
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict
 
@@ -32,7 +31,7 @@ def test_the_mean_share_stands_beside_and_each_share_in_its_row() -> None:
     assert (share.value, share.n, share.unscored) == (pytest.approx(100 * (2 / 3 + 1) / 2), 2, 1)
     row = to_row(item, "judge")
     assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
-    check_row(row, "line 1")
+    Reader().row(row, "line 1")
 
 
 def test_one_answer_each_has_no_flip_rate() -> None:

@@ -14,10 +14,10 @@ import yaml
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.records import Judged, to_row
 from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.model_page import entry
+from truebench_hf.records import Judged, to_row
 from truebench_hf.types import Instance, Message, Response, Verdict
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -144,7 +144,7 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
     items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
     assert "n=2484, 1 unscored" in str(entry(write_run(tmp_path / "whole", items), "org/truebench").notes)
-    with pytest.raises(UserError, match="whole of a known release"):
+    with pytest.raises(UserError, match=r"not over the data that run\.json names"):
         entry(write_run(tmp_path / "less", items[:-1]), "org/truebench")
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.support.runs import script
 from truebench_hf import run
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.records import from_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub import submission
 from truebench_hf.hub.submission import check_scores, validate
+from truebench_hf.records import Reader
 
 Rows = list[dict[str, Any]]
 OFFICIAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -59,9 +59,7 @@ def test_a_run_passes_and_its_scores_come_out_again(finished: Path) -> None:
 
 def test_known_data_is_recognised_by_its_hash(finished: Path, tmp_path: Path) -> None:
     found = validate(finished / "judgments.jsonl")
-    single = len(data.load("mini")[0].turns) == 1
-    # A turn that was never reached leaves its prompt unknown; then the hash cannot be that of the data.
-    assert (found.data == "mini") is single
+    assert found.data == "mini", "also where a conversation broke off"
     part = validate(written(tmp_path, rows_of(finished)[1:]))
     assert part.data is None
     assert any("not the whole of a known release" in note for note in part.notes)
@@ -85,22 +83,30 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("an instance stands twice", lambda rows: rows.append(rows[0]), "stands twice"),
     ("two models in one file", _edit(1, lambda r: r.update(model="openai:other")), "line 2: another model"),
     ("two judges in one file", _edit(2, lambda r: r.update(judge="openai:other")), "line 3: another model or judge"),
-    ("a field is absent", _edit(0, lambda r: r.pop("reasoning")), "line 1: field 'reasoning' is absent"),
+    (
+        "a field is absent",
+        _edit(0, lambda r: r.pop("reasoning")),
+        "line 1: not a line of judgments.jsonl: field 'reasoning' is absent",
+    ),
     ("a field too many", _edit(0, lambda r: r.update(html="<script>")), "'html' is unknown"),
-    ("a label of its own", _edit(1, lambda r: r["verdicts"][0][0].update(label="YES")), "'verdicts'"),
-    ("a label that is a list", _edit(1, lambda r: r["verdicts"][0][0].update(label=["yes"])), "'verdicts'"),
-    ("no probability at all", _edit(1, lambda r: r["verdicts"][0][0].update(probability=7)), "'verdicts'"),
-    ("true is no probability", _edit(1, lambda r: r["verdicts"][0][0].update(probability=True)), "'verdicts'"),
-    ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages'"),
+    ("a label of its own", _edit(1, lambda r: r["verdicts"][0][0].update(label="YES")), "'verdicts.0.0."),
+    ("a label that is a list", _edit(1, lambda r: r["verdicts"][0][0].update(label=["yes"])), "'verdicts.0.0."),
+    ("no probability at all", _edit(1, lambda r: r["verdicts"][0][0].update(probability=7)), "'verdicts.0.0."),
+    ("true is no probability", _edit(1, lambda r: r["verdicts"][0][0].update(probability=True)), "'verdicts.0.0."),
+    ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages.0.role' should be"),
     ("two answers in a row", _edit(1, lambda r: r["messages"].append(r["messages"][-1])), "line 2"),
     ("a turn without criteria", _edit(1, lambda r: r.update(verdicts=[[]], passed=None)), "line 2"),
     ("no turns", _edit(1, lambda r: r.update(verdicts=[], passed=None)), "line 2"),
-    ("negative tokens", _edit(1, lambda r: r["usage"]["model"].update(calls=-1)), "'usage'"),
-    ("tokens that are a text", _edit(1, lambda r: r["usage"]["model"].update(calls="1")), "'usage'"),
+    ("negative tokens", _edit(1, lambda r: r["usage"]["model"].update(calls=-1)), "'usage.model.calls' should be"),
+    (
+        "tokens that are a text",
+        _edit(1, lambda r: r["usage"]["model"].update(calls="1")),
+        "'usage.model.calls' should be",
+    ),
     ("a blank model", lambda rows: [row.update(model=" ") for row in rows], "'model'"),
     ("a name as long as a book", lambda rows: [row.update(model="x" * 501) for row in rows], "'model'"),
     ("half a character in a model's name", lambda rows: [row.update(model="m\ud83c") for row in rows], "'model'"),
-    ("half a character in an id", _edit(0, lambda r: r.update(id="\udfff")), "text without half a character"),
+    ("half a character in an id", _edit(0, lambda r: r.update(id="\udfff")), "none of them half a character"),
     ("an id that is a number", _edit(0, lambda r: r.update(id=1)), "'id'"),
     ("nothing", lambda rows: rows.clear(), "no judged instances"),
 ]
@@ -136,7 +142,7 @@ def test_the_instances_that_are_those_of_mini_are_counted(finished: Path, tmp_pa
     assert like_mini(rows_of(finished)[:5]) == ["5 of 5 are instances of mini, which has 36."]
     rows = rows_of(finished)[1:6]
     del rows[1]["verdicts"][0][0]  # an easier checklist
-    rows[1]["passed"] = from_row(rows[1], "")[0].passed
+    rows[1]["passed"] = Reader().judged(rows[1], "")[0].passed
     rows[2]["messages"][0]["content"] += "!"
     rows[3]["id"] = "9999"
     rows[4]["category"] = "Editing" if rows[4]["category"] != "Editing" else "Safety"
@@ -145,17 +151,18 @@ def test_the_instances_that_are_those_of_mini_are_counted(finished: Path, tmp_pa
     assert validate(finished / "judgments.jsonl").data == "mini"
 
 
-def test_turns_that_were_never_asked_are_told(finished: Path, tmp_path: Path) -> None:
+def test_the_prompts_of_turns_that_were_never_asked_are_needed(finished: Path, tmp_path: Path) -> None:
     rows = rows_of(finished)
     row = next(row for row in rows if len(row["verdicts"]) > 1)
+    asked = [message["content"] for message in row["messages"] if message["role"] == "user"]
     row["messages"] = row["messages"][:1]
     for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
         verdict["label"] = None
     row["passed"] = None
-    assert (
-        "1 have turns that were never asked, whose prompts the file cannot tell."
-        in validate(written(tmp_path, rows)).notes
-    )
+    with pytest.raises(UserError, match="field 'prompts' must give"):
+        validate(written(tmp_path, rows))
+    row["prompts"] = [None, *asked[1:]]
+    assert validate(written(tmp_path, rows)).data == "mini"
 
 
 def test_scores_that_do_not_follow(finished: Path) -> None:

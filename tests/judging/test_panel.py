@@ -59,7 +59,7 @@ def test_rules(rule: str, weights: tuple[float, ...], labels: tuple[Label | None
 
 def test_the_reason_is_that_of_a_judge_who_agrees() -> None:
     assert combine(ballots("no", "yes", "yes")).reason == "reason 1"
-    assert combine(ballots("no", "yes", "yes")).judge == "majority of judge0, judge1, judge2"
+    assert combine(ballots("no", "yes", "yes")).judge == "judge0 + judge1 + judge2 (majority)"
 
 
 @pytest.mark.parametrize(

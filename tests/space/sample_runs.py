@@ -83,6 +83,7 @@ def _line(row: tuple[str, str, str, float], passed: bool, model: object) -> str:
         "reason": "r",
         "probability": None,
         "votes": [],
+        "conflicting": False,
     }
     messages = [{"role": "user", "content": f"Question {row[0]}"}, {"role": "assistant", "content": "Answer"}]
     line = {

@@ -13,6 +13,7 @@ import pytest
 
 from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.errors import UserError
+from truebench_hf.records import read_outcomes
 from truebench_hf.report.board import (
     charts,
     columns,
@@ -157,7 +158,7 @@ def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
         {"passed": False, "id": "d"},  # another order of fields: read whole
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
-    assert list(ties.read_outcomes(file).values()) == [None, True, False]
+    assert list(read_outcomes(file).values()) == [None, True, False]
 
 
 def test_filters() -> None:

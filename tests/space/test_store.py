@@ -185,9 +185,10 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     patchy_run(tmp_path / "rules", tmp_path / "runs" / "patchy")
     run = _one(tmp_path / "runs" / "more", "hf:org/x\ud83c")
     # One more row, as short as the list of instances can draw it.
+    whole = json.loads((run / "judgments.jsonl").read_text().splitlines()[0])
     row = {"id": "\ud83c", "language": "DE\udfff", "category": "", "passed": None, "verdicts": [], "messages": []}
     with (run / "judgments.jsonl").open("a") as lines:
-        lines.write(json.dumps(row) + "\n")
+        lines.write(json.dumps(whole | row) + "\n")
     found = _shown(tmp_path / "runs")
     assert {entry.model for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
     assert b"hf:org/x?" in _sent(table.framed(found, columns.COLUMNS))

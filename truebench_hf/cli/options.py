@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-
 _PANELS = ("Data", "Models", "Method", "Judging", "Panel of judges", "Output")  # the headings of `--help`, in order
 
 

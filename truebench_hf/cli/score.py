@@ -11,7 +11,7 @@ from truebench_hf.errors import unknown
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.benchmarks.truebench.records import Judged
+    from truebench_hf.records import Judged
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,19 +25,19 @@ def _score(
     allow_unscored: Annotated[bool, typer.Option(help="Exit with 0 even when instances are left unscored.")] = False,
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
-    from truebench_hf.benchmarks.truebench.output import read_judged
+    from truebench_hf.benchmarks.truebench.output import read_runs
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
-    runs = [read_judged(path) for path in files]
+    runs = [(path, *run) for path in files for run in read_runs(path)]
     if protocol == "official":
-        named = [(model, judged) for model, _, judged in runs]
+        named = [(model, judged) for _, model, _, judged in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
         say("\n".join(map(official.to_csv, tables)), end="")
-        unscored = sum(item.passed is None for _, _, judged in runs for item in judged)
+        unscored = sum(item.passed is None for _, _, _, judged in runs for item in judged)
     else:
-        unscored = sum([_scored(path, *run) for path, run in zip(files, runs, strict=True)])
+        unscored = sum([_scored(*run) for run in runs])
     if unscored and not allow_unscored:
         raise typer.Exit(3)
 

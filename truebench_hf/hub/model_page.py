@@ -15,7 +15,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import Staged, stage_run
-from truebench_hf.hub.submission import known_data
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -123,9 +122,8 @@ def _dataset(text: str) -> tuple[str, str]:
 
 def _release(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> str:
     """The release that the run is over, by the hash of its data, which `stage_run` held against the judgments."""
-    known = known_data(str(settings.get("data_sha256")))
-    # Where a conversation broke off the judgments do not tell all prompts; then their number must do.
-    if known in RELEASES and len(staged.submission.judged) == RELEASES[known].instances:
+    known = staged.submission.data
+    if known in RELEASES:
         return known
     parts = ", ".join(f"--{name}" for name in ("limit", "language", "category") if settings.get(name))
     what = "over mini" if known == "mini" else f"with {parts}" if parts else "over data that is no known release"

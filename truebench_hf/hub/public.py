@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl, redaction
+from truebench_hf.records import Judged, Reader, judgment_lines
 from truebench_hf.redaction import masked
+from truebench_hf.types import Verdict
 
 _SECRET = re.compile(r"key|token|secret|password|auth|header|base_url", re.IGNORECASE)
 
@@ -64,15 +66,20 @@ def _last(path: str) -> str:
 
 def public_judgments(path: Path) -> bytes:
     """The file's lines, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
-    lines = []
-    for _, row in jsonl.read(path):
-        row |= {name: base_name(row[name]) for name in ("model", "judge")}
-        row["error"] = no_address(row["error"])
-        for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
-            if verdict["label"] is None:
-                verdict["reason"] = no_address(verdict["reason"])
-        lines.append(json.dumps(masked(row), ensure_ascii=False) + "\n")
-    return "".join(lines).encode("utf-8", errors="replace")
+    reader = Reader()
+    read = [reader.judged(row, where) for where, row in jsonl.read(path)]
+    judge = base_name(read[0][1])  # of a file that holds one run
+    return "".join(judgment_lines((masked(_named(item)) for item, _ in read), judge)).encode("utf-8", errors="replace")
+
+
+def _named(item: Judged) -> Judged:
+    response = replace(item.response, model=base_name(item.response.model), error=no_address(item.response.error))
+    return replace(item, response=response, verdicts=tuple(tuple(map(_told, turn)) for turn in item.verdicts))
+
+
+def _told(verdict: Verdict) -> Verdict:
+    reason = no_address(verdict.reason) if verdict.label is None else verdict.reason
+    return replace(verdict, judge=base_name(verdict.judge), reason=reason or "")
 
 
 def no_address(text: str | None) -> str | None:

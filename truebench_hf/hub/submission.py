@@ -12,15 +12,15 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.records import Judged, from_row
 from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.errors import UserError
-from truebench_hf.hub.schema import check_row
-from truebench_hf.types import Instance, Report, Turn
+from truebench_hf.records import Judged, Reader
+from truebench_hf.types import Report
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
 MAX_LINE = 8 * 2**20
+MAX_NAME = 500  # characters
 
 # What `data_hash` gives for the whole of a release.
 _RELEASE_HASHES = {"69c8df45f7396e5aff22dd84c06bb06e7eea8443e32492da3585959c39685ea5": "v0.6.1"}
@@ -106,13 +106,13 @@ def _content(path: Path, name: str, max_bytes: int) -> bytes:
 
 
 def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
-    rows: dict[str, Judged] = {}
+    reader, rows = Reader(), dict[str, Judged]()
     judges: dict[tuple[str, str], str] = {}
     for where, row in _rows(content, name):
-        check_row(row, where)
-        item, judge = from_row(row, where)
+        item, judge = reader.judged(row, where)
         if item.instance.id in rows:
             raise UserError(f"{where}: instance {item.instance.id[:60]!r} stands twice")
+        _check_names(row, where)
         _check_item(item, row, where)
         rows[item.instance.id] = item
         judges.setdefault((item.response.model, judge), where)
@@ -135,6 +135,18 @@ def _rows(content: bytes, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, row
 
 
+def _check_names(row: Mapping[str, Any], where: str) -> None:
+    """What stands in tables, links and names of files must be fit for them."""
+    for field in ("id", "model", "judge", "language", "category", "task"):
+        text = row[field]
+        blank = field in ("id", "model", "judge") and not text.strip()
+        if blank or len(text) > MAX_NAME or data.HALF.search(text):
+            raise UserError(
+                f"{where}: field {field!r} must be a text of at most {MAX_NAME} characters, none of them half a character "
+                "(a lone surrogate)"
+            )
+
+
 def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
     """What one row says must hold together."""
     if row["passed"] is not item.passed:
@@ -142,6 +154,8 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
     answers = len(item.response.answers)
     if not item.verdicts or answers > len(item.verdicts) or not all(item.verdicts):
         raise UserError(f"{where}: needs one list of verdicts per turn, and criteria in every turn")
+    if not all(verdict.criterion.text.strip() for turn in item.verdicts for verdict in turn):
+        raise UserError(f"{where}: has a criterion without a text")
     roles = [message.role for message in item.response.messages if message.role != "system"]
     if roles[: 2 * answers] != ["user", "assistant"] * answers or roles[2 * answers :] not in ([], ["user"]):
         raise UserError(f"{where}: 'messages' must be user and assistant in turn")
@@ -153,8 +167,6 @@ def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
     notes = []
     if known is None:
         notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
-        if unreached := sum(any(not turn.prompt for turn in item.instance.turns) for item in judged):
-            notes.append(f"{unreached:,} have turns that were never asked, whose prompts the file cannot tell.")
         notes += _like_mini(judged)
     if unscored := sum(item.passed is None for item in judged):
         notes.append(f"{unscored:,} of {len(judged):,} instances are unscored.")
@@ -165,19 +177,11 @@ def _like_mini(judged: Sequence[Judged]) -> list[str]:
     """How many instances are those of `mini`, the one data set that is always at hand."""
     mini = {instance.id: instance for instance in data.load("mini")}
     named = [item for item in judged if item.instance.id in mini]
-    same = sum(_same(item, mini[item.instance.id]) for item in named)
+    same = sum(item.instance == mini[item.instance.id] for item in named)
     if not same:
         return []
     other = f"; {len(named) - same:,} have an id of mini and another content" if same < len(named) else ""
     return [f"{same:,} of {len(judged):,} are instances of mini, which has {len(mini)}{other}."]
-
-
-def _same(item: Judged, own: Instance) -> bool:
-    """Whether language, category, task, criteria and the prompts that were reached are those of `own`."""
-    told, reached = item.instance, len(item.response.answers)
-    kept = tuple(Turn(turn.prompt if i < reached else "", turn.criteria) for i, turn in enumerate(own.turns))
-    seen = tuple(Turn(turn.prompt if i < reached else "", turn.criteria) for i, turn in enumerate(told.turns))
-    return (told.language, told.category, told.task, seen) == (own.language, own.category, own.task, kept)
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:

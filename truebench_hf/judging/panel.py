@@ -85,7 +85,8 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
     if rule == "unanimous" and len(set(labels)) > 1:
         label = None
     conflicting = any(vote.conflicting for vote in votes)
-    judge = f"{rule} of {', '.join(vote.judge for vote in votes)}"
+    said = ",".join(f"{weight:g}" for weight in weights)
+    judge = f"{' + '.join(vote.judge for vote in votes)} ({f'{rule} {said}' if said else rule})"
     if label is not None:
         agreeing = next(vote for vote in votes if vote.label == label)
         return replace(agreeing, judge=judge, probability=None, votes=labels, conflicting=conflicting)

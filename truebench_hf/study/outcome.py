@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Outcome(Generic[V]):
-    """`value` is what the Python call returns. `files` maps a name to its content: rows for `.jsonl`, a JSON value for
+    """`value` is what the Python call returns. `files` maps a name to its content: rows (or lines of text) for `.jsonl`, a JSON value for
     `.json`, a text or parts of one for all others. The rest is the report: `sections`, the `notes` above and the
     `facts` below them. `known` are further facts for `run.json`,
     `results` what there are results of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored.
@@ -41,7 +41,7 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     for name, content in outcome.files.items():
         (folder.path / name).parent.mkdir(exist_ok=True)
         if name.endswith(".jsonl"):
-            folder.write_lines(name, (json.dumps(row, ensure_ascii=False) + "\n" for row in content))
+            folder.write_lines(name, map(_line, content))
         elif name.endswith(".json"):
             folder.write_json(name, content)
         else:
@@ -52,6 +52,10 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         folder.write_lines("report.html", whole)
     board = {"board": outcome.board.as_json()} if outcome.board else {}
     folder.finish(**board, **outcome.known)
+
+
+def _line(row: Any) -> str:
+    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _facts(folder: RunFolder) -> dict[str, str]:

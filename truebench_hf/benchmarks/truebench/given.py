@@ -9,12 +9,12 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.options import from_values
+from truebench_hf.records import Judged
 from truebench_hf.types import Criterion, Instance, Message, Report, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"

@@ -14,11 +14,11 @@ from truebench_hf.benchmarks.truebench.design import Design
 from truebench_hf.benchmarks.truebench.judges import judging_id
 from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, UNITS, Unit, answers, read_labels, to_row, units
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
+from truebench_hf.records import Judged
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations, SheetAgreement
 from truebench_hf.study.outcome import write
@@ -220,7 +220,7 @@ def _judged(run: str) -> list[Judged]:
     path = Path(run)
     if not path.is_dir() or not read_info(path).get("settings", {}).get("judge"):
         raise UserError(f"{run}: is not the folder of a judged run; give the --out of `truebench run`")
-    return without_doubles(read_judged(path)[2])[0]
+    return without_doubles(read_judged(path))[0]
 
 
 def _question(found: Unit, unit: str) -> dict[str, Any]:

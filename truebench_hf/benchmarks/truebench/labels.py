@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import conjunction
+from truebench_hf.records import Judged
 from truebench_hf.types import Label, Message, Verdict
 
 FILE = "labels.jsonl"

@@ -7,8 +7,8 @@ import io
 from collections.abc import Callable, Sequence
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.records import Judged
 from truebench_hf.benchmarks.truebench.scores import ordered
+from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
 

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.truebench.records import Judged, from_official_row, from_row
+from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.records import JUDGMENTS, Judged, Reader
 
-JUDGMENTS = "judgments.jsonl"
+
+def read_judged(path: Path) -> list[Judged]:
+    """The judged instances of a run folder, or of a file with one run. Raises UserError as `read_runs` does."""
+    runs = read_runs(path)
+    if len(runs) > 1:
+        names = " and ".join(_by(model, judge) for model, judge, _ in runs)
+        raise UserError(f"{path}: holds rows of {names}; give a file of one model and judge")
+    return runs[0][2]
 
 
-def read_judged(path: Path) -> tuple[str, str, list[Judged]]:
+def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     """(model, judge, judged instances) from a run folder, a `judgments.jsonl` or an official evaluation file.
 
-    Rows that stand twice are returned twice: see `without_doubles`. Raises UserError naming the line, and where the
-    rows are of more than one model or judge, or of others than the `run.json` beside them says.
+    Rows of several models or judges are kept apart, in the order of their first. Rows that stand twice are returned
+    twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
+    beside them says.
     """
     file = path / JUDGMENTS if path.is_dir() else path
     name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
-    by, rows = ("", ""), list[Judged]()
+    reader, runs = Reader(), dict[tuple[str, str], list[Judged]]()
     for where, row in jsonl.read(file, "give a run folder or an evaluation file"):
-        item, judge = _read_row(row, where, name)
-        before, by = by, (item.response.model, judge)
-        if rows and by != before:
-            raise UserError(f"{where}: {_by(*by)}, the rows before it {_by(*before)}; score them apart")
-        rows.append(item)
-    if not rows:
+        official = isinstance(row, dict) and "judge_parsed" in row
+        item, judge = (from_official_row(row, where, name), "") if official else reader.judged(row, where)
+        runs.setdefault((item.response.model, judge), []).append(item)
+    if not runs:
         raise UserError(f"{file}: holds no judged instances")
-    settings = made_by(path).get("settings", {})
-    if settings and (there := (settings["model"], settings["judge"])) != by:
-        raise UserError(f"{file}: {_by(*by)}, but run.json beside it is about {_by(*there)}; finish that run first")
-    held = len({item.instance.id for item in rows})
+    if settings := made_by(path).get("settings", {}):
+        _check_run(file, runs, settings)
+    return [(*by, rows) for by, rows in runs.items()]
+
+
+def _check_run(file: Path, runs: Mapping[tuple[str, str], Sequence[Judged]], settings: Mapping[str, Any]) -> None:
+    """Raise UserError where a file is not that of the run whose `run.json` lies beside it."""
+    there = (settings["model"], settings["judge"])
+    if other := [by for by in runs if by != there]:
+        raise UserError(
+            f"{file}: {_by(*other[0])}, but run.json beside it is about {_by(*there)}; finish that run first"
+        )
+    held = len({item.instance.id for item in runs[there]})
     if (wanted := settings.get("items", held)) != held:
         raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
-    return *by, rows
 
 
 def made_by(path: Path) -> dict[str, Any]:
@@ -45,13 +60,6 @@ def made_by(path: Path) -> dict[str, Any]:
     folder = path if path.is_dir() else path.parent
     info = read_info(folder) if path.is_dir() or path.name == JUDGMENTS else {}
     return info if {"model", "judge"} <= info.get("settings", {}).keys() else {}
-
-
-def _read_row(row: Any, where: str, name: str) -> tuple[Judged, str]:
-    """(judged instance, judge) from either kind of row; `name` is the model of an official one."""
-    if not isinstance(row, dict):
-        raise UserError(f"{where}: not an object")
-    return (from_official_row(row, where, name), "") if "judge_parsed" in row else from_row(row, where)
 
 
 def _by(model: str, judge: str) -> str:

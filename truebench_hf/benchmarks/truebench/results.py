@@ -8,10 +8,10 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.benchmarks.truebench.records import Judged, secrets_in, to_row
 from truebench_hf.benchmarks.truebench.scores import as_json, score
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
+from truebench_hf.records import Judged, judgment_lines, secrets_in, to_row
 from truebench_hf.report import html
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Report
@@ -40,7 +40,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     shown = (to_row(item, judge) | outcome for item, outcome in zip(judged, by_protocol, strict=True))
     named = [(model, judged)]
     files = {
-        "judgments.jsonl": (to_row(item, judge) for item in judged),
+        "judgments.jsonl": judgment_lines(judged, judge),
         "scores.json": as_json(report),
         "scores_category.csv": tables.to_csv(tables.category_table(named, official)),
         "scores_language.csv": tables.to_csv(tables.language_table(named, official)),

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.records import Judged, secrets_in
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.records import Judged, secrets_in
 from truebench_hf.redaction import masked_note
 from truebench_hf.types import Report, Score
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.records import Judged, unanswered
-from truebench_hf.benchmarks.truebench.responses import RESPONSES, read_responses, response_row
+from truebench_hf.benchmarks.truebench.responses import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
+from truebench_hf.records import RESPONSES, Judged, response_lines, unanswered
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
@@ -108,7 +108,7 @@ class Generate(Study[GenerateOptions, Instance, Answered, int]):
     def score(self, done: Sequence[Answered]) -> Outcome[int]:
         failed = sum(response.error is not None for _, response in done)
         notes = [f"{failed} of {len(done)} instances were not answered to the end"] if failed else []
-        return Outcome(failed, {RESPONSES: map(response_row, done)}, "", notes=notes, incomplete=failed)
+        return Outcome(failed, {RESPONSES: response_lines(done)}, "", notes=notes, incomplete=failed)
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):

@@ -11,6 +11,7 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.records import Reader
 from truebench_hf.report.board import reference, runs, shown
 from truebench_hf.report.board.entries import Entry
 
@@ -117,14 +118,13 @@ def _first_words(row: Row) -> str:
 
 
 def _read(file: Path) -> dict[str, Row]:
-    rows: dict[str, Row] = {}
+    reader, rows = Reader(), dict[str, Row]()
     try:
         with file.open("rb") as content:
-            for _, line in jsonl.lines(content, file.name):
-                row = shown.loads(line.decode("utf-8"))
-                if isinstance(row["verdicts"], list) and isinstance(row["messages"], list):
-                    rows[str(row["id"])] = row
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            for where, line in jsonl.lines(content, file.name):
+                row = reader.row(shown.loads(line.decode("utf-8")), where)
+                rows[row["id"]] = row
+    except (OSError, ValueError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error
     return rows
 

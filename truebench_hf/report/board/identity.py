@@ -10,6 +10,8 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.errors import UserError
+from truebench_hf.records import JudgedRow, Reader
 from truebench_hf.report.board import shown
 
 # These follow from the verdicts alone: a submission tells no protocol, on which the other scores depend.
@@ -37,21 +39,19 @@ def _figures(score: Any) -> list[Any] | None:
 
 def _opening(file: Path) -> list[Any]:
     """The first rows, as far as they can be read."""
-    rows: list[Any] = []
+    reader, rows = Reader(), list[Any]()
     try:
         with file.open("rb") as content:
             pieces = iter(partial(content.readline, _LONGEST), b"")
-            for _, line in islice(jsonl.lines(pieces, file.name), _ROWS):
-                rows.append(_told(shown.loads(line.decode("utf-8", "replace"))))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            for where, line in islice(jsonl.lines(pieces, file.name), _ROWS):
+                rows.append(_told(reader.row(shown.loads(line.decode("utf-8", "replace")), where)))
+    except (OSError, ValueError, RecursionError, UserError):
         pass
     return rows
 
 
-def _told(row: Mapping[str, Any]) -> list[Any]:
+def _told(row: JudgedRow) -> list[Any]:
     verdicts = [
-        [v["label"], v["label"] and v.get("reason"), v.get("probability"), v.get("votes") or []]
-        for turn in row["verdicts"]
-        for v in turn
+        [v["label"], v["label"] and v["reason"], v["probability"], v["votes"]] for turn in row["verdicts"] for v in turn
     ]
-    return [str(row["id"]), [message["content"] for message in row["messages"]], verdicts]
+    return [row["id"], [message["content"] for message in row["messages"]], verdicts]

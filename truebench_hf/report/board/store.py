@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from truebench_hf.errors import UserError
+from truebench_hf.records import read_outcomes
 from truebench_hf.report.board import runs, ties
 from truebench_hf.report.board.entries import Entry, once, published
 from truebench_hf.report.board.results import ResultsCopy
@@ -113,8 +115,8 @@ class Board:
                 file = (entry.folder / "judgments.jsonl").resolve(strict=True)
                 mark = (file.stat().st_mtime_ns, file.stat().st_size)
                 old = self._outcomes.get(file)
-                kept[file] = old if old is not None and old[0] == mark else (mark, ties.read_outcomes(file))
-            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                kept[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
+            except (OSError, UserError):
                 continue
             found[entry.key] = kept[file][1]
         self._outcomes = kept

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
 from truebench_hf.report.board.entries import Entry
 
 Outcomes = Mapping[str, bool | None]  # instance id -> passed
-_HEAD = re.compile(r'\{"id": "((?:[^"\\]|\\.)*)", .*?(?<!\\)"passed": (true|false|null),')
-_PASSED = {"true": True, "false": False, "null": None}
 
 
 def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -27,7 +21,7 @@ def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[Entry, ...]:
     """The entries ranked by comparing instances in pairs (`metrics.comparison.paired_difference`).
 
-    `outcomes` holds per entry key what `read_outcomes` gave; an entry without is compared by its share alone.
+    `outcomes` holds per entry key what `records.read_outcomes` gave; an entry without is compared by its share alone.
     """
     import numpy as np
 
@@ -44,25 +38,6 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[
 
         found |= {entry.key: entry for entry in _ranked(group, ahead)}
     return tuple(found[entry.key] for entry in entries)
-
-
-def read_outcomes(file: Path) -> Outcomes:
-    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
-
-    Raises OSError, and ValueError, KeyError, TypeError or RecursionError on lines of another form.
-    """
-    found: dict[str, bool | None] = {}
-    with file.open("rb") as content:
-        for _, line in jsonl.lines(content, file.name):
-            text = line.decode("utf-8", "replace")
-            if (head := _HEAD.match(text)) is not None:
-                found[head[1]] = _PASSED[head[2]]
-            else:
-                row = json.loads(text)
-                if not isinstance(row["passed"], bool | None):
-                    raise TypeError(f"{file}: passed is {row['passed']!r}")
-                found[str(row["id"])] = row["passed"]
-    return found
 
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:

@@ -1,0 +1,210 @@
+"""Answers and verdicts on disk: what is read equals what was written, and a document stands once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from truebench_hf import jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.hub.public import public_judgments
+from truebench_hf.records import (
+    JUDGMENTS,
+    RESPONSES,
+    Judged,
+    Reader,
+    judgment_lines,
+    read_outcomes,
+    response_lines,
+    unanswered,
+)
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
+
+LABELS = st.sampled_from([*get_args(Label), None])
+
+
+def whole(text: str) -> str:
+    """Two halves of a character beside each other are that character in JSON."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+TEXTS = st.text(st.characters() | st.characters(categories=["Cs"]), max_size=12).map(whole)
+MAYBE = st.none() | TEXTS
+USAGES = st.builds(Usage, *[st.integers(0, 10**12)] * 4)
+CRITERIA = st.builds(
+    Criterion, TEXTS, MAYBE, MAYBE, st.sampled_from([1.0, 0.5, -2.0, 3]) | st.floats(-10, 10, allow_nan=False)
+)
+
+
+def verdict(criterion: Criterion) -> st.SearchStrategy[Verdict]:
+    judges, votes = st.sampled_from(["j", "", "another"]), st.lists(LABELS, max_size=3).map(tuple)
+    return st.builds(
+        Verdict, st.just(criterion), LABELS, TEXTS, judges, st.none() | st.floats(0, 1), votes, st.booleans()
+    )
+
+
+@st.composite
+def judged(draw: st.DrawFn) -> Judged:
+    """A conversation in any state: answered, broken off, with other messages than the turns asked for, or with none."""
+    turns = tuple(draw(st.lists(st.builds(Turn, TEXTS, st.lists(CRITERIA, max_size=3).map(tuple)), max_size=3)))
+    texts = [draw(TEXTS) for _ in range(4)]
+    instance = Instance(*texts, turns, draw(MAYBE), draw(MAYBE), draw(MAYBE))
+    said = [Message("system", instance.system)] if instance.system and draw(st.booleans()) else []
+    for turn in turns:
+        said += [Message("user", turn.prompt), Message("assistant", draw(TEXTS))]
+    said = said[: draw(st.integers(0, len(said)))]
+    if draw(st.integers(0, 4)) == 0:
+        said = draw(st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=4))
+    answers = sum(message.role == "assistant" for message in said)
+    response = Response(
+        instance.id, draw(TEXTS), tuple(said), tuple(draw(TEXTS) for _ in range(answers)), draw(USAGES), draw(MAYBE),
+        tuple(draw(st.lists(st.integers(1, 3), max_size=2))),
+    )  # fmt: skip
+    verdicts = tuple(tuple(draw(verdict(criterion)) for criterion in turn.criteria) for turn in turns)
+    usage = draw(st.dictionaries(st.sampled_from(["model", "judge", "cascade"]), USAGES, max_size=3))
+    if draw(st.booleans()):
+        usage = usage | {"model": response.usage}
+    return Judged(instance, response, verdicts, usage, draw(st.none() | st.booleans()))
+
+
+def written(folder: Path, name: str, lines: Any) -> Path:
+    """The lines in a file, half characters as run folders write them."""
+    file = folder / name
+    file.write_text("".join(lines), encoding="utf-8", errors="backslashreplace")
+    return file
+
+
+def read(file: Path) -> list[Judged]:
+    reader = Reader()
+    return [reader.judged(row, where)[0] for where, row in jsonl.read(file)]
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(judged(), max_size=4))
+@example([])
+def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFactory, items: list[Judged]) -> None:
+    folder = tmp_path_factory.mktemp("records")
+    file = written(folder, JUDGMENTS, judgment_lines(items, "j"))
+    assert read(file) == items
+    assert read_outcomes(file) == {item.instance.id: item.passed for item in items}
+    reader = Reader()
+    answered = [(item.instance, item.response) for item in items]
+    lines = jsonl.read(written(folder, RESPONSES, response_lines(answered)))
+    assert [reader.answered(row, where) for where, row in lines] == answered
+
+
+# --- one document, many rows ----------------------------------------------------------------------------------------
+
+DOCUMENT = "A long document. " * 500
+
+
+def about(name: str, context: str | None, model: str = "m") -> Judged:
+    turn = Turn("What does it say?", (Criterion("is brief", weight=-1.0),))
+    instance = Instance(name, "EN", "QA", "t", (turn,), "Be kind.", context, "Right answer.")
+    messages = (Message("system", "Be kind."), Message("user", turn.prompt), Message("assistant", "Little."))
+    verdict = Verdict(turn.criteria[0], "no", "long", "j")
+    return Judged(instance, Response(name, model, messages), ((verdict,),))
+
+
+@pytest.mark.parametrize(
+    ("items", "times", "reason"),
+    [
+        ([about("a", DOCUMENT), about("a", DOCUMENT, "n"), about("a", DOCUMENT, "o")], 1, "three models"),
+        ([about("a", DOCUMENT), about("b", DOCUMENT)], 1, "two questions on one document"),
+        ([about("a", DOCUMENT), about("b", None), about("a", DOCUMENT)], 1, "none is between them"),
+        ([about("a", DOCUMENT), about("a", "Other."), about("b", DOCUMENT)], 2, "the id now names another document"),
+        ([about("a", ""), about("b", "")], 0, "an empty one is one, too"),
+    ],
+)
+def test_a_document_stands_once(tmp_path: Path, items: list[Judged], times: int, reason: str) -> None:
+    lines = {
+        JUDGMENTS: list(judgment_lines(items, "j")),
+        RESPONSES: list(response_lines((item.instance, item.response) for item in items)),
+    }
+    for name, made in lines.items():
+        assert written(tmp_path, name, made).read_text().count(DOCUMENT) == times, reason
+    assert read(tmp_path / JUDGMENTS) == items
+    reader = Reader()
+    again = [reader.answered(row, where) for where, row in jsonl.read(tmp_path / RESPONSES)]
+    assert again == [(item.instance, item.response) for item in items]
+
+
+def test_files_written_apart_may_be_joined(tmp_path: Path) -> None:
+    items = [about("a", "One."), about("b", "One."), about("a", "Two.", "n"), about("b", "Two.", "n")]
+    lines = [*judgment_lines(items[:2], "j"), *judgment_lines(items[2:], "j")]
+    assert read(written(tmp_path, JUDGMENTS, lines)) == items
+
+
+def test_a_line_without_the_one_that_holds_its_document_is_named(tmp_path: Path) -> None:
+    lines = list(judgment_lines([about("a", DOCUMENT), about("b", DOCUMENT)], "j"))
+    with pytest.raises(UserError, match="line 1: its context is that of instance 'a', of which no line is before it"):
+        read(written(tmp_path, JUDGMENTS, lines[1:]))
+
+
+# --- what a line looks like -----------------------------------------------------------------------------------------
+
+
+def test_messages_are_not_told_twice() -> None:
+    item = about("a", None)
+    (line,) = judgment_lines([item], "j")
+    row = json.loads(line)
+    assert not {"prompts", "system", "context"} & set(row)
+    assert row["verdicts"][0][0] == {
+        "criterion": "is brief", "weight": -1.0, "label": "no", "reason": "long", "probability": None, "votes": [],
+        "conflicting": False,
+    }  # fmt: skip
+    assert line.startswith('{"id": "a", "language": "EN", "category": "QA", "task": "t", "model": "m", "judge": "j", ')
+
+
+def test_turns_that_were_not_asked_keep_their_prompts() -> None:
+    turns = tuple(Turn(text, (Criterion("c"),)) for text in ("One?", "Two?", "Three?"))
+    instance = Instance("a", "EN", "Multi-Turn", "t", turns)
+    response = Response("a", "m", (Message("user", "One?"),), error="turn 1: down")
+    item = Judged(instance, response, tuple(unanswered(instance, response)))
+    (line,) = judgment_lines([item], "j")
+    assert json.loads(line)["prompts"] == [None, "Two?", "Three?"]
+    assert Reader().judged(json.loads(line), "here")[0] == item
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"prompts": []}, "field 'prompts' must give"),
+        ({"prompts": [None, "More?"]}, "field 'prompts' must give"),
+        ({"messages": []}, "field 'prompts' must give"),
+        ({"passed": "yes"}, "field 'passed' should be a valid boolean"),
+        ({"truncated": [True]}, "field 'truncated.0' should be a valid integer"),
+        ({"verdicts": [[{"label": "yes"}]]}, "field 'verdicts.0.0.criterion' is absent"),
+        ({"x" * 10_000: 1}, f"field '{'x' * 60}' is unknown"),
+        ({"usage": {"model": {"calls": -1}}}, "field 'usage.model.calls' should be greater than or equal to 0"),
+        ({"response_usage": {"tokens": 1}}, "field 'response_usage.tokens.[key]' should be 'input_tokens'"),
+        ({"context": None}, "field 'context' should be a valid string"),
+    ],
+)
+def test_a_line_of_another_form_is_named(change: dict[str, Any], said: str) -> None:
+    (line,) = judgment_lines([about("a", None)], "j")
+    with pytest.raises(UserError) as caught:
+        Reader().judged(json.loads(line) | change, "here")
+    assert str(caught.value).startswith("here: ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_published_lines_name_no_folder_also_where_another_judged(tmp_path: Path) -> None:
+    item = about("a", DOCUMENT, "hf:/home/me/models/small")
+    other = replace(
+        item.verdicts[0][0], judge="vllm:/home/me/models/large", label=None, reason="http://me:80/v1 is down"
+    )
+    file = written(tmp_path, JUDGMENTS, judgment_lines([replace(item, verdicts=((other,),))], "hf:/home/me/j"))
+    published = public_judgments(file)
+    assert b"/home/me" not in published
+    assert b"me:80" not in published
+    again, judge = Reader().judged(json.loads(published), "here")
+    assert (again.response.model, judge, again.verdicts[0][0].judge) == ("hf:small", "hf:j", "vllm:large")
+    assert again.instance == item.instance
