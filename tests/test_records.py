@@ -24,7 +24,7 @@ from truebench_hf.records import (
     response_lines,
     unanswered,
 )
-from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 LABELS = st.sampled_from([*get_args(Label), None])
 
@@ -37,6 +37,7 @@ def whole(text: str) -> str:
 TEXTS = st.text(st.characters() | st.characters(categories=["Cs"]), max_size=12).map(whole)
 MAYBE = st.none() | TEXTS
 USAGES = st.builds(Usage, *[st.integers(0, 10**12)] * 4)
+MESSAGES = st.builds(Message, st.sampled_from(get_args(Role)), TEXTS)
 CRITERIA = st.builds(
     Criterion, TEXTS, MAYBE, MAYBE, st.sampled_from([1.0, 0.5, -2.0, 3]) | st.floats(-10, 10, allow_nan=False)
 )
@@ -52,15 +53,15 @@ def verdict(criterion: Criterion) -> st.SearchStrategy[Verdict]:
 @st.composite
 def judged(draw: st.DrawFn) -> Judged:
     """A conversation in any state: answered, broken off, with other messages than the turns asked for, or with none."""
-    turns = tuple(draw(st.lists(st.builds(Turn, TEXTS, st.lists(CRITERIA, max_size=3).map(tuple)), max_size=3)))
+    turns = tuple(draw(st.lists(st.builds(Turn, TEXTS, st.lists(CRITERIA, max_size=3).map(tuple), MAYBE), max_size=3)))
     texts = [draw(TEXTS) for _ in range(4)]
-    instance = Instance(*texts, turns, draw(MAYBE), draw(MAYBE), draw(MAYBE))
+    instance = Instance(*texts, turns, draw(MAYBE), draw(MAYBE), tuple(draw(st.lists(MESSAGES, max_size=2))))
     said = [Message("system", instance.system)] if instance.system and draw(st.booleans()) else []
     for turn in turns:
         said += [Message("user", turn.prompt), Message("assistant", draw(TEXTS))]
     said = said[: draw(st.integers(0, len(said)))]
     if draw(st.integers(0, 4)) == 0:
-        said = draw(st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=4))
+        said = draw(st.lists(MESSAGES, max_size=4))
     answers = sum(message.role == "assistant" for message in said)
     response = Response(
         instance.id, draw(TEXTS), tuple(said), tuple(draw(TEXTS) for _ in range(answers)), draw(USAGES), draw(MAYBE),
@@ -105,8 +106,8 @@ DOCUMENT = "A long document. " * 500
 
 
 def about(name: str, context: str | None, model: str = "m") -> Judged:
-    turn = Turn("What does it say?", (Criterion("is brief", weight=-1.0),))
-    instance = Instance(name, "EN", "QA", "t", (turn,), "Be kind.", context, "Right answer.")
+    turn = Turn("What does it say?", (Criterion("is brief", weight=-1.0),), "Right answer.")
+    instance = Instance(name, "EN", "QA", "t", (turn,), "Be kind.", context, (Message("user", "Hi."),))
     messages = (Message("system", "Be kind."), Message("user", turn.prompt), Message("assistant", "Little."))
     verdict = Verdict(turn.criteria[0], "no", "long", "j")
     return Judged(instance, Response(name, model, messages), ((verdict,),))
@@ -178,6 +179,7 @@ def test_turns_that_were_not_asked_keep_their_prompts() -> None:
         ({"prompts": []}, "field 'prompts' must give"),
         ({"prompts": [None, "More?"]}, "field 'prompts' must give"),
         ({"messages": []}, "field 'prompts' must give"),
+        ({"references": []}, "field 'references' must give"),
         ({"passed": "yes"}, "field 'passed' should be a valid boolean"),
         ({"truncated": [True]}, "field 'truncated.0' should be a valid integer"),
         ({"verdicts": [[{"label": "yes"}]]}, "field 'verdicts.0.0.criterion' is absent"),

@@ -20,7 +20,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One yes/no requirement on an answer. `condition` says when it binds; None: always."""
+    """One yes/no requirement on an answer. `condition` says when it binds; None: always.
+
+    `weight` is its points, never 0; negative ones are for a fault, which a good answer does not have.
+    """
 
     text: str
     kind: str | None = None
@@ -30,15 +33,16 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One user message and the criteria its answer must meet (all of them, TRUEBench section 3.1)."""
+    """One user message, the criteria its answer must meet (TRUEBench section 3.1), and an answer known to be right."""
 
     prompt: str
     criteria: tuple[Criterion, ...]
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One conversation to be had: its turns, and what it counts under."""
+    """One conversation to be had: its turns, and what it counts under ("": under nothing). `history` was said before."""
 
     id: str
     language: str
@@ -47,7 +51,7 @@ class Instance:
     turns: tuple[Turn, ...]
     system: str | None = None
     context: str | None = None
-    reference: str | None = None
+    history: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

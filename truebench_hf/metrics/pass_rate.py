@@ -8,6 +8,16 @@ from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
+Weights = Sequence[Sequence[float]]  # of the same shape: the points of each criterion
+
+
+def outcome(label: Label | None, weight: float = 1.0) -> Label | None:
+    """The label as it counts: `yes` where the answer is as it should be, which with negative points is a `no`.
+
+    All shares but the weighted one are made of outcomes.
+    """
+    turned: dict[Label | None, Label] = {"yes": "no", "no": "yes"}
+    return turned.get(label, label) if weight < 0 else label
 
 
 def conjunction(labels: Iterable[Label | None]) -> bool | None:

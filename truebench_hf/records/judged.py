@@ -1,0 +1,72 @@
+"""One judged instance: what was asked, what was answered, and a verdict on every criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
+from truebench_hf.redaction import count
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An instance, its response, and per turn one verdict per criterion. `usage` maps model and judge to tokens."""
+
+    instance: Instance
+    response: Response
+    verdicts: tuple[tuple[Verdict, ...], ...]
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    recorded: bool | None = None  # what an official evaluation file says of the instance, by label, vote or quirk
+
+    @property
+    def labels(self) -> list[list[Label | None]]:
+        """The label of each criterion, per turn."""
+        return [[verdict.label for verdict in turn] for turn in self.verdicts]
+
+    @property
+    def weights(self) -> list[list[float]]:
+        """The points of each criterion, per turn."""
+        return [[verdict.criterion.weight for verdict in turn] for turn in self.verdicts]
+
+    @property
+    def outcomes(self) -> list[list[Label | None]]:
+        """The labels as they count (see `outcome`), per turn."""
+        return [[outcome(verdict.label, verdict.criterion.weight) for verdict in turn] for turn in self.verdicts]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every criterion of every turn is as it should be; None is unscored."""
+        return instance_passes(self.outcomes)
+
+    @property
+    def passed_officially(self) -> bool:
+        """By the official rule: as the official file has it, else from our verdicts, turns without criteria left out."""
+        return official_passes([turn for turn in self.outcomes if turn]) if self.recorded is None else self.recorded
+
+    @property
+    def undecided(self) -> str:
+        """Why the instance is unscored: the first reason among its undecided verdicts."""
+        reasons = (verdict.reason for turn in self.verdicts for verdict in turn if verdict.label not in ("yes", "no"))
+        return next(reasons, self.response.error or "no criteria")
+
+
+def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ...]]:
+    """The verdicts of turns that have no answer: not judged, with the reason."""
+    reason = f"no answer: {response.error or 'not generated'}"
+    missing = instance.turns[len(response.answers) :]
+    return [tuple(Verdict(criterion, None, reason) for criterion in turn.criteria) for turn in missing]
+
+
+def secrets_in(judged: Iterable[Judged]) -> int:
+    """How many secrets were masked in these conversations, in their thinking, errors and verdicts."""
+    return count(
+        text
+        for item in judged
+        for texts in (
+            (message.content for message in item.response.messages), item.response.reasoning, (item.response.error,),
+            (text for turn in item.verdicts for verdict in turn for text in (verdict.criterion.text, verdict.reason)),
+        )
+        for text in texts
+    )  # fmt: skip

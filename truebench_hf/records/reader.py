@@ -1,0 +1,147 @@
+"""Reads lines: what comes back equals what was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from truebench_hf import jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.records.judged import Judged
+from truebench_hf.records.rows import (
+    JUDGMENTS,
+    RESPONSES,
+    ConversationRow,
+    CriterionRow,
+    JudgedRow,
+    MessageRow,
+    ResponseRow,
+    VerdictRow,
+)
+from truebench_hf.records.writer import told
+from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Usage, Verdict
+
+_JUDGED, _ANSWERED = TypeAdapter(JudgedRow), TypeAdapter(ResponseRow)
+
+
+class Reader:
+    """Reads the lines of one file, from its first on. Raises UserError with `where` on whatever is wrong in one."""
+
+    def __init__(self) -> None:
+        self._contexts: dict[str, str] = {}
+
+    def judged(self, row: Any, where: str) -> tuple[Judged, str]:
+        """(judged instance, judge) of a line of `judgments.jsonl`."""
+        found = self.row(row, where)
+        verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
+        usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
+        instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], usage, where)
+        return Judged(instance, response, verdicts, usage, found.get("recorded")), found["judge"]
+
+    def answered(self, row: Any, where: str) -> tuple[Instance, Response]:
+        """An instance with its response, of a line of `responses.jsonl`."""
+        found: ResponseRow = self._checked(_ANSWERED, row, where, RESPONSES)
+        usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
+        criteria = [tuple(_read_criterion(item) for item in turn) for turn in found["criteria"]]
+        return _read(found, criteria, usage, where)
+
+    def row(self, row: Any, where: str) -> JudgedRow:
+        """A line of `judgments.jsonl` as it stands, checked, with its context in full."""
+        found: JudgedRow = self._checked(_JUDGED, row, where, JUDGMENTS)
+        return found
+
+    def _checked(self, form: TypeAdapter[Any], row: Any, where: str, kind: str) -> Any:
+        if not isinstance(row, dict):
+            raise UserError(f"{where}: not an object")
+        try:
+            found = form.validate_python(row)
+        except ValidationError as error:
+            raise UserError(f"{where}: not a line of {kind}: {_first(error)}") from error
+        if (holder := found.pop("context_of", None)) is not None:
+            if holder not in self._contexts:
+                raise UserError(
+                    f"{where}: its context is that of instance {holder[:60]!r}, of which no line is before it"
+                )
+            found["context"] = self._contexts[holder]
+        elif "context" in found:
+            self._contexts[found["id"]] = found["context"]
+        return found
+
+
+def read_outcomes(file: Path) -> Mapping[str, bool | None]:
+    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+
+    Raises OSError, and UserError on lines of another form.
+    """
+    found: dict[str, bool | None] = {}
+    with file.open("rb") as content:
+        for where, line in jsonl.lines(content, file.name):
+            text = line.decode("utf-8", "replace")
+            if (head := _HEAD.match(text)) is not None:
+                found[head[1]] = _PASSED[head[2]]
+            else:
+                row = jsonl.parsed(text, where)
+                if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
+                    raise UserError(f"{where}: not a line of {JUDGMENTS}")
+                found[str(row["id"])] = row["passed"]
+    return found
+
+
+# An id with an escape in it is left to the JSON reader.
+_HEAD = re.compile(r'\{"id": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),')
+_PASSED = {"true": True, "false": False, "null": None}
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong; names that strangers chose are cut."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part)[:60] for part in fault["loc"])
+    said = {"missing": "is absent", "extra_forbidden": "is unknown"}.get(fault["type"])
+    return f"field {place!r} {said or fault['msg'].replace('Input should be', 'should be', 1)}"
+
+
+def _read(
+    row: ConversationRow, criteria: Sequence[tuple[Criterion, ...]], usage: Mapping[str, Usage], where: str
+) -> tuple[Instance, Response]:
+    messages, history = _read_messages(row["messages"]), _read_messages(row.get("history", []))
+    asked, system = told(messages)
+    own = row.get("prompts", [None] * len(criteria))
+    prompts = [
+        text if text is not None else said for text, said in zip(own, [*asked, *[None] * len(own)], strict=False)
+    ]
+    if len(own) != len(criteria) or None in prompts:
+        raise UserError(f"{where}: field 'prompts' must give the prompts that 'messages' do not, one per turn")
+    references = row.get("references", [None] * len(criteria))
+    if len(references) != len(criteria):
+        raise UserError(f"{where}: field 'references' must give one per turn, or null")
+    turns = tuple(
+        Turn(str(text), of_it, right) for text, of_it, right in zip(prompts, criteria, references, strict=True)
+    )
+    instance = Instance(
+        row["id"], row["language"], row["category"], row["task"], turns, row.get("system", system),
+        row.get("context"), history,
+    )  # fmt: skip
+    spent = Usage(**row["response_usage"]) if "response_usage" in row else usage.get("model", Usage())
+    response = Response(
+        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"])
+    )
+    return instance, response
+
+
+def _read_messages(rows: Sequence[MessageRow]) -> tuple[Message, ...]:
+    return tuple(Message(row["role"], row["content"]) for row in rows)
+
+
+def _read_criterion(item: CriterionRow) -> Criterion:
+    return Criterion(item["criterion"], item.get("kind"), item.get("condition"), item.get("weight", 1.0))
+
+
+def _read_verdict(item: VerdictRow, judge: str) -> Verdict:
+    return Verdict(
+        _read_criterion(item), item["label"], item["reason"], item.get("judge", judge), item["probability"],
+        tuple(item["votes"]), item["conflicting"],
+    )  # fmt: skip

@@ -1,0 +1,92 @@
+"""The form of a line, which anybody may have written: of `responses.jsonl` and of `judgments.jsonl`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
+
+from truebench_hf.types import Label, Role
+
+JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Points = Annotated[float, Field(ge=-1e9, le=1e9)]
+_Count = Annotated[int, Field(ge=0)]
+_Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls"]
+_FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+@with_config(_FORM)
+class MessageRow(TypedDict):
+    """A message."""
+
+    role: Role
+    content: str
+
+
+@with_config(_FORM)
+class CriterionRow(TypedDict):
+    """A criterion; what is not there is as in `Criterion()`."""
+
+    criterion: str
+    kind: NotRequired[str]
+    condition: NotRequired[str]
+    weight: NotRequired[_Points]
+
+
+@with_config(_FORM)
+class VerdictRow(CriterionRow):
+    """A criterion with its verdict. `vote_share` follows from the rest; `judge` is there where the row's is another."""
+
+    label: Label | None
+    reason: str
+    probability: _Share | None
+    votes: list[Label | None]
+    conflicting: bool
+    vote_share: NotRequired[_Share | None]
+    judge: NotRequired[str]
+
+
+class ConversationRow(TypedDict):
+    """`prompts` stands where messages do not tell all: per turn its own, null where it is that of the user's message.
+
+    `references` are the right answers, per turn where there are any. `history` is what was said before the first turn.
+    `truncated` numbers turns from 1. `usage` is by role; `response_usage` is there where it is not that of the model.
+    """
+
+    id: str
+    language: str
+    category: str
+    task: str
+    model: str
+    error: str | None
+    truncated: list[int]
+    messages: list[MessageRow]
+    reasoning: list[str]
+    usage: dict[str, dict[_Kind, _Count]]
+    response_usage: NotRequired[dict[_Kind, _Count]]
+    prompts: NotRequired[list[str | None]]
+    system: NotRequired[str | None]
+    context: NotRequired[str]
+    context_of: NotRequired[str]
+    history: NotRequired[list[MessageRow]]
+    references: NotRequired[list[str | None]]
+
+
+@with_config(_FORM)
+class ResponseRow(ConversationRow):
+    """A line of `responses.jsonl`: the criteria per turn."""
+
+    criteria: list[list[CriterionRow]]
+
+
+@with_config(_FORM)
+class JudgedRow(ConversationRow):
+    """A line of `judgments.jsonl`: a verdict per criterion, per turn."""
+
+    judge: str
+    passed: bool | None
+    verdicts: list[list[VerdictRow]]
+    recorded: NotRequired[bool]
