@@ -1,31 +1,24 @@
 """Instruction-following evaluation on the Hugging Face stack: five papers, one system.
 
-`truebench_hf.run(...)` is `truebench run` as a Python call; nothing heavy is imported before it is needed.
+`judge(...)` says whether a response meets criteria, `run(...)` scores a model; nothing heavy is imported before it is
+needed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.api.judge import Judge, judge, model
+from truebench_hf.api.judgment import Judgment
+from truebench_hf.api.run import run
+from truebench_hf.errors import UserError
+from truebench_hf.types import Criterion, Message
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from truebench_hf.types import Report
-
+__all__ = ("Criterion", "Judge", "Judgment", "Message", "UserError", "judge", "load", "metric", "model", "run")
 __version__ = "0.1.0"
-
-
-def run(**options: Any) -> Report:
-    """Score a model on TRUEBench. Takes the options of `truebench run` by name (`data`, `model`, `judge`, `out`, ...).
-
-    Lists may be given as any sequence, `k=v` options as a dict; works in a notebook too. Raises UserError on what the
-    caller can fix, TypeError on unknown options.
-    """
-    from truebench_hf.benchmarks.truebench.options import RunOptions
-    from truebench_hf.benchmarks.truebench.study import run as run_truebench
-    from truebench_hf.options import from_values
-
-    return run_truebench(from_values(RunOptions, options))
 
 
 def load(

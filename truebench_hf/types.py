@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -126,3 +126,28 @@ class Report:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     bias_corrected: Mapping[str, Any] = field(default_factory=dict)  # what human labels say; {} without labels
+    verdicts: Sequence[Any] = field(default=(), repr=False, compare=False)  # the judged instances of a run
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the content of `scores.json`."""
+        flat: dict[str, Any] = {}
+        for name, value in self.scores.items():
+            flat[name] = asdict(value) if isinstance(value, Score) else {key: asdict(s) for key, s in value.items()}
+        if self.bias_corrected:
+            flat["bias_corrected"] = dict(self.bias_corrected)
+        return flat | {"unscored": dict(self.unscored), "usage": self.usage, "notes": list(self.notes)}
+
+    def to_pandas(self) -> Any:
+        """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""
+        import pandas
+
+        single = [("", name, score) for name, score in self.scores.items() if isinstance(score, Score)]
+        groups = [(group, value) for group, value in self.scores.items() if not isinstance(value, Score)]
+        rows = single + [(group, name, score) for group, value in groups for name, score in value.items()]
+        columns = ["group", "name", "value", "n", "unscored", "low", "high"]
+        table = [(g, name, s.value, s.n, s.unscored, *(s.ci95 or (None, None))) for g, name, s in rows]
+        return pandas.DataFrame(table, columns=columns)
+
+    def _repr_html_(self) -> str:
+        """The scores as a table, in a notebook."""
+        return str(self.to_pandas().to_html(index=False, float_format="{:.1f}".format, na_rep=""))

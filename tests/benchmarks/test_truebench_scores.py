@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench import official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.records import Judged, Reader, to_row
 from truebench_hf.report.tables import value as value_text
@@ -122,8 +122,8 @@ def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
     assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
 
 
-def test_as_json_has_the_keys_of_scores_json() -> None:
-    found = as_json(score(ITEMS, {"now": {}}))
+def test_plain_data_has_the_keys_of_scores_json() -> None:
+    found = score(ITEMS, {"now": {}}).to_dict()
     assert {
         "overall", "strict", "by_category", "by_language", "by_task", "single_turn", "multi_turn", "soft_criterion",
         "soft_turn", "drfr", "usage", "unscored", "notes",

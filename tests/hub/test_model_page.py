@@ -14,7 +14,7 @@ import yaml
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.model_page import entry
 from truebench_hf.records import Judged, to_row
@@ -44,7 +44,7 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
     folder.mkdir()
     rows = (json.dumps(to_row(item, "openai:judge")) + "\n" for item in items)
     (folder / "judgments.jsonl").write_text("".join(rows))
-    (folder / "scores.json").write_text(json.dumps(as_json(score(items))))
+    (folder / "scores.json").write_text(json.dumps(score(items).to_dict()))
     made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
     made |= {"data_sha256": data.data_hash(data.read_jsonl(REAL))}
     info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}

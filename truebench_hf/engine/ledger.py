@@ -33,21 +33,23 @@ def digest(text: str) -> str:
 
 
 class Ledger:
-    """Completions of one run folder in SQLite (`ledger.sqlite`).
+    """Completions of one run folder in SQLite (`ledger.sqlite`), or with `shared` of whoever opens the file.
 
     A `put` is committed when it returns: killing the process at any time afterwards does not lose it. All methods raise
     UserError where the file cannot be used: another run holds it, the disk is full, or it is no ledger.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, shared: bool = False) -> None:
+        self._path, self._kind = path, "file" if shared else "folder"
+        self._shown = f"cache {path}" if shared else f"--out {path.parent}"
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0 if shared else 1.0)
         except sqlite3.DatabaseError as error:
-            raise _put_right(path, error) from error
+            raise self._put_right(error) from error
         try:
-            # Held from the first statement to the end of the process: a second run would ask for the same calls.
-            self._ask("PRAGMA locking_mode=EXCLUSIVE")
+            if not shared:
+                # Held from the first statement to the end of the process: a second run would ask for the same calls.
+                self._ask("PRAGMA locking_mode=EXCLUSIVE")
             self._ask("PRAGMA journal_mode=WAL")
             # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
             self._ask("PRAGMA synchronous=NORMAL")
@@ -96,17 +98,16 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             if not hasattr(error, "sqlite_errorcode"):  # not SQLite's word: our own mistake
                 raise
-            raise _put_right(self._path, error) from error
+            raise self._put_right(error) from error
 
-
-def _put_right(path: Path, error: sqlite3.DatabaseError) -> UserError:
-    """What the user can do about an error of SQLite."""
-    code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return UserError(f"--out {path.parent} is in use by another run; wait for it, or choose another folder")
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return write_error(f"--out {path.parent}: cannot write {path.name}", error)
-    return UserError(f"cannot use the ledger {path}: {error}; move it away or choose another --out")
+    def _put_right(self, error: sqlite3.DatabaseError) -> UserError:
+        """What the user can do about an error of SQLite."""
+        code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return UserError(f"{self._shown} is in use by another run; wait for it, or choose another {self._kind}")
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            return write_error(f"{self._shown}: cannot write {self._path.name}", error)
+        return UserError(f"cannot use the ledger {self._path}: {error}; move it away or choose another {self._kind}")
 
 
 def _storable(text: str) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.results import provenance
-from truebench_hf.benchmarks.truebench.scores import as_json
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.public import base_name, no_address, public, public_judgments
@@ -101,7 +100,7 @@ def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any]
     folder.mkdir(parents=True)
     (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
     reasons = {name: no_address(reason) for name, reason in checked.report.unscored.items()}
-    _write(folder / "scores.json", _json(as_json(checked.report) | claimed | {"unscored": reasons}, 1))
+    _write(folder / "scores.json", _json(checked.report.to_dict() | claimed | {"unscored": reasons}, 1))
     _write(folder / "run.json", _json(info, 1))
     # One file per run, not one table: two pull requests then never touch the same file.
     (out / "index").mkdir()

@@ -12,7 +12,7 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.records import Judged, Reader
 from truebench_hf.types import Report
@@ -80,7 +80,7 @@ def known_data(digest: str) -> str | None:
 
 def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:
     """Compare claimed scores (`scores.json`) with those of a report. Raises UserError on the first that differs."""
-    ours = json.loads(json.dumps(as_json(report)))
+    ours = json.loads(json.dumps(report.to_dict()))
     for name in report.scores:
         ours_flat, claimed_flat = dict(_flat(name, ours[name])), dict(_flat(name, claimed.get(name)))
         for place in ours_flat | claimed_flat:

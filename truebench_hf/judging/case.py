@@ -37,12 +37,12 @@ def cases(instance: Instance, response: Response, benchmark: str | None = None) 
     found = []
     for turn, i in zip(instance.turns, asked, strict=False):
         before = messages[: i - 1]
-        facts = (turn.criteria, before, instance.context, _category(before))
+        facts = (turn.criteria, before, instance.context, category_shown(before))
         found.append(Case(turn.prompt, messages[i].content, *facts, benchmark=benchmark))
     return found
 
 
-def _category(before: Sequence[Message]) -> str | None:
+def category_shown(before: Sequence[Message]) -> str | None:
     """The category that what came before the instruction shows by itself: earlier turns, or a system message alone."""
     if any(message.role != "system" for message in before):
         return "multi_turn"

@@ -13,6 +13,7 @@ from truebench_hf.confidential import arguments as shown
 from truebench_hf.confidential import learn_arguments, learn_environment, learn_url
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatModel
 
 Options = TypeVar("Options")
@@ -44,6 +45,10 @@ def open_model(
         if kind != "openai":
             raise UserError(f"{spec}: a base URL only goes with openai: specs; leave it out")
         given.setdefault("base_url", base_url)  # an argument is about this very model
+    if isinstance(spec, InMemory):
+        if given:
+            raise UserError(f"{spec}: takes no options here; give them to truebench_hf.model(...)")
+        return typing.cast(ChatModel, spec.value)
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
         raise unknown("spec", spec, SPECS)
     if kind in ("smollm2", "hf"):
@@ -128,7 +133,7 @@ def family(spec: str) -> str:
     Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
     """
     kind, _, rest = spec.lower().rstrip("/").partition(":")
-    name = rest if kind in ("hf", "vllm", "openai", "scripted") else f"{kind}:{rest}".rstrip(":")
+    name = rest if kind in ("hf", "vllm", "openai", "scripted", "loaded", "function") else f"{kind}:{rest}".rstrip(":")
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
         found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]

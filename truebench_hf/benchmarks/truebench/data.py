@@ -16,6 +16,7 @@ from urllib.error import URLError
 from truebench_hf import jsonl
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.in_memory import InMemory
 from truebench_hf.redaction import masked
 from truebench_hf.types import Criterion, Instance, Turn
 
@@ -57,6 +58,8 @@ def load(data: str) -> list[Instance]:
 
     Raises UserError naming the line and field of the first malformed row, or the remedy where nothing is found.
     """
+    if isinstance(data, InMemory):
+        return instances((f"row {number}", row) for number, row in enumerate(data.value, 1))
     if data == "mini":
         return read_jsonl(MINI)
     if data in RELEASES:

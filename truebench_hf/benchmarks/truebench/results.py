@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.benchmarks.truebench.scores import as_json, score
+from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, judgment_lines, secrets_in, to_row
@@ -34,6 +35,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     """What comes of a run; with `labels.jsonl` in its folder the report is corrected by people's labels."""
     made = provenance(folder.info)
     report = corrected(score(judged, folder.usage(), made), judged, folder.path)
+    report = replace(report, verdicts=tuple(judged))
     official, model, judge = made.get("protocol") == "official", str(made["model"]), str(made["judge"])
     # `judgments.jsonl` keeps our rule; the page shows every instance as its own scores count it.
     by_protocol = ({"passed": item.passed_officially} if official else {} for item in judged)
@@ -41,7 +43,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     named = [(model, judged)]
     files = {
         "judgments.jsonl": judgment_lines(judged, judge),
-        "scores.json": as_json(report),
+        "scores.json": report.to_dict(),
         "scores_category.csv": tables.to_csv(tables.category_table(named, official)),
         "scores_language.csv": tables.to_csv(tables.language_table(named, official)),
         "report.html": html.render(f"TRUEBench: {model}", report, shown),

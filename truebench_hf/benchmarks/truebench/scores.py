@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -53,16 +52,6 @@ def score(
 def ordered(names: Sequence[str] | set[str], first: Sequence[str]) -> list[str]:
     """Names in the official order, unknown ones after them by alphabet."""
     return [name for name in first if name in names] + sorted(set(names) - set(first))
-
-
-def as_json(report: Report) -> dict[str, Any]:
-    """The content of `scores.json`."""
-    flat: dict[str, Any] = {}
-    for name, value in report.scores.items():
-        flat[name] = asdict(value) if isinstance(value, Score) else {key: asdict(s) for key, s in value.items()}
-    if report.bias_corrected:
-        flat["bias_corrected"] = dict(report.bias_corrected)
-    return flat | {"unscored": dict(report.unscored), "usage": report.usage, "notes": list(report.notes)}
 
 
 def _groups(

@@ -1,0 +1,61 @@
+"""What `run` and `judge` take by name is what their options and `Judge` take: declared for editors, held together here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import Field, fields
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from truebench_hf.api.judge import Judge, JudgeKeywords
+from truebench_hf.api.run import RunKeywords
+from truebench_hf.benchmarks.truebench.options import RunOptions
+
+# Texts on the command line for which Python has a better form.
+SPECIAL = {"abstain_band": "Band | None", "weights": "Weights | None", "calibration": "File | None", "prompt": "Pairs"}
+ROLES = {"cascade_judge", "tie_breaker", "panel_judge"}
+
+
+def as_python(field: Field[Any]) -> str:
+    """The type of an option as a caller in Python gives it."""
+    name, kind = field.name, str(field.type)
+    if name in SPECIAL:
+        return SPECIAL[name]
+    if name.endswith("_arg"):
+        return "Pairs"
+    if field.metadata.get("role") or name in ROLES:
+        return {"str": "ModelLike", "str | None": "ModelLike | None"}.get(kind, "Models")
+    return "Texts" if kind == "tuple[str, ...]" else kind
+
+
+def declared(keywords: Any) -> dict[str, str]:
+    return {name: getattr(kind, "__forward_arg__", kind) for name, kind in keywords.__annotations__.items()}
+
+
+def test_run_takes_the_options_of_its_command() -> None:
+    own = set(inspect.signature(truebench_hf.run).parameters) - {"options"}
+    expected = {field.name: as_python(field) for field in fields(RunOptions) if field.name not in own}
+    text = "\n".join(f"    {name}: {kind}" for name, kind in expected.items())
+    assert declared(RunKeywords) == expected, f"RunKeywords should be\n{text}"
+    assert own <= {field.name for field in fields(RunOptions)}
+
+
+def test_judge_takes_the_settings_of_a_judge_to_keep() -> None:
+    parameters = list(inspect.signature(Judge.__init__).parameters.values())[2:]
+    assert declared(JudgeKeywords) == {parameter.name: parameter.annotation for parameter in parameters}
+
+
+def words(signature: inspect.Signature) -> Iterator[str]:
+    for name, parameter in signature.parameters.items():
+        if parameter.kind != parameter.VAR_KEYWORD:
+            yield name
+
+
+@pytest.mark.parametrize("offered", [truebench_hf.judge, truebench_hf.run], ids=["judge", "run"])
+def test_a_slip_of_the_pen_is_refused(offered: Any) -> None:
+    given = dict.fromkeys(words(inspect.signature(offered)), "x")
+    with pytest.raises(TypeError, match="modle"):
+        offered(**given, modle="y")

@@ -1,0 +1,263 @@
+"""Judging from Python: no files, no asyncio, no run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
+
+from truebench_hf.api.judgment import Judgment
+from truebench_hf.errors import UserError
+from truebench_hf.in_memory import InMemory
+from truebench_hf.types import Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.api.kept import Kept
+    from truebench_hf.api.reading import Criteria, Prompt
+    from truebench_hf.judging.case import Case
+    from truebench_hf.judging.judge import JudgeSettings
+    from truebench_hf.models.protocol import ChatModel
+    from truebench_hf.prompts import Prompts
+
+# A spec such as openai:gpt-5, a function, a loaded transformers model and its tokenizer, or what `model` returns.
+ModelLike: TypeAlias = "str | Callable[..., Any] | tuple[Any, Any] | ChatModel"
+File: TypeAlias = str | os.PathLike[str]
+
+
+class JudgeKeywords(TypedDict, total=False):
+    """What `judge` takes besides: the settings of `Judge`, where they are explained."""
+
+    level: str | None
+    reasoning: bool
+    structured: str
+    threshold: float | None
+    abstain_band: tuple[float, float] | None
+    calibration: File | None
+    votes: int
+    temperature: float
+    max_tokens: int
+    cascade_judge: ModelLike | None
+    cascade_level: str
+    cascade_arg: Mapping[str, Any] | None
+    prompts: Mapping[str, File] | None
+    base_url: str | None
+    judge_arg: Mapping[str, Any] | None
+    concurrency: int
+    patience: float
+    cache: File | None
+
+
+class Judge:
+    """A judge to keep: `Judge("openai:...")(prompt, response, criteria)`, as often as needed, from any thread.
+
+    What it was asked it knows, so that nothing is paid for twice; with `cache` (a folder, or a .sqlite file) later
+    judges and other processes know it too. Close it with `with`, or leave that to the end of the program.
+    """
+
+    def __init__(
+        self,
+        judge: ModelLike,
+        *,
+        level: str | None = None,  # checklist, rubric, decision or cascade; None: decision for smollm2, else checklist
+        reasoning: bool = True,  # whether reasons come before verdicts
+        structured: str = "auto",  # JSON-schema answers: auto, on or off
+        threshold: float | None = None,  # of P(yes), from which a criterion is met; that of the calibration, else 0.5
+        abstain_band: tuple[float, float] | None = None,  # of P(yes), within which a verdict is left open or handed on
+        calibration: File | None = None,  # calibration.json of this judge
+        votes: int = 1,
+        temperature: float = 0.0,
+        max_tokens: int = 8192,
+        cascade_judge: ModelLike | None = None,  # who gets a cascade's doubtful rest; None: the judge itself
+        cascade_level: str = "checklist",
+        cascade_arg: Mapping[str, Any] | None = None,
+        prompts: Mapping[str, File] | None = None,  # {name: a file of one's own, or "plain"}
+        base_url: str | None = None,  # of an OpenAI-compatible server
+        judge_arg: Mapping[str, Any] | None = None,  # provider options
+        concurrency: int = 16,  # requests at a time
+        patience: float = 60.0,  # seconds a server may be away
+        cache: File | None = None,
+    ) -> None:
+        """Raises UserError on what makes no sense; nothing is asked before the first call."""
+        from truebench_hf.api.kept import Kept
+        from truebench_hf.engine.background import Background
+        from truebench_hf.prompts import Prompts
+
+        texts = Prompts({name: os.fspath(path) for name, path in (prompts or {}).items()})
+        spec, second = as_spec(judge), None if cascade_judge is None else as_spec(cascade_judge)
+        settings = _settings(
+            spec, level, texts, threshold, calibration,
+            {"reasoning": reasoning, "structured": structured, "abstain_band": abstain_band, "votes": votes,
+             "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
+        )  # fmt: skip
+        if (second or cascade_arg) and settings.level != "cascade":
+            raise UserError(f"cascade_judge and cascade_arg go with level='cascade', not with {settings.level!r}")
+        if cascade_arg and second is None:
+            raise UserError("cascade_arg is about cascade_judge; name one")
+        if concurrency < 1 or not patience >= 0:
+            raise UserError("concurrency is at least 1, patience at least 0")
+        models = [(spec, as_texts(judge_arg), base_url)]
+        if second is not None:
+            models.append((second, as_texts(cascade_arg), None))
+        self._background = Background()
+        try:
+            self._kept = self._background.run(
+                Kept.opened(models, settings, texts, concurrency, patience, cache_file(cache, [spec, second]))
+            )
+        except BaseException:
+            self._background.close()
+            raise
+        self._closed = weakref.finalize(self, _end, self._background, self._kept)
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
+        self, prompt: Prompt, response: str | None, criteria: Criteria, *, context: str | None = None,
+        reference: str | None = None,
+    ) -> Judgment: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, prompt: Prompt | Iterable[Prompt], response: Iterable[str | None],
+        criteria: Criteria | Iterable[Criteria], *, context: str | Iterable[str | None] | None = None,
+        reference: str | Iterable[str | None] | None = None,
+    ) -> list[Judgment]: ...  # fmt: skip
+    def __call__(
+        self, prompt: Any, response: Any, criteria: Any, *, context: Any = None, reference: Any = None
+    ) -> Judgment | list[Judgment]:
+        """See `judge`. Waits until all is judged; a terminal shows the progress of many."""
+        from truebench_hf.api.reading import read_case, read_cases
+
+        self._check_open()
+        if response is None or isinstance(response, str):
+            return self._background.run(self._kept.all([read_case(prompt, response, criteria, context, reference)]))[0]
+        return self._background.run(self._kept.all(read_cases(prompt, response, criteria, context, reference)))
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """The one async form: one verdict per criterion of a case, in order."""
+        self._check_open()
+        return await self._background.ask(self._kept.judge.verdicts(case))
+
+    def close(self) -> None:
+        """Give back what the judge holds."""
+        self._closed()
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if not self._closed.alive:
+            raise UserError("this Judge is closed; make another one")
+
+
+@overload
+def judge(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
+    prompt: Prompt, response: str | None, criteria: Criteria, judge: ModelLike, *, context: str | None = None,
+    reference: str | None = None, **settings: Unpack[JudgeKeywords],
+) -> Judgment: ...  # fmt: skip
+@overload
+def judge(
+    prompt: Prompt | Iterable[Prompt], response: Iterable[str | None], criteria: Criteria | Iterable[Criteria],
+    judge: ModelLike, *, context: str | Iterable[str | None] | None = None,
+    reference: str | Iterable[str | None] | None = None, **settings: Unpack[JudgeKeywords],
+) -> list[Judgment]: ...  # fmt: skip
+def judge(
+    prompt: Any, response: Any, criteria: Any, judge: ModelLike, *, context: Any = None, reference: Any = None,
+    **settings: Unpack[JudgeKeywords],
+) -> Judgment | list[Judgment]:  # fmt: skip
+    """Whether a response to a prompt meets criteria: verdicts with reasons, and whether it passes.
+
+    `prompt` is a text or a conversation ([{"role": ..., "content": ...}], the user's message last), `criteria` one or
+    several texts, `Criterion`s or {"text": ..., "weight": ...}; `context` is what the answer must rest on, `reference`
+    an answer known to be right. `judge` is a spec (openai:..., hf:..., vllm:..., smollm2), a function from messages to
+    a text, or a loaded transformers model as (model, tokenizer).
+
+    With a list of responses a list comes back. Prompt, context and reference are then one for all or a list; criteria
+    are for all, or a list of lists with one list per response. `settings` are those of `Judge`. Works in notebooks and
+    threads. Raises UserError on what the caller can fix; what cannot be judged is `passed` None with the reason.
+    """
+    with Judge(judge, **settings) as kept:
+        made: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
+        return made
+
+
+def model(given: ModelLike, name: str | None = None, **options: Any) -> ChatModel:
+    """A model of a function, or of a loaded transformers model with its tokenizer, to be called `name` in reports.
+
+    A function is answered for by its name: with one its answers are kept in a `cache` or a run folder and used again,
+    so change the name when its answers change. A loaded model is known by its weights; it takes `batch_size` and
+    `chat_template_kwargs`.
+    """
+    from truebench_hf.models.in_memory import in_memory
+
+    return in_memory(given, name, **options)
+
+
+def as_spec(given: Any) -> str:
+    """A spec as it is; of an object in memory a text that holds it, for options. Raises UserError on anything else."""
+    if isinstance(given, str):
+        return given
+    from truebench_hf.models.in_memory import in_memory
+
+    made = in_memory(given)
+    return InMemory(made.spec, made)
+
+
+def as_texts(given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Provider options as the command line writes them: JSON for all that is no text."""
+    plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in (given or {}).items()}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+
+
+def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:
+    """The file of a cache that is a folder or a .sqlite file. Raises UserError where a judge's answers cannot last."""
+    if cache is None:
+        return None
+    for spec in specs:
+        if isinstance(spec, InMemory) and not getattr(spec.value, "named", True):
+            raise UserError(
+                f"cache={os.fspath(cache)}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
+                "that changes with it: judge=truebench_hf.model(function, name='my-judge-1')"
+            )
+    path = Path(cache)
+    return path if path.suffix in (".sqlite", ".db") else path / "judged.sqlite"
+
+
+def _settings(
+    spec: str, level: str | None, prompts: Prompts, threshold: float | None, calibration: File | None,
+    more: dict[str, Any],
+) -> JudgeSettings:  # fmt: skip
+    from truebench_hf.judging.calibrated import read_calibration
+    from truebench_hf.judging.judge import JudgeSettings
+    from truebench_hf.models.protocol import Sampling
+
+    level = level or ("decision" if spec == "smollm2" else "checklist")
+    temperature, max_tokens, band = more.pop("temperature"), more.pop("max_tokens"), more["abstain_band"]
+    if not (threshold is None or 0 < threshold < 1):
+        raise UserError(f"threshold={threshold}: lies between 0 and 1")
+    if more["votes"] < 1 or max_tokens < 1 or not 0 <= temperature < inf:
+        raise UserError("votes and max_tokens are at least 1, temperature at least 0")
+    if band is not None and not (len(band) == 2 and 0 <= band[0] < band[1] <= 1):
+        raise UserError(f"abstain_band={band}: write it as (low, high) with 0 <= low < high <= 1")
+    fitted = read_calibration(os.fspath(calibration), spec, prompts) if calibration else None
+    if threshold is None:
+        threshold = fitted.threshold if fitted else None
+    if level in ("checklist", "rubric") and (threshold or band or fitted):
+        raise UserError(f"threshold, abstain_band and calibration go with level='decision' or 'cascade', not {level!r}")
+    if fitted and level == "cascade" and not band:
+        raise UserError("a cascade by a calibration needs its band: abstain_band=(0.2, 0.8), say")
+    return JudgeSettings(
+        level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
+        sampling=Sampling(temperature, max_tokens=max_tokens), **more,
+    )  # fmt: skip
+
+
+def _end(background: Any, kept: Kept) -> None:
+    try:
+        background.run(kept.close())
+    finally:
+        background.close()

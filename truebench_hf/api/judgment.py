@@ -1,0 +1,84 @@
+"""What comes of judging one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from truebench_hf.metrics.pass_rate import conjunction
+from truebench_hf.types import Label, Verdict
+
+_OPPOSITE: dict[Label | None, Label | None] = {"yes": "no", "no": "yes"}
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdicts on one answer, one per criterion in order; also to iterate over."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every criterion is met (none of those with a negative weight); None where that is not decided."""
+        return conjunction(map(_in_favour, self.verdicts))
+
+    @property
+    def reason(self) -> str:
+        """The judge's reasons: of what speaks against a pass, else of what is open, else of everything."""
+        for wanted in ("no", None):
+            if found := [v for v in self.verdicts if _decided(_in_favour(v)) == wanted]:
+                return _joined(found)
+        return _joined(self.verdicts)
+
+    @property
+    def undecided(self) -> str:
+        """Why `passed` is None, "" where it is not."""
+        return self.reason if self.passed is None else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "passed": self.passed,
+            "reason": self.reason,
+            "verdicts": [
+                {
+                    "criterion": verdict.criterion.text,
+                    "weight": verdict.criterion.weight,
+                    "label": verdict.label,
+                    "reason": verdict.reason,
+                    "probability": verdict.probability,
+                    "votes": list(verdict.votes),
+                    "judge": verdict.judge,
+                }
+                for verdict in self.verdicts
+            ],
+        }
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __bool__(self) -> bool:
+        # It has three values, and a length: `if judgment` would be right by chance.
+        raise TypeError("whether it passes is `.passed`: True, False, or None where it is not decided")
+
+    def __str__(self) -> str:
+        shown = {True: "passed", False: "failed", None: "not decided"}[self.passed]
+        lines = [f"{v.label or 'open':<7} {v.criterion.text}: {v.reason}" for v in self.verdicts]
+        return "\n".join([shown, *lines])
+
+
+def _in_favour(verdict: Verdict) -> Label | None:
+    """The label as it speaks for a pass: of a criterion with a negative weight the opposite."""
+    return verdict.label if verdict.criterion.weight >= 0 else _OPPOSITE.get(verdict.label, verdict.label)
+
+
+def _decided(label: Label | None) -> Label | None:
+    return None if label == "unknown" else label
+
+
+def _joined(verdicts: tuple[Verdict, ...] | list[Verdict]) -> str:
+    return "; ".join(dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason))

@@ -1,0 +1,88 @@
+"""What a `Judge` holds while it lives: its models, its ledger, and the judge made of them, all on one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from truebench_hf.api.judgment import Judgment
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.pool import bounded
+from truebench_hf.engine.progress import progress
+from truebench_hf.engine.room import no_room
+from truebench_hf.judging import judge as judging
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.rehearsal import rehearse
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.models.spec import open_model
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Verdict
+
+_MANY = 8  # cases from which a bar is worth showing
+Opening = tuple[str, dict[str, str], str | None]  # spec, provider options, base URL
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The judge behind a `Judge`. Made, used and closed on one event loop."""
+
+    judge: judging.Judge
+    models: Sequence[ChatModel]
+    ledger: Ledger
+
+    @classmethod
+    async def opened(
+        cls, openings: Sequence[Opening], settings: judging.JudgeSettings, prompts: Prompts, concurrency: int,
+        patience: float, cache: Path | None,
+    ) -> Kept:  # fmt: skip
+        """Open the models (a judge, and who gets a cascade's rest) and the ledger: a file, or one in memory."""
+        if prompts.replaced:
+            rehearse(settings, prompts)
+        models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
+        ledger = _ledger(cache)
+        callers = [Caller(m, ledger, role, concurrency) for m, role in zip(models, ("judge", "cascade"), strict=False)]
+        return cls(judging.Judge(callers[0], settings, prompts, callers[1] if callers[1:] else None), models, ledger)
+
+    async def all(self, cases: Sequence[Case]) -> list[Judgment]:
+        """Judge cases, many at a time; in their order."""
+        made: dict[int, Judgment] = {}
+        with progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(_silent) as step:
+
+            async def one(place: int) -> tuple[int, Judgment]:
+                return place, Judgment(await self._verdicts(cases[place]))
+
+            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.second.caller))
+            async for place, judgment in bounded(range(len(cases)), one, limit):
+                made[place] = judgment
+                step("judgments")
+        return [made[place] for place in range(len(cases))]
+
+    async def close(self) -> None:
+        """Close models and ledger."""
+        try:
+            for model in self.models:
+                await model.close()
+        finally:
+            self.ledger.close()
+
+    async def _verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        if case.response is None:
+            return tuple(Verdict(criterion, None, "there is no answer") for criterion in case.criteria)
+        return await self.judge.verdicts(case)
+
+
+def _silent(name: str) -> None:
+    """No bar for a few."""
+
+
+def _ledger(cache: Path | None) -> Ledger:
+    if cache is None:
+        return Ledger(Path(":memory:"))
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise no_room(f"cache {cache}", error) from error
+    return Ledger(cache, shared=True)

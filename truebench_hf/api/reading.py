@@ -1,0 +1,112 @@
+"""What a caller gives to be judged, one answer or many, read as cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.case import Case, category_shown
+from truebench_hf.types import Criterion, Message
+
+MessageLike: TypeAlias = Message | Mapping[str, Any]
+CriterionLike: TypeAlias = str | Criterion | Mapping[str, Any]
+Prompt: TypeAlias = str | Iterable[MessageLike]
+Criteria: TypeAlias = CriterionLike | Iterable[CriterionLike]
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_PARTS = ("text", "criterion", "weight", "condition", "kind")
+
+
+def read_case(prompt: Any, response: Any, criteria: Any, context: Any, reference: Any) -> Case:
+    """One case. A response of None is an answer that is not there. Raises UserError on what is none of this."""
+    *before, last = _messages(prompt)
+    if last.role != "user":
+        raise UserError("prompt: its last message must be the user's; the answer to it is the response")
+    for name, text in (("response", response), ("context", context), ("reference", reference)):
+        if not (text is None or isinstance(text, str)):
+            raise UserError(f"{name}: must be a text, not a {type(text).__name__}")
+    texts = [criteria] if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
+    if not texts:
+        raise UserError("criteria: there are none; give a text or a list of texts")
+    history, read = tuple(before), tuple(map(_criterion, texts))
+    return Case(last.content, response, read, history, context, category_shown(history), reference)
+
+
+def read_cases(prompt: Any, response: Any, criteria: Any, context: Any, reference: Any) -> list[Case]:
+    """A case per response. All else is one for all of them, or a list with one for each.
+
+    Criteria are for all where they are texts, and for each where they are lists: how many there are decides nothing.
+    """
+    responses = _listed("response", response)
+    prompts = _each("prompt", prompt, len(responses), isinstance(prompt, str) or _is_conversation(prompt))
+    own = None if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
+    nested = [not isinstance(one, str | Criterion | Mapping) for one in own or ()]
+    if any(nested) and not all(nested):
+        raise UserError("criteria: some are lists and some are not; give one list for all, or a list for each response")
+    lists = _each("criteria", criteria if own is None else own, len(responses), not any(nested))
+    contexts, references = (
+        _each(name, value, len(responses), value is None or isinstance(value, str))
+        for name, value in (("context", context), ("reference", reference))
+    )
+    rows = zip(prompts, responses, lists, contexts, references, strict=True)
+    return [_placed(place, *row) for place, row in enumerate(rows, 1)]
+
+
+def _placed(place: int, *parts: Any) -> Case:
+    try:
+        return read_case(*parts)
+    except UserError as error:
+        raise UserError(f"response {place}: {error}") from error
+
+
+def _each(name: str, value: Any, count: int, for_all: bool) -> list[Any]:
+    if for_all:
+        return [value] * count
+    values = _listed(name, value)
+    if len(values) != count:
+        raise UserError(f"{name}: {len(values)} for {count} responses; give one for all, or one for each")
+    return values
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise UserError(f"{name}: must be a text or a list, not a {type(value).__name__}")
+    return list(value)
+
+
+def _is_conversation(prompt: Any) -> bool:
+    return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(m, Message | Mapping) for m in prompt)
+
+
+def _messages(prompt: Any) -> list[Message]:
+    if isinstance(prompt, str):
+        return [Message("user", prompt)]
+    if messages := [_message(one) for one in _listed("prompt", prompt)]:
+        return messages
+    raise UserError("prompt: holds no message")
+
+
+def _message(given: Any) -> Message:
+    if isinstance(given, Message):
+        return given
+    role, content = (given.get("role"), given.get("content")) if isinstance(given, Mapping) else (None, None)
+    if not isinstance(role, str) or not isinstance(content, str):
+        raise UserError('prompt: a message is {"role": "user", "content": "a text"}')
+    if role not in _ROLES:
+        raise unknown("role", role, _ROLES)
+    return Message(_ROLES[role], content)  # type: ignore[arg-type]
+
+
+def _criterion(given: Any) -> Criterion:
+    if isinstance(given, Criterion):
+        return given
+    parts = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, Mapping) else {}
+    if wrong := [name for name in parts if name not in _PARTS]:
+        raise unknown("field of a criterion", str(wrong[0]), _PARTS)
+    text, weight = parts.pop("text", None) or parts.pop("criterion", None), parts.pop("weight", 1.0)
+    if not isinstance(text, str) or not text.strip():
+        raise UserError('criteria: a criterion is a text, or {"text": ..., "weight": ...}')
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not abs(weight) < float("inf") or not weight:
+        raise UserError(f"criteria: the weight of {text[:40]!r} must be a number other than 0")
+    return Criterion(text, parts.get("kind"), parts.get("condition"), float(weight))

@@ -1,0 +1,124 @@
+"""`truebench run` from Python, with models and data that may be objects, and without a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+
+from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
+from truebench_hf.in_memory import InMemory
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from truebench_hf.types import Report
+
+Texts: TypeAlias = str | Sequence[str]
+Pairs: TypeAlias = Mapping[str, Any] | Sequence[str]  # {"k": v}, or ["k=v"]
+Band: TypeAlias = str | tuple[float, float]
+Models: TypeAlias = "ModelLike | Sequence[ModelLike]"
+Weights: TypeAlias = str | Sequence[float]
+Data: TypeAlias = "File | Iterable[Mapping[str, Any]] | DataFrame"
+
+
+class RunKeywords(TypedDict, total=False):
+    """The options of `truebench run` beside data, model, judge and out; `truebench run --help` explains them."""
+
+    patience: float
+    panel: str | None
+    weights: Weights | None
+    tie_breaker: ModelLike | None
+    judge_base_url: str | None
+    judge_arg: Pairs
+    prompt: Pairs
+    structured: str
+    judge_max_tokens: int
+    panel_judge: Models
+    judge_level: str | None
+    reasoning: bool
+    protocol: str
+    threshold: float | None
+    abstain_band: Band | None
+    calibration: File | None
+    cascade_judge: ModelLike | None
+    cascade_level: str
+    cascade_base_url: str | None
+    cascade_arg: Pairs
+    votes: int
+    judge_temperature: float
+    judge_concurrency: int
+    allow_unscored: bool
+    limit: int | None
+    language: Texts
+    category: Texts
+    max_tokens: int
+    temperature: float
+    top_p: float
+    repetition_penalty: float
+    model_concurrency: int
+    model_base_url: str | None
+    model_arg: Pairs
+
+
+def run(
+    *, data: Data, model: ModelLike, judge: ModelLike, out: File | None = None, **options: Unpack[RunKeywords]
+) -> Report:
+    """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
+
+    `data` is `mini`, a release (`v0.6.1`), a file or a Hub id; or rows: dicts, a `datasets.Dataset`, a DataFrame.
+    `model` and `judge` are specs (`openai:gpt-5`), functions from messages to a text, or loaded transformers models as
+    (model, tokenizer). `out` is the run folder, in which a repeated call goes on; without it nothing is kept but the
+    report. Works in a notebook too. Raises UserError on what the caller can fix, TypeError on unknown options.
+    """
+    given: dict[str, Any] = {"data": data, "model": model, "judge": judge, **options}
+    given = {name: _as_option(name, value) for name, value in given.items()}
+    if out is not None:
+        return _run({**given, "out": out})
+    with TemporaryDirectory(prefix="truebench-") as folder:
+        return _run({**given, "out": folder})
+
+
+def _run(given: Mapping[str, Any]) -> Report:
+    from truebench_hf.benchmarks.truebench.options import RunOptions
+    from truebench_hf.benchmarks.truebench.run import run as run_truebench
+    from truebench_hf.engine.pool import outside_loop
+    from truebench_hf.options import from_values
+
+    chosen = from_values(RunOptions, given)
+    return outside_loop(lambda: run_truebench(chosen))
+
+
+def _as_option(name: str, value: Any) -> Any:
+    """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
+    if name == "data":
+        return value if _is_file(value) else _rows(value)
+    if name.endswith("_arg") and isinstance(value, Mapping):
+        return as_texts(value)
+    if isinstance(value, list):
+        return [_as_option(name, one) for one in value]
+    return as_spec(value) if _is_object(value) else value
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a value is a model in memory, which no option of another kind is."""
+    pair = isinstance(value, tuple) and any(hasattr(part, "generate") for part in value)
+    return pair or callable(value) or hasattr(value, "complete")
+
+
+def _rows(data: Any) -> InMemory:
+    """Rows in memory as a text that holds them as a list of dicts; missing values of a DataFrame are None."""
+    from truebench_hf.errors import UserError
+
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        data = data.astype(object).where(data.notna(), None).to_dict("records")
+    if isinstance(data, Mapping):  # a DatasetDict
+        raise UserError(f"data: holds several splits ({', '.join(map(str, data))}); give one of them")
+    if not isinstance(data, Iterable):
+        raise UserError(f"data: must be a path, a name, or rows; not a {type(data).__name__}")
+    rows = list(data)
+    return InMemory(f"{len(rows)} rows in memory", rows)

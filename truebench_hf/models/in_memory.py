@@ -1,0 +1,208 @@
+"""Models that are objects in Python: a function, a loaded transformers model, or any `ChatModel`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.errors import UserError
+from truebench_hf.models.local import LocalModel, LocalOptions
+from truebench_hf.models.openai_replies import completion
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.prompts import fence
+from truebench_hf.types import Message, Usage
+
+
+class FunctionModel:
+    """A function of the user's that answers a conversation.
+
+    It gets the messages, `[{"role": ..., "content": ...}]`, or, where its first parameter is annotated as `str`, one
+    text. It returns a text, or a chat completion as the openai client does. An `async def` is called many at a time, a
+    plain function one at a time, in one thread. How it draws its answers is its own affair.
+    """
+
+    takes_schema = False
+    batch: int | None = None
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        self._function = function
+        self._shown = name or _name_of(function)
+        self.spec = f"function:{self._shown}"
+        # Nobody can tell what a function calls and whether that is still the same tomorrow. So only a name makes its
+        # answers last: one without is another model each time.
+        self.named = name is not None
+        self.identity = Identity("function", self._shown, "" if self.named else f"unnamed {uuid.uuid4().hex[:12]}")
+        self._takes_text, self._keyword = _signature(function)
+        self._thread: ThreadPoolExecutor | None = None
+        self._answered = False
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """What the function says. Raises UserError where it never answered, RequestFailed once it has."""
+        try:
+            made = _completion(await self._called(request.messages))
+        except (RequestFailed, UserError):
+            raise
+        except Exception as error:  # whatever a function of the user's may raise
+            told = f"{self.spec} raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            if self._answered:
+                raise RequestFailed(told) from error
+            given = "one text" if self._takes_text else "a list of messages, [{'role': ..., 'content': ...}]"
+            raise UserError(f"{told}; it is given {given}, and returns a text") from error
+        self._answered = True
+        return made
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """Raises UserError: a function writes texts."""
+        raise UserError(f"{self.spec}: gives no probabilities; use checklist or rubric level")
+
+    async def close(self) -> None:
+        """End the thread of a plain function; another call begins one anew."""
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._thread = None
+
+    async def _called(self, messages: Sequence[Message]) -> Any:
+        given = _as_text(messages) if self._takes_text else [{"role": m.role, "content": m.content} for m in messages]
+        call = partial(self._function, **{self._keyword: given}) if self._keyword else partial(self._function, given)
+        if inspect.iscoroutinefunction(self._function):
+            return await call()
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="function-model")
+        made = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        return await made if inspect.isawaitable(made) else made
+
+
+class LoadedModel(LocalModel):
+    """A transformers model that is loaded already, with its tokenizer: generated with as `hf:` models are.
+
+    Its identity holds a checksum of the weights as they are now.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, options: LocalOptions, name: str | None = None) -> None:
+        shown = name or str(getattr(model, "name_or_path", "")) or type(model).__name__
+        if not getattr(tokenizer, "chat_template", None):
+            raise UserError(f"{shown}: its tokenizer has no chat template; give an instruction-tuned model")
+        super().__init__(shown, options)
+        self.spec = f"loaded:{shown}"
+        shaping = {"chat_template_kwargs": options.chat_template_kwargs, "dtype": str(getattr(model, "dtype", ""))}
+        self.identity = Identity("transformers in memory", shown, checksum(model), shaping)
+        self._model = model
+        self._load = partial(_pair, model, tokenizer)
+
+    def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
+        with evaluating(self._model):
+            return super()._generate(requests)
+
+    def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
+        with evaluating(self._model):
+            return super()._decide(requests)
+
+
+def in_memory(given: Any, name: str | None = None, **options: Any) -> ChatModel:
+    """A model of an object: a function, a (model, tokenizer) pair, a text-generation pipeline, or a `ChatModel`.
+
+    `name` is what it is called in reports; for a function it also promises that it stays the same under that name.
+    `options` are `batch_size` and `chat_template_kwargs` of a loaded model. Raises UserError on anything else.
+    """
+    if all(hasattr(given, part) for part in ("spec", "identity", "complete")):
+        return given  # type: ignore[no-any-return]
+    pair = list(given) if isinstance(given, tuple) and len(given) == 2 else []
+    if not pair and hasattr(getattr(given, "model", None), "generate") and hasattr(given, "tokenizer"):
+        pair = [given.model, given.tokenizer]  # a pipeline
+    pair.sort(key=lambda part: not hasattr(part, "generate"))
+    if pair and hasattr(pair[0], "generate") and hasattr(pair[1], "apply_chat_template"):
+        try:
+            return LoadedModel(pair[0], pair[1], LocalOptions(**options), name)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"model: {error}; it takes batch_size and chat_template_kwargs") from error
+    if hasattr(given, "generate") and hasattr(given, "config"):
+        raise UserError(f"{type(given).__name__}: give a loaded model with its tokenizer, as (model, tokenizer)")
+    if not callable(given):
+        said = "a spec such as openai:gpt-5, a function, (model, tokenizer) or a text-generation pipeline"
+        raise UserError(f"a model is {said}; not a {type(given).__name__}")
+    if options:
+        raise UserError(f"function:{name or _name_of(given)}: takes no {', '.join(options)}; leave it out")
+    return FunctionModel(given, name)
+
+
+def _pair(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    return model, tokenizer
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Dropout off meanwhile, and every part back in its mode afterwards: the model may be in the middle of training."""
+    training = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+def checksum(model: Any) -> str:
+    """A short text that differs as soon as the weights do: of each tensor its sum and up to 64 of its values.
+
+    Computed where the weights are. Random for weights that are not there to be read, on the `meta` device.
+    """
+    import torch
+
+    parts = hashlib.sha256()
+    with torch.no_grad():
+        for name, tensor in chain(model.named_parameters(), model.named_buffers()):
+            if tensor.is_meta:
+                return uuid.uuid4().hex[:16]
+            flat = tensor.reshape(-1)
+            flat = flat if flat.dtype.itemsize > 1 else flat.view(torch.uint8)  # few sums are made of 8-bit floats
+            some = flat[:: max(1, len(flat) // 64)].double().tolist()
+            parts.update(f"{name} {tuple(tensor.shape)} {flat.sum(dtype=torch.float64).item()} {some}\n".encode())
+    return parts.hexdigest()[:16]
+
+
+def _signature(function: Callable[..., Any]) -> tuple[bool, str]:
+    """Whether a function takes a text, and the keyword by which it takes the messages, "" where by their place."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in ones tell nothing
+        return False, ""
+    if any(parameter.name == "messages" and parameter.kind != parameter.POSITIONAL_ONLY for parameter in parameters):
+        return False, "messages"  # the openai client takes them by name alone
+    return bool(parameters) and parameters[0].annotation in (str, "str"), ""
+
+
+def _as_text(messages: Sequence[Message]) -> str:
+    """A conversation as one text. Where it has several messages, each stands under its role, which none can forge."""
+    if len(messages) == 1:
+        return messages[0].content
+    tag = fence(*(message.content for message in messages))
+    return "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages)
+
+
+def _completion(made: Any) -> Completion:
+    """What a function returned as a completion."""
+    if hasattr(made, "choices"):
+        plain: Mapping[str, Any] = made.model_dump() if hasattr(made, "model_dump") else made
+        try:
+            return completion(dict(plain))
+        except Transient as error:
+            raise RequestFailed(str(error)) from error
+    if not isinstance(made, str):
+        raise TypeError(f"it returned a {type(made).__name__}, not a text")
+    text, reasoning, unclosed = split_thinking(made)
+    return Completion(text, reasoning, Usage(calls=1), unclosed)
+
+
+def _name_of(function: Any) -> str:
+    inner = function.func if isinstance(function, partial) else function
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__)).replace("<locals>.", "")
