@@ -43,7 +43,7 @@ class FunctionModel:
         self.named = name is not None
         self.identity = Identity("function", self._shown, "" if self.named else f"unnamed {uuid.uuid4().hex[:12]}")
         self._takes_text, self._keyword = _signature(function)
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="function-model")
         self._answered = False
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -66,18 +66,13 @@ class FunctionModel:
         raise UserError(f"{self.spec}: gives no probabilities; use checklist or rubric level")
 
     async def close(self) -> None:
-        """End the thread of a plain function; another call begins one anew."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=False, cancel_futures=True)
-            self._thread = None
+        """Nothing: several may use it at once, and its thread ends with it."""
 
     async def _called(self, messages: Sequence[Message]) -> Any:
         given = _as_text(messages) if self._takes_text else [{"role": m.role, "content": m.content} for m in messages]
         call = partial(self._function, **{self._keyword: given}) if self._keyword else partial(self._function, given)
         if inspect.iscoroutinefunction(self._function):
             return await call()
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="function-model")
         made = await asyncio.get_running_loop().run_in_executor(self._thread, call)
         return await made if inspect.isawaitable(made) else made
 

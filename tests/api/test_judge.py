@@ -1,0 +1,259 @@
+"""`judge` and `Judge`: what may be given, what comes back, and that it works wherever Python runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, script
+from truebench_hf import Criterion, Judge, UserError, judge
+from truebench_hf.judging.case import Case
+from truebench_hf.models.scripted import verdicts
+from truebench_hf.types import Message, Verdict
+
+
+class Saying:
+    """A judge that keeps what it is asked, and fails criteria which hold one of some words."""
+
+    def __init__(self, *failing: str) -> None:
+        self.labels = dict.fromkeys(failing, "FAIL")
+        self.prompts: list[str] = []
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        self.prompts.append(messages[-1]["content"])
+        return verdicts(self.prompts[-1], self.labels)
+
+
+def test_one_answer_comes_back_with_verdicts_and_reasons() -> None:
+    made = judge("Name a colour.", "Blue.", ["names a colour", "is in French"], Saying("French"))
+    assert made.passed is False
+    assert [(v.criterion.text, v.label) for v in made] == [("names a colour", "yes"), ("is in French", "no")]
+    assert len(made) == 2
+    assert made.reason == made.verdicts[1].reason != ""
+    assert made.undecided == ""
+    assert json.loads(json.dumps(made.to_dict()))["verdicts"][1]["label"] == "no"
+    assert str(made).splitlines()[0] == "failed"
+
+
+def test_its_truth_is_not_its_length() -> None:
+    with pytest.raises(TypeError, match=r"\.passed"):
+        bool(judge("Name a colour.", "Blue.", "names a colour", Saying()))
+
+
+@pytest.mark.parametrize(
+    ("weights", "failing", "passed", "why"),
+    [
+        ((1.0, 1.0), (), True, "both are met"),
+        ((1.0, -1.0), (), False, "what must not be is"),
+        ((1.0, -1.0), ("second",), True, "what must not be is not"),
+        ((1.0, -1.0), ("first", "second"), False, "a met prohibition makes up for nothing"),
+    ],
+)
+def test_a_negative_weight_is_a_prohibition(weights: Any, failing: Any, passed: bool, why: str) -> None:
+    criteria = [{"text": "the first", "weight": weights[0]}, Criterion("the second", weight=weights[1])]
+    assert judge("Go.", "Gone.", criteria, Saying(*failing)).passed is passed, why
+
+
+@pytest.mark.parametrize(
+    ("labels", "passed", "reason"),
+    [
+        (("yes", "yes"), True, "a; b"),
+        (("yes", None), None, "b"),
+        (("unknown", "yes"), None, "a"),
+        ((None, "no"), False, "b"),
+        ((), True, ""),
+    ],
+)
+def test_the_reason_is_of_what_decides(labels: Any, passed: bool | None, reason: str) -> None:
+    made = tuple(Verdict(Criterion("x"), label, text) for label, text in zip(labels, "ab", strict=False))
+    judgment = truebench_hf.Judgment(made)
+    assert (judgment.passed, judgment.reason) == (passed, reason)
+    assert judgment.undecided == (reason if passed is None else "")
+
+
+def test_many_in_one_call_keep_their_order() -> None:
+    asked = Saying("odd")
+    criteria = [["is odd" if number % 2 else "is even", "is a number"] for number in range(20)]
+    made = judge([f"Say {number}." for number in range(20)], map(str, range(20)), criteria, asked)
+    assert [one.passed for one in made] == [number % 2 == 0 for number in range(20)]
+    assert [one.verdicts[0].criterion.text for one in made] == [texts[0] for texts in criteria]
+
+
+def test_one_prompt_one_list_of_criteria_and_one_context_are_for_all() -> None:
+    asked = Saying("second")
+    made = judge("Say it.", ["one", "two"], ["the first", "the second"], asked, context="A document.")
+    assert [[v.label for v in one] for one in made] == [["yes", "no"]] * 2
+    assert all("A document." in prompt and "Say it." in prompt for prompt in asked.prompts)
+
+
+def test_a_conversation_is_shown_with_its_history_and_what_is_beside() -> None:
+    asked = Saying()
+    chat = [
+        {"role": "system", "content": "Be kind."}, Message("user", "Hi."), {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "Name a colour."},
+    ]  # fmt: skip
+    judge(chat, "Blue.", "names a colour", asked, context="The sky.", reference="Red.")
+    (prompt,) = asked.prompts
+    assert all(text in prompt for text in ("Be kind.", "Hello.", "Name a colour.", "Blue.", "The sky.", "Red."))
+
+
+def test_an_answer_that_is_not_there_is_not_judged() -> None:
+    asked = Saying()
+    there, missing = judge("Name a colour.", ["Blue.", None], "names a colour", asked)
+    assert (there.passed, missing.passed) == (True, None)
+    assert missing.undecided == "there is no answer"
+    assert len(asked.prompts) == 1
+    assert judge("Name a colour.", [], "names a colour", asked) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"criteria": []}, "criteria: there are none"),
+        ({"criteria": ["good", " "]}, "a criterion is a text"),
+        ({"criteria": [{"text": "good", "wieght": 2}]}, "did you mean weight"),
+        ({"criteria": [{"text": "good", "weight": 0}]}, "other than 0"),
+        ({"criteria": 3}, "criteria: must be a text or a list, not a int"),
+        ({"response": 3}, "response: must be a text or a list"),
+        ({"response": ["a", 3]}, "response 2: response: must be a text, not a int"),
+        ({"response": ["a", "b"], "prompt": ["a", "b", "c"]}, "prompt: 3 for 2 responses"),
+        ({"response": ["a", "b"], "criteria": [["a"]]}, "criteria: 1 for 2 responses"),
+        ({"response": ["a", "b"], "criteria": [["a"], "b"]}, "criteria: some are lists and some are not"),
+        ({"response": ["a", "b"], "context": ["c"]}, "context: 1 for 2 responses"),
+        ({"prompt": []}, "prompt: holds no message"),
+        ({"prompt": [{"role": "user"}]}, "a message is"),
+        ({"prompt": [{"role": "usr", "content": "Hi."}]}, "did you mean user"),
+        ({"prompt": [{"role": "assistant", "content": "Hi."}]}, "must be the user's"),
+        ({"judge": "opnai:gpt-5"}, "unknown spec"),
+        ({"judge": 3}, "a model is a spec such as"),
+        ({"level": "rubik"}, "did you mean rubric"),
+        ({"threshold": 0.7}, "threshold, abstain_band and calibration go with"),
+        ({"threshold": 2.0}, "threshold=2.0"),
+        ({"votes": 0}, "at least 1"),
+        ({"votes": 3}, "temperature above 0"),
+        ({"abstain_band": (0.6, 0.4)}, "low < high"),
+        ({"prompts": {"checklst": "plain"}}, "did you mean checklist"),
+        ({"cascade_judge": "smollm2"}, "level='cascade'"),
+        ({"base_url": "http://localhost:1/v1"}, "base URL only goes with openai"),
+        ({"judge_arg": {"batch_size": 2}}, "takes no options here"),
+        ({"concurrency": 0}, "at least 1"),
+    ],
+)
+def test_what_the_caller_can_fix_is_one_line(given: dict[str, Any], said: str) -> None:
+    call: dict[str, Any] = {"prompt": "Hi.", "response": "Hello.", "criteria": "greets", "judge": Saying()}
+    with pytest.raises(UserError) as caught:
+        judge(**call | given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_is_reached_by_its_url_and_options() -> None:
+    with OpenAIServer(record=10) as server:
+        made = judge(
+            "Name a colour.", ["Blue.", "Red."], "names a colour", "openai:any", base_url=server.url,
+            judge_arg={"extra_body": {"seed": 7}, "attempts": 2},
+        )  # fmt: skip
+    assert all(one.passed is not None for one in made)
+    assert [body["seed"] for body in server.stats()["bodies"]] == [7, 7]
+
+
+def test_it_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge("Hi.", "Hello.", "greets", Saying())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_works_where_a_loop_runs_already_and_in_threads() -> None:
+    async def notebook() -> bool | None:
+        return judge("Hi.", "Hello.", "greets", Saying()).passed
+
+    assert asyncio.run(notebook()) is True
+    with Judge(Saying()) as kept, ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda number: kept("Hi.", f"Hello {number}.", "greets").passed, range(12)))
+    assert made == [True] * 12
+
+
+def test_a_kept_judge_asks_nothing_twice_and_is_async_by_verdicts() -> None:
+    asked = Saying()
+
+    async def twice(kept: Judge) -> list[tuple[Verdict, ...]]:
+        case = Case("Hi.", "Hello.", (Criterion("greets"),))
+        return list(await asyncio.gather(kept.verdicts(case), kept.verdicts(case)))
+
+    with Judge(asked) as kept:
+        assert kept("Hi.", "Hello.", "greets").passed
+        one, other = asyncio.run(twice(kept))
+    assert one == other
+    assert len(asked.prompts) == 1
+    with pytest.raises(UserError, match="closed"):
+        kept("Hi.", "Hello.", "greets")
+
+
+@pytest.mark.parametrize("name", ["folder", "deep/er/kept.sqlite"])
+def test_a_cache_is_shared_by_calls_judges_and_threads(tmp_path: Path, name: str) -> None:
+    cache, asked = tmp_path / name, Saying()
+    named = truebench_hf.model(asked, name="v1")
+
+    def ask(number: int = 0) -> bool | None:
+        return judge("Hi.", f"Hello {number}.", "greets", named, cache=cache).passed
+
+    with Judge(named, cache=cache) as kept:
+        assert kept("Hi.", "Hello 0.", "greets").passed
+        assert ask() is True
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(ask, range(8))) == [True] * 8
+    assert ask() is True
+    assert len(asked.prompts) == 8
+    assert judge("Hi.", "Hello 0.", "greets", truebench_hf.model(asked, name="v2"), cache=cache).passed
+    assert len(asked.prompts) == 9, "another name is another judge"
+
+
+def test_two_processes_may_use_one_cache_at_once(tmp_path: Path) -> None:
+    spec = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    code = (
+        "import truebench_hf\n"
+        f"kept = truebench_hf.Judge({spec!r}, cache={str(tmp_path / 'cache')!r})\n"
+        "print(all(one.passed for one in kept('Hi.', [f'Hello {n}.' for n in range(50)], 'greets')))"
+    )
+    many = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=-1, stderr=-1, text=True) for _ in range(2)]
+    assert [process.communicate(timeout=60) for process in many] == [("True\n", "")] * 2
+
+
+def test_a_function_without_a_name_has_no_cache(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="truebench_hf.model"):
+        judge("Hi.", "Hello.", "greets", Saying(), cache=tmp_path / "cache")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+    spec = script(tmp_path / "judge.json", [])
+    for cache in (tmp_path / "judge.json" / "inside", tmp_path / "judge.json"):
+        with pytest.raises(UserError, match="cache") as caught:
+            judge("Hi.", "Hello.", "greets", spec, cache=cache)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_interrupt_ends_the_work(tmp_path: Path) -> None:
+    """Ctrl-C while a slow judge thinks; and nobody closes it, which is nothing to complain about at the end."""
+    with OpenAIServer() as server:
+        code = (
+            "import os, signal, threading, truebench_hf\n"
+            f"kept = truebench_hf.Judge('openai:any', base_url={server.url!r}, cache={str(tmp_path)!r})\n"
+            "kept('Hi.', 'Hello.', 'greets')\n"
+            f"import urllib.request as u; u.urlopen(u.Request({server.url.removesuffix('/v1') + '/settings'!r}, "
+            "data=b'{\"delay\": 30}', headers={'Content-Type': 'application/json'}))\n"
+            "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "try:\n    kept('Hi.', 'Hello you.', 'greets')\n"
+            "except KeyboardInterrupt:\n    print('stopped', kept('Hi.', 'Hello.', 'greets').passed is None)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped False\n", "")
