@@ -229,7 +229,7 @@ def test_two_processes_may_use_one_cache_at_once(tmp_path: Path) -> None:
 
 
 def test_a_function_without_a_name_has_no_cache(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="truebench_hf.model"):
+    with pytest.raises(UserError, match=r"truebench_hf\.model"):
         judge("Hi.", "Hello.", "greets", Saying(), cache=tmp_path / "cache")
     assert list(tmp_path.iterdir()) == []
 
