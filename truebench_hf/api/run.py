@@ -95,9 +95,9 @@ def _as_option(name: str, value: Any) -> Any:
         return value if _is_file(value) else _rows(value)
     if name.endswith("_arg") and isinstance(value, Mapping):
         return as_texts(value)
-    if isinstance(value, list):
-        return [_as_option(name, one) for one in value]
-    return as_spec(value) if _is_object(value) else value
+    if _is_object(value):
+        return as_spec(value)
+    return [_as_option(name, one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _is_file(value: Any) -> bool:

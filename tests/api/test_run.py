@@ -1,0 +1,140 @@
+"""`run` with objects for data, model and judge, with and without a folder; and what its report can be made into."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.runs import row, write_jsonl
+from truebench_hf import UserError, run
+from truebench_hf.models.scripted import verdicts
+from truebench_hf.types import Report, Score
+
+ROWS = [
+    row(1, [("Name a colour.", ["names a colour"])]),
+    row(2, [("Say hi.", ["greets"]), ("Once more.", ["greets again", "is in French"])], language="DE"),
+]
+DECLINED = json.dumps({"criteria_1": "?"})
+
+
+def answer(messages: list[dict[str, str]]) -> str:
+    return f"Answer {len(messages)}."
+
+
+def decide(messages: list[dict[str, str]]) -> str:
+    return verdicts(messages[-1]["content"], {"French": "FAIL"})
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made; empty again after each run."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_without_a_folder_nothing_is_kept_but_the_report(nowhere_else: Path) -> None:
+    report = run(data=ROWS, model=answer, judge=decide)
+    assert report.scores["overall"] == Score(50.0, 2, 0, report.scores["overall"].ci95)  # type: ignore[union-attr]
+    assert list(nowhere_else.iterdir()) == []
+    (one, two) = report.verdicts
+    assert [one.passed, two.passed] == [True, False]
+    assert [[verdict.label for verdict in turn] for turn in two.verdicts] == [["yes"], ["yes", "no"]]
+    assert two.response.answers == ("Answer 1.", "Answer 3.")
+    assert (report.provenance["model"], report.provenance["judge"]) == ("function:answer", "function:decide")
+    assert report.provenance["self_judged"] is False
+    assert report.provenance["data"] == "2 rows in memory"
+
+
+@pytest.mark.parametrize("kind", ["generator", "Dataset", "DataFrame", "path"])
+def test_rows_come_in_any_form(kind: str, tmp_path: Path) -> None:
+    import datasets
+    import pandas
+
+    data: Any = {
+        "generator": lambda: (one for one in ROWS),
+        "Dataset": lambda: datasets.Dataset.from_list(ROWS),
+        "DataFrame": lambda: pandas.DataFrame(ROWS).assign(note=[None, 3.0]),
+        "path": lambda: Path(write_jsonl(tmp_path / "mine.jsonl", ROWS)),
+    }[kind]()
+    assert run(data=data, model=answer, judge=decide).to_dict() == run(data=ROWS, model=answer, judge=decide).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"data": 3}, "must be a path, a name, or rows"),
+        ({"data": {"test": ROWS}}, "several splits (test)"),
+        ({"data": []}, "holds no instances"),
+        ({"data": [{"prompt": 3}]}, "row 1"),
+        ({"model": 3}, "model=3: must be a text"),
+        ({"judge": "smolm2"}, "did you mean smollm2"),
+    ],
+)
+def test_what_the_caller_can_fix_is_one_line(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        run(**{"data": ROWS, "model": answer, "judge": decide} | given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_provider_options_may_be_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.support.openai_server import OpenAIServer
+
+    with OpenAIServer(record=10) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        run(data=ROWS[:1], model="openai:any", model_arg={"chat_template_kwargs": {"thinking": False}}, judge=decide)
+        (body,) = server.stats()["bodies"]
+    assert body["chat_template_kwargs"] == {"thinking": False}
+
+
+def test_a_folder_goes_on_with_a_function_that_has_a_name(tmp_path: Path) -> None:
+    calls: list[Any] = []
+
+    def counted(messages: list[dict[str, str]]) -> str:
+        calls.append(messages)
+        return answer(messages)
+
+    out = tmp_path / "run"
+    for _ in range(2):
+        named = truebench_hf.model(counted, name="v1"), truebench_hf.model(decide, name="judge v1")
+        run(data=ROWS, model=named[0], judge=named[1], out=out)
+    assert len(calls) == 3
+    assert json.loads((out / "run.json").read_text())["settings"]["model"] == "function:v1"
+    with pytest.raises(UserError, match="belongs to a run with other options"):
+        run(data=ROWS, model=counted, judge=named[1], out=out)
+
+
+GROUPED = Report(
+    {"overall": Score(50.0, 2, 1, (9.5, 90.5)), "by_language": {"DE": Score(None, 0, 1)}}, {"3": "why"}, {"now": {}},
+    notes=("A note.",),
+)  # fmt: skip
+
+
+def test_a_report_as_plain_data() -> None:
+    plain = json.loads(json.dumps(GROUPED.to_dict()))
+    assert plain["overall"] == {"value": 50.0, "n": 2, "unscored": 1, "ci95": [9.5, 90.5]}
+    assert plain["by_language"]["DE"]["value"] is None
+    assert (plain["unscored"], plain["notes"]) == ({"3": "why"}, ["A note."])
+
+
+def test_a_report_as_a_table() -> None:
+    table = GROUPED.to_pandas()
+    assert list(table.columns) == ["group", "name", "value", "n", "unscored", "low", "high"]
+    assert table.iloc[0].tolist() == ["", "overall", 50.0, 2, 1, 9.5, 90.5]
+    assert table.iloc[1][["group", "name", "n"]].tolist() == ["by_language", "DE", 0]
+    assert table.iloc[1][["value", "low"]].isna().all()
+    assert "overall" in GROUPED._repr_html_()
+    assert Report({}).to_pandas().empty
+    assert Report({"overall": Score(None, 0)}).to_pandas()["value"].isna().all()
+
+
+def test_a_report_in_a_notebook_shows_hostile_names_as_text() -> None:
+    shown = Report({"by_category": {"<script>": Score(1.0, 1)}})._repr_html_()
+    assert "<script>" not in shown
