@@ -121,4 +121,6 @@ def _rows(data: Any) -> InMemory:
     if not isinstance(data, Iterable):
         raise UserError(f"data: must be a path, a name, or rows; not a {type(data).__name__}")
     rows = list(data)
+    if wrong := [(place, row) for place, row in enumerate(rows, 1) if not isinstance(row, Mapping)]:
+        raise UserError(f"data: row {wrong[0][0]} is a {type(wrong[0][1]).__name__}; a row is a dict with its columns")
     return InMemory(f"{len(rows)} rows in memory", rows)

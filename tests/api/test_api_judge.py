@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import subprocess
 import sys
@@ -16,8 +17,11 @@ import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script
 from truebench_hf import Criterion, Judge, UserError, judge
+from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.judging.case import Case
+from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.scripted import verdicts
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message, Verdict
 
 
@@ -257,3 +261,52 @@ def test_an_interrupt_ends_the_work(tmp_path: Path) -> None:
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout, done.stderr) == (0, "stopped False\n", "")
+
+
+def test_progress_of_many_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for count, shown in ((3, False), (20, True)):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        judge("Hi.", [f"Hello {number}." for number in range(count)], "greets", Saying())
+        assert (f"{count}/{count}" in sys.stderr.getvalue()) is shown  # type: ignore[attr-defined]
+
+
+def test_levels_votes_prompts_and_cascades_are_settings(tmp_path: Path) -> None:
+    asked = Saying("second")
+    criteria = ["the first", "the second"]
+    assert [v.label for v in judge("Hi.", "Ho.", criteria, asked, level="rubric")] == ["yes", "no"]
+    assert len(asked.prompts) == 2, "one call a criterion"
+    made = judge("Hi.", "Ho.", criteria, asked, votes=3, temperature=1.0)
+    assert made.verdicts[1].votes == ("no", "no", "no")
+    own = tmp_path / "own.jinja"
+    own.write_text(
+        "Judge this: {{ response }}\n<criteria>\n{% for c in criteria %}{{ loop.index }}. {{ c }}\n{% endfor %}</criteria>"
+    )
+    assert judge("Hi.", "Ho.", criteria, asked, prompts={"checklist": own}).passed is False
+    assert asked.prompts[-1].startswith("Judge this: Ho.")
+    own.write_text("{{ nonsense }}")
+    with pytest.raises(UserError, match="nonsense"):
+        judge("Hi.", "Ho.", criteria, asked, prompts={"checklist": own})
+
+
+def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> None:
+    rules = [{"contains": "first", "probability": 0.9}, {"contains": "second", "probability": 0.55}]
+    first, asked = script(tmp_path / "first.json", rules), Saying("second")
+    criteria = ["the first", "the second"]
+    labels = lambda **more: [v.label for v in judge("Hi.", "Ho.", criteria, first, **more)]  # noqa: E731
+    assert labels(level="decision") == ["yes", "yes"]
+    assert labels(level="decision", threshold=0.6) == ["yes", "no"]
+    assert labels(level="decision", abstain_band=(0.4, 0.6)) == ["yes", None]
+    assert labels(level="cascade", abstain_band=(0.4, 0.6), cascade_judge=asked) == ["yes", "no"]
+    assert len(asked.prompts) == 1
+    assert "1. the second" in asked.prompts[0], "only the doubtful rest is handed on"
+    fitted = Calibrated(first, Calibrator("temperature"), 0.6)
+    calibration = tmp_path / "calibration.json"
+    calibration.write_text(json.dumps(as_json(fitted, Prompts())))
+    assert labels(level="decision", calibration=calibration) == ["yes", "no"]
+    assert labels(level="decision", calibration=calibration, threshold=0.5) == ["yes", "yes"]
+    with pytest.raises(UserError, match="needs its band"):
+        labels(level="cascade", calibration=calibration, cascade_judge=asked)
