@@ -11,10 +11,9 @@ from truebench_hf.api.judgment import Judgment
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
-from truebench_hf.engine.room import no_room
 from truebench_hf.judging import judge as judging
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.rehearsal import rehearse
+from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
@@ -40,7 +39,7 @@ class Kept:
     ) -> Kept:  # fmt: skip
         """Open the models (a judge, and who gets a cascade's rest) and the ledger: a file, or one in memory."""
         if prompts.replaced:
-            rehearse(settings, prompts)
+            check_judge_prompts(settings, prompts)
         models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
         ledger = _ledger(cache)
         callers = [Caller(m, ledger, role, concurrency) for m, role in zip(models, ("judge", "cascade"), strict=False)]
@@ -54,7 +53,7 @@ class Kept:
             async def one(place: int) -> tuple[int, Judgment]:
                 return place, Judgment(await self._verdicts(cases[place]))
 
-            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.second.caller))
+            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.reasoning.caller))
             async for place, judgment in bounded(range(len(cases)), one, limit):
                 made[place] = judgment
                 step("judgments")
@@ -84,5 +83,5 @@ def _ledger(cache: Path | None) -> Ledger:
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise no_room(f"cache {cache}", error) from error
+        raise write_error(f"cache {cache}", error) from error
     return Ledger(cache, shared=True)

@@ -26,15 +26,20 @@ class RunKeywords(TypedDict, total=False):
     """The options of `truebench run` beside data, model, judge and out; `truebench run --help` explains them."""
 
     patience: float
-    panel: str | None
-    weights: Weights | None
-    tie_breaker: ModelLike | None
-    judge_base_url: str | None
-    judge_arg: Pairs
+    limit: int | None
+    seed: int
     prompt: Pairs
     structured: str
     judge_max_tokens: int
-    panel_judge: Models
+    panel: str | None
+    weights: Weights | None
+    tie_breaker: ModelLike | None
+    tie_breaker_arg: Pairs
+    tie_breaker_base_url: str | None
+    tie_breaker_concurrency: int
+    judge_arg: Pairs
+    judge_base_url: str | None
+    judge_concurrency: int
     judge_level: str | None
     reasoning: bool
     protocol: str
@@ -42,27 +47,26 @@ class RunKeywords(TypedDict, total=False):
     abstain_band: Band | None
     calibration: File | None
     cascade_judge: ModelLike | None
+    cascade_judge_arg: Pairs
+    cascade_judge_base_url: str | None
+    cascade_judge_concurrency: int
     cascade_level: str
-    cascade_base_url: str | None
-    cascade_arg: Pairs
     votes: int
     judge_temperature: float
-    judge_concurrency: int
     allow_unscored: bool
-    limit: int | None
+    model_arg: Pairs
+    model_base_url: str | None
+    model_concurrency: int
     language: Texts
     category: Texts
     max_tokens: int
     temperature: float
     top_p: float
     repetition_penalty: float
-    model_concurrency: int
-    model_base_url: str | None
-    model_arg: Pairs
 
 
 def run(
-    *, data: Data, model: ModelLike, judge: ModelLike, out: File | None = None, **options: Unpack[RunKeywords]
+    *, data: Data, model: ModelLike, judge: Models, out: File | None = None, **options: Unpack[RunKeywords]
 ) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
@@ -81,12 +85,10 @@ def run(
 
 def _run(given: Mapping[str, Any]) -> Report:
     from truebench_hf.benchmarks.truebench.options import RunOptions
-    from truebench_hf.benchmarks.truebench.run import run as run_truebench
-    from truebench_hf.engine.pool import outside_loop
+    from truebench_hf.benchmarks.truebench.study import Run
     from truebench_hf.options import from_values
 
-    chosen = from_values(RunOptions, given)
-    return outside_loop(lambda: run_truebench(chosen))
+    return Run(from_values(RunOptions, given)).run().value
 
 
 def _as_option(name: str, value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.errors import UserError
 from truebench_hf.models.local import LocalModel, LocalOptions
-from truebench_hf.models.openai_replies import completion
+from truebench_hf.models.openai_model import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.prompts import fence
