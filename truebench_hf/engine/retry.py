@@ -33,7 +33,7 @@ class Transient(Exception):
 class Paused(Exception):
     """No failure but a wait, which uses up no try: the server is busy, or took longer than a call may.
 
-    `seconds` until the next try (None: the policy's first wait); `asked` is False where this was none itself.
+    `seconds` until the next try (None: the policy's first wait); `asked` is False where nothing was sent.
     """
 
     def __init__(self, message: str, seconds: float | None = None, *, asked: bool = True) -> None:
@@ -45,9 +45,9 @@ class Paused(Exception):
 class RetryPolicy:
     """Tries, and seconds: first wait, longest wait, and the deadline over all tries and waits of one request.
 
-    A mishap is soon tried again, since the last calls of a run have nobody to hide their waits behind; fourteen tries
-    span over two minutes on average, so that a server may be away for a while. The deadline leaves room for one call of
-    half an hour, and for what went wrong before it.
+    The first waits are short, since at the end of a run nothing else is under way meanwhile; fourteen tries span over
+    two minutes on average, so that a server may be away for a while. The deadline allows for one call of half an hour
+    and the failures before it.
     """
 
     attempts: int = 14
@@ -57,7 +57,7 @@ class RetryPolicy:
 
 
 class Slot:
-    """One place among `slots`, taken for the length of a block. `held_slot()` finds it from inside."""
+    """One of the calls that may be under way at a time (`slots`), for the length of a block; see `held_slot`."""
 
     def __init__(self, slots: asyncio.Semaphore) -> None:
         self._slots = slots
@@ -65,12 +65,12 @@ class Slot:
         self._before: Token[Slot | None] | None = None
 
     async def take(self) -> None:
-        """Wait for a place."""
+        """Wait until another call may be under way."""
         await self._slots.acquire()
         self._taken = True
 
     def leave(self) -> None:
-        """Give the place to somebody else."""
+        """Let another call be under way."""
         if self._taken:
             self._taken = False
             self._slots.release()
@@ -87,7 +87,7 @@ class Slot:
 
 
 def held_slot() -> Slot | None:
-    """The place that the current call holds, None where nothing limits it."""
+    """The slot that the current call holds, None where nothing limits it."""
     return _HELD.get()
 
 
@@ -152,7 +152,7 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
 
 
 async def _rest(seconds: float, limit: asyncio.Timeout) -> None:
-    """Sleep without a slot, then stand in line for one; the time in line is not taken off the limit."""
+    """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
     slot, loop = held_slot(), asyncio.get_running_loop()
     if slot is None:
         await asyncio.sleep(seconds)

@@ -88,11 +88,11 @@ class Caller:
         key = digest(body)
         if (known := self._ledger.get(key)) is None:
             # Of equal requests in flight one is sent and the others wait for it, so that nothing is paid for twice.
-            lock = self._locks.setdefault(key, asyncio.Lock())  # a name of its own keeps it alive
+            lock = self._locks.setdefault(key, asyncio.Lock())  # the dictionary alone would not keep it
             waited = lock.locked()
             async with lock:
                 if not waited or (known := self._ledger.get(key)) is None:
-                    async with Slot(self._slots):  # which waits for another try give back
+                    async with Slot(self._slots):  # given back while the call waits for its next try
                         with without_secrets():
                             result, usage = await ask()
                     self._ledger.put(key, self._role, body, result, usage)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.types import Message
 
 _OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)
@@ -26,6 +27,13 @@ def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[st
         how.setdefault("sanitize_control_tokens", True)
     encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **how)
     return list(encoded["input_ids"])
+
+
+def tokens_left(prompt: Sequence[int], window: int) -> int:
+    """Tokens that a window leaves for an answer. Raises RequestFailed where it leaves none."""
+    if len(prompt) >= window:
+        raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
+    return window - len(prompt)
 
 
 def begins_thinking(tokenizer: Any, prompt: Sequence[int]) -> bool:

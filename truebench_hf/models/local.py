@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 
 from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.chat_template import encode_chat, tokens_left
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
 from truebench_hf.models.loading import EMBEDDED, load, locate
@@ -76,10 +76,14 @@ class LocalModel:
         answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
         for sampling in {request.sampling for request in requests}:
             group = [i for i, request in enumerate(requests) if request.sampling == sampling]
-            prompts = {i: self._encode(tokenizer, requests[i]) for i in group}
-            window = model.config.max_position_embeddings
-            for i in [i for i in group if len(prompts[i]) >= window]:
-                answers[i] = RequestFailed(f"the prompt has {len(prompts.pop(i))} tokens, the window {window}")
+            prompts = {}
+            for i in group:
+                tokens = self._encode(tokenizer, requests[i])
+                try:
+                    tokens_left(tokens, model.config.max_position_embeddings)
+                    prompts[i] = tokens
+                except RequestFailed as error:
+                    answers[i] = error
             if prompts:
                 made = generate(model, tokenizer, list(prompts.values()), sampling)
                 for i, completion in zip(prompts, made, strict=True):

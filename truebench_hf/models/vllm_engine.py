@@ -15,7 +15,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.chat_template import YesNoPrompt, begins_thinking, encode_chat, yes_no_prompts
+from truebench_hf.models.chat_template import YesNoPrompt, begins_thinking, encode_chat, tokens_left, yes_no_prompts
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
@@ -62,9 +62,9 @@ class VllmModel:
 
         engine, tokenizer = self._open()
         prompt = encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs)
-        room = _room(prompt, engine, 1)
+        left = tokens_left(prompt, engine.model_config.max_model_len)
         try:
-            answer = await self._ask(engine, prompt, _sampling(request, room))
+            answer = await self._ask(engine, prompt, _sampling(request, left))
         except VLLMClientError as error:
             raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
         text, reasoning, unclosed = split_thinking(answer.text.strip(), begins_thinking(tokenizer, prompt))
@@ -83,7 +83,7 @@ class VllmModel:
         except ValueError as error:
             raise UserError(f"{self.spec}: no decision level: {error}; use checklist or rubric level") from error
         for prompt in prompts:
-            _room(prompt.tokens, engine, 1)
+            tokens_left(prompt.tokens, engine.model_config.max_model_len)
         shares = await asyncio.gather(*(self._share(engine, prompt) for prompt in prompts))
         return Decision(tuple(shares), Usage(sum(len(prompt.tokens) for prompt in prompts), 0, 0, 1))
 
@@ -115,22 +115,14 @@ class VllmModel:
         return final.outputs[0]
 
 
-def _room(prompt: list[int], engine: Any, wanted: int) -> int:
-    """Tokens left for an answer. Raises RequestFailed where fewer than `wanted` are."""
-    window = engine.model_config.max_model_len
-    if len(prompt) + wanted > window:
-        raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
-    return int(window - len(prompt))
-
-
-def _sampling(request: ChatRequest, room: int) -> Any:
+def _sampling(request: ChatRequest, left: int) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     wanted = request.sampling
     return SamplingParams(
         temperature=wanted.temperature, top_p=wanted.top_p, repetition_penalty=wanted.repetition_penalty,
-        max_tokens=min(wanted.max_tokens, room), output_kind=RequestOutputKind.FINAL_ONLY,
+        max_tokens=min(wanted.max_tokens, left), output_kind=RequestOutputKind.FINAL_ONLY,
         structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema else None,
     )  # fmt: skip
 
