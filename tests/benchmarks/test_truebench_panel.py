@@ -82,8 +82,8 @@ def test_other_rules(tmp_path: Path, more: dict[str, Any], labels: list[str | No
 
 
 def test_the_tie_breaker_is_asked_about_the_ties(tmp_path: Path) -> None:
-    judges, casting = three(tmp_path)[1:], judge(tmp_path / "d.json", "short")
-    report = run(tmp_path, judges, tie_breaker=casting)
+    judges, breaker = three(tmp_path)[1:], judge(tmp_path / "d.json", "short")
+    report = run(tmp_path, judges, tie_breaker=breaker)
     assert [verdict["label"] for verdict in verdicts(tmp_path)] == ["yes", "yes", "no"]
     assert report.usage["total"]["tie-breaker"]["calls"] == 1
 

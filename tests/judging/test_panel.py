@@ -76,20 +76,20 @@ def test_an_undecided_panel_says_why(rule: str, labels: tuple[Label | None, ...]
 
 def test_the_tie_breaker_is_asked_about_ties_alone() -> None:
     members = [Fixed("one", {A.text: "yes", B.text: "yes"}), Fixed("two", {A.text: "yes", B.text: "no"})]
-    casting = Fixed("three", {B.text: "no"})
-    found = asyncio.run(Panel(members, tie_breaker=casting).verdicts(CASE))
+    breaker = Fixed("three", {B.text: "no"})
+    found = asyncio.run(Panel(members, tie_breaker=breaker).verdicts(CASE))
     assert [verdict.label for verdict in found] == ["yes", "no"]
-    assert casting.asked == [("is German",)]
+    assert breaker.asked == [("is German",)]
     assert found[1].reason == "the panel is tied: 1 yes, 1 no; three as tie-breaker: three says so"
     assert found[1].votes == ("yes", "no")
 
 
 def test_nobody_is_asked_where_nothing_is_tied() -> None:
-    casting = Fixed("three", {})
+    breaker = Fixed("three", {})
     members = [Fixed(name, {A.text: "yes", B.text: None}) for name in ("one", "two")]
-    found = asyncio.run(Panel(members, tie_breaker=casting).verdicts(CASE))
+    found = asyncio.run(Panel(members, tie_breaker=breaker).verdicts(CASE))
     assert [verdict.label for verdict in found] == ["yes", None]
-    assert casting.asked == []
+    assert breaker.asked == []
 
 
 def test_a_tie_breaker_may_be_undecided_too() -> None:
@@ -116,7 +116,7 @@ def test_panels_that_make_no_sense(
 ) -> None:
     judges = [Fixed(str(i), {}) for i in range(members)]
     with pytest.raises(UserError, match=said):
-        Panel(judges, rule, weights, Fixed("casting", {}) if tie_breaker else None)
+        Panel(judges, rule, weights, Fixed("breaker", {}) if tie_breaker else None)
 
 
 @pytest.mark.parametrize(

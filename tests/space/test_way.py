@@ -71,7 +71,7 @@ def test_every_way_of_judging_is_ranked_apart_and_says_so(tmp_path: Path) -> Non
 
 def test_a_panel_is_told_by_who_settles_its_ties(tmp_path: Path) -> None:
     panel = {"panel_judge": ("openai:k",), "panel": "majority"}
-    found = [_entry(tmp_path, _settings(**panel, tie_breaker=casting)) for casting in ("openai:x", "openai:y")]
+    found = [_entry(tmp_path, _settings(**panel, tie_breaker=breaker)) for breaker in ("openai:x", "openai:y")]
     assert found[0].judge == "openai:j + openai:k (majority) (checklist, ties to openai:x)"
     assert found[0].setting != found[1].setting
     marked = [_entry(tmp_path, _settings(**panel, judge_arg=(f"2.{name}",), tie_breaker="openai:x")) for name in (

@@ -45,8 +45,8 @@ def words(settings: Mapping[str, Any]) -> str:
     said = [str(level), *(_said(name, value) for name, value in judging.items())]
     if parts["cascade_judge"] and settings["cascade_judge"] != settings["judge"]:
         said.append(f"then {shown.name(settings['cascade_judge'])}")
-    if casting := (settings.get("panel") or {}).get("tie_breaker"):
-        said.append(f"ties to {shown.name(casting)}")
+    if breaker := (settings.get("panel") or {}).get("tie_breaker"):
+        said.append(f"ties to {shown.name(breaker)}")
     said += [*(parts["judge_arg"] or ()), *(f"then {text}" for text in parts["cascade_arg"] or ())]
     said += _prompts(parts["prompts"])
     if parts["protocol"] == "official":
