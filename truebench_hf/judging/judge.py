@@ -11,7 +11,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.case import Case, one_line, sections
-from truebench_hf.judging.panel import CaseJudge, majority
+from truebench_hf.judging.panel import majority
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.asking import SchemaFallback
@@ -60,18 +60,18 @@ class JudgeSettings:
 class Judge:
     """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.
 
-    In a cascade `reasoning` decides what this judge leaves open: by default the same model, asked to reason.
+    In a cascade `cascade` decides what this judge leaves open: by default the same model, asked to reason.
     """
 
     def __init__(
-        self, caller: Caller, settings: JudgeSettings, prompts: Prompts, reasoning: Caller | None = None
+        self, caller: Caller, settings: JudgeSettings, prompts: Prompts, cascade: Caller | None = None
     ) -> None:
         self.caller, self.settings, self.prompts = caller, settings, prompts
         self.schemas = SchemaFallback(caller, settings.structured)
-        self.reasoning = self  # nobody else, unless this is a cascade
+        self.reasoning_judge = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
             alone = replace(settings, level=settings.cascade_level)
-            self.reasoning = Judge(reasoning or caller.in_role("cascade"), alone, prompts)
+            self.reasoning_judge = Judge(cascade or caller.in_role("cascade"), alone, prompts)
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
@@ -116,9 +116,8 @@ class Judge:
             decision = await self.caller.decide(DecisionRequest(state, tuple(questions), sample))
         except RequestFailed as error:
             return tuple(Verdict(one, None, f"the judge gave no answer: {error}", name) for one in criteria)
-        shares = [None if raw is None else _calibrated(raw, self.settings) for raw in decision.probabilities]
-        pairs = zip(criteria, shares, strict=True)
-        return tuple(Verdict(one, *_decided(share, self.settings), name, share) for one, share in pairs)
+        pairs = zip(criteria, decision.probabilities, strict=True)
+        return tuple(_decided(Verdict(one, None, judge=name), share, self.settings) for one, share in pairs)
 
 
 async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
@@ -138,37 +137,31 @@ async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...
     return await judge.by_probability(case.criteria, judge.prompts.render("decision", **sections(case)), sample)
 
 
-def _calibrated(raw: float, settings: JudgeSettings) -> float:
-    return raw if settings.calibrator is None else settings.calibrator.apply(raw)
-
-
-def _decided(probability: float | None, settings: JudgeSettings) -> tuple[Label | None, str]:
+def _decided(verdict: Verdict, probability: float | None, settings: JudgeSettings) -> Verdict:
+    """The verdict that a probability of yes, as the judge gave it, makes."""
     if probability is None:
-        return None, "the judge declined this question"
-    shown = f"P(yes) = {probability:.3f}"
-    if settings.abstain_band and settings.abstain_band[0] <= probability <= settings.abstain_band[1]:
-        return None, f"{shown} lies in the abstain band {settings.abstain_band[0]} to {settings.abstain_band[1]}"
-    return ("yes" if probability >= settings.threshold else "no"), shown
+        return replace(verdict, reason="the judge declined this question")
+    share = probability if settings.calibrator is None else settings.calibrator.apply(probability)
+    verdict = replace(verdict, reason=f"P(yes) = {share:.3f}", probability=share)
+    if settings.abstain_band and settings.abstain_band[0] <= share <= settings.abstain_band[1]:
+        low, high = settings.abstain_band
+        return replace(verdict, reason=f"{verdict.reason} lies in the abstain band {low} to {high}")
+    return replace(verdict, label="yes" if share >= settings.threshold else "no")
 
 
 async def _cascade(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
-    """By probability where the judge is sure of itself, by reasoning elsewhere. None of the five papers has this."""
-    return await _escalated(case, await _decision(judge, case, sample), judge.reasoning)
+    """By probability where the judge is sure of itself, by reasoning elsewhere. None of the five papers has this.
 
-
-async def _escalated(case: Case, decided: Sequence[Verdict], reasoning: CaseJudge) -> tuple[Verdict, ...]:
-    """The verdicts of a case: those decided by probability where they have a label, those of `reasoning` on all others.
-
-    It sees a case with the open criteria alone (within the band, declined, or a request that failed), and is not asked
-    where there are none. Its verdicts say in their reason why they were handed on, and keep its name.
+    The reasoning judge sees a case with the undecided criteria alone (within the band, declined, or a request that
+    failed), and is not asked where there are none. Its verdicts say why they were handed on, and keep its name.
     """
-    undecided = [i for i, verdict in enumerate(decided) if verdict.label is None]
+    verdicts = list(await _decision(judge, case, sample))
+    undecided = [i for i, verdict in enumerate(verdicts) if verdict.label is None]
     if not undecided:
-        return tuple(decided)
-    rest = await reasoning.verdicts(replace(case, criteria=tuple(case.criteria[i] for i in undecided)))
-    verdicts = list(decided)
+        return tuple(verdicts)
+    rest = await judge.reasoning_judge.verdicts(replace(case, criteria=tuple(case.criteria[i] for i in undecided)))
     for i, verdict in zip(undecided, rest, strict=True):
-        why = f"handed on ({decided[i].reason})"
+        why = f"handed on ({verdicts[i].reason})"
         verdicts[i] = replace(verdict, reason=f"{why}: {verdict.reason}" if verdict.reason else why)
     return tuple(verdicts)
 
