@@ -26,3 +26,6 @@ class InMemory(str):
 
     def __hash__(self) -> int:
         return id(self.value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InMemory:
+        return self  # `dataclasses.asdict` copies what it finds; a copy of the object would be another one

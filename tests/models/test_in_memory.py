@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -172,6 +173,8 @@ def test_two_functions_of_one_name_are_two_in_options() -> None:
     assert len({one, other, InMemory("function:<lambda>", one.value)}) == 2
     assert [complete(open_model(spec), ASKED)[0].text for spec in (one, other)] == ["a", "b"]
     assert family(one) == "<lambda>"
+    assert copy.deepcopy(one) == one
+    assert family(in_memory(functions[0]).spec) != family(in_memory(functions[1]).spec), "none judges itself"
 
 
 @pytest.fixture(scope="module")

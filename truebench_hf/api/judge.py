@@ -54,31 +54,42 @@ class JudgeKeywords(TypedDict, total=False):
 class Judge:
     """A judge to keep: `Judge("openai:...")(prompt, response, criteria)`, as often as needed, from any thread.
 
-    What it was asked it knows, so that nothing is paid for twice; with `cache` (a folder, or a .sqlite file) later
-    judges and other processes know it too. Close it with `with`, or leave that to the end of the program.
+    - `level`: checklist (one call), rubric (one a criterion), decision (probabilities) or cascade (decision, the
+      doubtful rest by `cascade_judge`, or the judge itself, at `cascade_level`); None is decision for smollm2, else
+      checklist. `reasoning`: whether reasons come before verdicts. `structured`: JSON-schema answers auto, on or off.
+    - decision and cascade: `threshold` is the P(yes) from which a criterion is met (that of the `calibration` file, else
+      0.5), `abstain_band` those within which it is left open, or handed on.
+    - `votes` (the majority) need a `temperature` above 0; `max_tokens` limits one answer of the judge.
+    - `prompts` are replaced by name: {"checklist": "mine.jinja"}, or "plain".
+    - `base_url` and `judge_arg` (provider options) say how it is reached, `concurrency` how many requests at a time,
+      `patience` for how many seconds a server may be away.
+    - What it was asked it knows, so that nothing is paid for twice. With `cache` (a folder, or a .sqlite file) other
+      judges, calls and processes know it too; without, no file is written.
+
+    Close it with `with`, or leave that to the end of the program.
     """
 
     def __init__(
         self,
         judge: ModelLike,
         *,
-        level: str | None = None,  # checklist, rubric, decision or cascade; None: decision for smollm2, else checklist
-        reasoning: bool = True,  # whether reasons come before verdicts
-        structured: str = "auto",  # JSON-schema answers: auto, on or off
-        threshold: float | None = None,  # of P(yes), from which a criterion is met; that of the calibration, else 0.5
-        abstain_band: tuple[float, float] | None = None,  # of P(yes), within which a verdict is left open or handed on
-        calibration: File | None = None,  # calibration.json of this judge
+        level: str | None = None,
+        reasoning: bool = True,
+        structured: str = "auto",
+        threshold: float | None = None,
+        abstain_band: tuple[float, float] | None = None,
+        calibration: File | None = None,
         votes: int = 1,
         temperature: float = 0.0,
         max_tokens: int = 8192,
-        cascade_judge: ModelLike | None = None,  # who gets a cascade's doubtful rest; None: the judge itself
+        cascade_judge: ModelLike | None = None,
         cascade_level: str = "checklist",
         cascade_arg: Mapping[str, Any] | None = None,
-        prompts: Mapping[str, File] | None = None,  # {name: a file of one's own, or "plain"}
-        base_url: str | None = None,  # of an OpenAI-compatible server
-        judge_arg: Mapping[str, Any] | None = None,  # provider options
-        concurrency: int = 16,  # requests at a time
-        patience: float = 60.0,  # seconds a server may be away
+        prompts: Mapping[str, File] | None = None,
+        base_url: str | None = None,
+        judge_arg: Mapping[str, Any] | None = None,
+        concurrency: int = 16,
+        patience: float = 60.0,
         cache: File | None = None,
     ) -> None:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, Transient
@@ -22,13 +22,15 @@ from truebench_hf.models.thinking import split_thinking
 from truebench_hf.prompts import fence
 from truebench_hf.types import Message, Usage
 
+_LAMBDAS = count(1)
+
 
 class FunctionModel:
     """A function of the user's that answers a conversation.
 
     It gets the messages, `[{"role": ..., "content": ...}]`, or, where its first parameter is annotated as `str`, one
-    text. It returns a text, or a chat completion as the openai client does. An `async def` is called many at a time, a
-    plain function one at a time, in one thread. How it draws its answers is its own affair.
+    text. It returns a text, or a chat completion as the openai client does. An `async def` is called many at a time,
+    on a loop of ours; a plain function one at a time, in one thread. How it draws its answers is its own affair.
     """
 
     takes_schema = False
@@ -200,4 +202,6 @@ def _completion(made: Any) -> Completion:
 
 def _name_of(function: Any) -> str:
     inner = function.func if isinstance(function, partial) else function
-    return str(getattr(inner, "__qualname__", type(inner).__qualname__)).replace("<locals>.", "")
+    name = str(getattr(inner, "__qualname__", type(inner).__qualname__)).replace("<locals>.", "")
+    # Two lambdas are two models: of one name, a model would seem to judge itself.
+    return name.replace("<lambda>", f"lambda-{next(_LAMBDAS)}")
