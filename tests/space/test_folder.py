@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tomllib
 import urllib.request
 import venv
@@ -66,7 +65,8 @@ def test_the_pushed_folder_carries_the_library(tmp_path: Path) -> None:
     venv.create(environment, with_pip=False)
     (site,) = environment.glob("lib/python*/site-packages")
     # The installed dependencies behind its own packages; a link to this checkout is not followed from there.
-    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    installed = dict.fromkeys(path for path in sys.path if Path(path).name == "site-packages")
+    (site / "dependencies.pth").write_text("\n".join(installed) + "\n")
     probe = "import importlib.util as u; print(u.find_spec('truebench_hf'))"
     code = (
         "import app, truebench_hf\n"
