@@ -47,6 +47,7 @@ def page(browser: Any, report: Path) -> Iterator[Any]:
     opened = context.new_page()
     faults: list[str] = []
     opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.clock.install()
     opened.goto(report.as_uri())
     opened.evaluate(COUNTERS)
     yield opened
@@ -62,7 +63,7 @@ def type_in(page: Any, *texts: str) -> None:
         } }""",
         list(texts),
     )
-    page.wait_for_timeout(300)
+    page.clock.run_for(300)  # of the page's own time
 
 
 def found(page: Any) -> list[int]:

@@ -146,6 +146,36 @@ def go(page: Any, tab: str) -> None:
     page.locator("#tabs > .tab-wrapper .overflow-dropdown button", has_text=tab).click()
 
 
+# Resolves when the page has looked the same for a number of frames.
+STILL = """frames => new Promise(done => {
+  let last = "", still = 0;
+  const look = () => {
+    const page = document.documentElement;
+    const box = document.activeElement.getBoundingClientRect();
+    const now = [page.scrollWidth, page.scrollHeight, page.querySelectorAll("*").length, box.x, box.y].join();
+    [still, last] = now === last ? [still + 1, last] : [0, now];
+    if (still < frames) requestAnimationFrame(look); else done();
+  };
+  document.fonts.ready.then(look);
+})"""
+
+
+def settle(page: Any, frames: int = 10) -> None:
+    """Wait until the page has stopped growing and moving, for as many frames."""
+    page.evaluate(STILL, frames)
+
+
+def came(page: Any, what: str, milliseconds: int) -> bool:
+    """Whether a condition of the page came true within a time."""
+    from playwright.sync_api import TimeoutError
+
+    try:
+        page.wait_for_function(what, timeout=milliseconds)
+    except TimeoutError:
+        return False
+    return True
+
+
 def shoot(page: Any, name: str) -> None:
     """Leave a picture for a person to look at."""
     page.screenshot(path=SHOTS / f"{name}.png", full_page=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.conftest import RESULTS, Served, go, serving, shoot
+from tests.space.conftest import RESULTS, Served, came, go, serving, settle, shoot
 from tests.space.sample_runs import SCRIPT, many_runs
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_every_tab_shows_and_fits(space: Served, open_page: Open, size: str, dar
     for number, (tab, text) in enumerate(TABS.items(), 1):
         go(page, tab)
         page.get_by_text(text, exact=False).locator("visible=true").first.wait_for()
-        page.wait_for_timeout(300)
+        settle(page)
         shoot(page, f"{size}{'_dark' if dark else ''}_{number}_{tab.lower()}")
         # Nothing may push the page wider than the window; tables scroll inside themselves.
         assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 1, tab
@@ -88,8 +88,8 @@ def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) 
     page.locator("#leaderboard", has_text=MISPRINTED).wait_for()
     for chart in ("Radar", "Languages", "Score and size"):
         page.get_by_role("tab", name=chart, exact=True).last.click()
-        page.locator(".js-plotly-plot:visible").wait_for()
-        page.wait_for_timeout(700)
+        page.locator(".js-plotly-plot:visible .main-svg").first.wait_for()
+        settle(page)
         shoot(page, f"chart_{chart.lower().replace(' ', '_')}")
 
 
@@ -114,7 +114,8 @@ def test_order_search_and_columns_that_stay(space: Served, open_page: Open) -> N
     model = page.locator("#leaderboard [data-testid=cell-0-1]")
     left = model.bounding_box()["x"]
     page.evaluate("document.querySelector('#leaderboard .virtual-table-viewport').scrollLeft = 500")
-    page.wait_for_timeout(300)
+    page.wait_for_function("document.querySelector('#leaderboard .virtual-table-viewport').scrollLeft > 300")
+    settle(page)
     assert page.evaluate("document.querySelector('#leaderboard .virtual-table-viewport').scrollLeft") > 300
     assert model.bounding_box()["x"] <= left  # it moves to the edge, past the rank, and stays there
     assert model.bounding_box()["x"] >= 0
@@ -229,8 +230,7 @@ def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, t
     api.upload_folder(repo_id=RESULTS, repo_type="dataset", folder_path=run, path_in_repo="runs/gamma")
     for _ in range(30):
         page.locator("#renew-button").click()
-        page.wait_for_timeout(1000)
-        if "Gamma-9B" in page.locator("#leaderboard").inner_text():
+        if came(page, "document.querySelector('#leaderboard').innerText.includes('Gamma-9B')", 1000):
             break
     assert "Gamma-9B" in page.locator("#leaderboard").inner_text()
     go(page, "Explorer")
@@ -277,7 +277,7 @@ def test_playground_with_the_embedded_model(space: Served, open_page: Open) -> N
     shoot(page, "playground_judged")
     assert page.evaluate("window.broken") is None
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(500)
+    settle(page)
     shoot(page, "phone_playground_judged")
     page.locator("#draft-start").click()
     page.locator("#draft-line .tb-good, #draft-line .tb-bad").wait_for()
@@ -309,8 +309,7 @@ def test_first_page_with_200_models_and_3000_instances(open_page: Open, tmp_path
         page = open_page(url)
         for _ in range(100):  # until the background has told which ranks are tied
             page.locator("#renew-button").click()
-            page.wait_for_timeout(2000)
-            if page.evaluate(wanted):
+            if came(page, wanted, 2000):
                 break
         read, live, shifts = [], [], []
         for _ in range(5):
@@ -319,7 +318,7 @@ def test_first_page_with_200_models_and_3000_instances(open_page: Open, tmp_path
             page.add_init_script(SEEN)
             page.goto(url)
             page.wait_for_function("window.seen.live")
-            page.wait_for_timeout(1500)
+            settle(page, 60)
             read.append(page.evaluate("window.seen.read") / 1000)
             live.append(page.evaluate("window.seen.live") / 1000)
             shifts.append(page.evaluate("window.shifted"))
