@@ -54,7 +54,7 @@ class Kept:
             async def one(place: int) -> tuple[int, Judgment]:
                 return place, Judgment(await self._verdicts(cases[place]))
 
-            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.reasoning.caller))
+            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.reasoning_judge.caller))
             async for place, judgment in bounded(range(len(cases)), one, limit):
                 made[place] = judgment
                 step("judgments")
