@@ -1,0 +1,221 @@
+"""Files of answers that somebody has already, in the forms in which this field keeps them.
+
+Official evaluation files (`response`, a text per turn), samples of lm-eval (`resps`), details of lighteval
+(`__model_response__`, Parquet), logs of inspect (`.eval` or `.json`, through its library), and plain rows in JSONL,
+JSON, CSV or Parquet: `id` and `response` (also `output`, `completion`, `answer`), a text, a list of texts, one per
+turn, or messages.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.errors import UserError
+
+_IDS = ("id", "instance_id", "index", "key")
+_ANSWERS = ("response", "responses", "output", "completion", "answer", "messages")
+_PROMPTS = ("prompt", "input", "question", "instruction", "query", "original_query", "turns", "messages")
+_THINKING = ("reasoning", "think", "reasoning_content")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a row says: `answers` are a text, or one per turn (None: there is none), or None for no answer at all.
+
+    `id` is the data's own name of what was asked, `prompts` are texts that it is in, `thinking` goes by turn.
+    """
+
+    where: str
+    answers: str | tuple[str | None, ...] | None
+    id: str | None = None
+    prompts: tuple[str, ...] = ()
+    model: str | None = None
+    thinking: tuple[str, ...] = ()
+
+
+def read_answers(path: Path) -> Iterator[Answers]:
+    """The answers of a file, row by row. Raises UserError naming the row and what is wrong with it."""
+    kind = path.suffix.lower()
+    try:
+        if kind == ".eval" or (kind == ".json" and _is_log(path)):
+            yield from of_log(_log(path), str(path))
+        else:
+            for where, row in _rows(path, kind):
+                yield of_row(row, where)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"--responses {path}: cannot be read: {error}") from error
+
+
+def of_row(row: Any, where: str) -> Answers:
+    """The answers of one row of any form but inspect's. Raises UserError naming the field that is wrong."""
+    if not isinstance(row, Mapping):
+        raise UserError(f"{where}: not an object")
+    if "resps" in row or "filtered_resps" in row:
+        return _of_lm_eval(row, where)
+    if isinstance(row.get("__model_response__"), Mapping):
+        return _of_lighteval(row, where)
+    field = next((name for name in _ANSWERS if name in row), None)
+    if field is None:
+        raise UserError(f"{where}: field 'response' is absent, and so are {', '.join(_ANSWERS[1:])}")
+    model, thinking = row.get("model"), next((row[name] for name in _THINKING if row.get(name)), ())
+    return Answers(
+        where, _answers(row[field], where, field), _id(row), _texts(row.get(name) for name in _PROMPTS),
+        model if isinstance(model, str) and model else None, _thinking(thinking),
+    )  # fmt: skip
+
+
+def of_log(log: Any, name: str) -> Iterator[Answers]:
+    """The answers of an `inspect_ai.log.EvalLog`; of a sample that failed there is none."""
+    for sample in log.samples or ():
+        given = [] if isinstance(sample.input, str) else sample.input
+        asked = [sample.input] if isinstance(sample.input, str) else [m.text for m in given if m.role == "user"]
+        said = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(asked) - 1, 0) :]
+        answers: str | tuple[str | None, ...] | None = said
+        if len(said) < 2:
+            answers = sample.output.completion if sample.output.choices else None
+        where = f"{name}, sample {sample.id}"
+        yield Answers(where, None if sample.error else answers, str(sample.id), tuple(asked), log.eval.model)
+
+
+def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
+    # `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
+    held = row.get("doc")
+    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
+    asked = _texts([row.get("arguments")])
+    told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
+    return Answers(where, _one(row.get("resps") or row.get("filtered_resps"), where, "resps"), _id(doc), asked + told)
+
+
+def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
+    # `id` of the document only counts the rows of the task.
+    held, response = row.get("__doc__"), row["__model_response__"]
+    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
+    specific = doc.get("specific")
+    own: Mapping[str, Any] = specific if isinstance(specific, Mapping) else {}
+    # After processing the answer is without its thinking.
+    texts = response.get("text_post_processed") or response.get("text")
+    prompts = _texts([*(doc.get(name) for name in _PROMPTS), own])
+    thinking = _thinking(response.get("reasonings"))
+    return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking)
+
+
+def _id(row: Mapping[str, Any]) -> str | None:
+    found = next((row[name] for name in _IDS if row.get(name) not in (None, "")), None)
+    return None if found is None else str(found)
+
+
+def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        value = [value]
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(part, Mapping) for part in value):
+            said = [(part.get("role", "assistant"), part.get("content")) for part in value]
+            if all(isinstance(text, str | None) for _, text in said):
+                return _by_turn(said)
+        elif all(isinstance(part, str | None) for part in value):
+            return tuple(value)
+    raise UserError(f"{where}: field {field!r} must be a text, a list of texts, one per turn, or messages with texts")
+
+
+def _by_turn(messages: Sequence[tuple[str, str | None]]) -> tuple[str | None, ...]:
+    """Per message of the user what the model said last before the next one; without any, all that the model said."""
+    if all(role != "user" for role, _ in messages):
+        return tuple(text for role, text in messages if role == "assistant")
+    turns: list[str | None] = []
+    for role, text in messages:
+        if role == "user":
+            turns.append(None)
+        elif role == "assistant" and turns:
+            turns[-1] = text
+    return tuple(turns)
+
+
+def _one(value: Any, where: str, field: str) -> str | None:
+    """The one text in nested lists, None where these are empty."""
+    held = list(_leaves(value))
+    if not all(isinstance(leaf, str) for leaf in held):
+        raise UserError(f"{where}: field {field!r} holds likelihoods, no answer; give the samples of a generating task")
+    if len(held) > 1:
+        raise UserError(f"{where}: field {field!r} holds {len(held)} answers; give a file with one to each prompt")
+    return held[0] if held else None
+
+
+def _thinking(value: Any) -> tuple[str, ...]:
+    parts = [value] if isinstance(value, str) else value or ()
+    return tuple(part if isinstance(part, str) else "" for part in parts)
+
+
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+    """Every text in nested values; a list that is written as a JSON text (a chat, say) counts as what is in it."""
+    found = []
+    for leaf in (leaf for value in values for leaf in _leaves(value)):
+        inner = _decoded(leaf) if isinstance(leaf, str) else None
+        found += [text for text in _leaves(inner) if isinstance(text, str)] if inner is not None else []
+        found += [leaf] if isinstance(leaf, str) and leaf.strip() else []
+    return tuple(found)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _leaves(inner)
+    elif value is not None:
+        yield value
+
+
+def _decoded(text: str) -> Any:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rows(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
+    if kind in (".csv", ".tsv"):
+        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file, delimiter="\t" if kind == ".tsv" else ","), 1):
+                # A table cannot tell an empty answer from none.
+                yield f"{path}, record {number}", {name: text or None for name, text in row.items()}
+    elif kind == ".parquet":
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        from pyarrow import ArrowException
+
+        try:
+            rows = pq.read_table(path).to_pylist()
+        except ArrowException as error:
+            raise UserError(f"--responses {path}: not a Parquet file: {error}") from error
+        yield from ((f"{path}, record {number}", row) for number, row in enumerate(rows, 1))
+    elif kind == ".json":
+        rows = jsonl.parsed(path.read_bytes(), str(path))
+        yield from ((f"{path}, record {n}", row) for n, row in enumerate(rows if isinstance(rows, list) else [rows], 1))
+    else:
+        yield from jsonl.read(path)
+
+
+def _is_log(path: Path) -> bool:
+    content = jsonl.parsed(path.read_bytes(), str(path))
+    return isinstance(content, dict) and {"eval", "samples"} <= content.keys()
+
+
+def _log(path: Path) -> Any:
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as error:
+        raise UserError(f"--responses {path}: a log of inspect needs its library: pip install inspect-ai") from error
+    try:
+        return read_eval_log(str(path))
+    except Exception as error:  # the library has many errors of its own
+        why = " ".join(str(error).split())[:300]
+        raise UserError(f"--responses {path}: cannot be read as a log of inspect: {why}") from error

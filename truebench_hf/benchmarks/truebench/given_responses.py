@@ -1,0 +1,145 @@
+"""Answers that somebody has already, put to the instances that they answer."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.answer_files import Answers, of_row, read_answers
+from truebench_hf.errors import UserError
+from truebench_hf.redaction import masked
+from truebench_hf.terminal import warn
+from truebench_hf.types import Instance, Message, Response
+
+
+def given_responses(
+    instances: Sequence[Instance], responses: str | Path | Iterable[Mapping[str, Any]], model_name: str | None = None
+) -> list[tuple[Instance, Response]]:
+    """Every instance with its response, in their order, from a file (see `answer_files`) or from rows of such form.
+
+    A row belongs to the instance of its id, unless the row shows another prompt; without an id that is known, to the one
+    instance with its prompt. What lacks a response has that for its `error`. Rows to no instance are left out with a
+    warning. `model_name` says whose answers they are where rows do not, or which of several models' are meant. Raises
+    UserError where that stays open, where an instance has two different responses or one of more turns, where a prompt
+    is that of several instances, and where no row belongs to any.
+    """
+    in_file = isinstance(responses, str | Path)
+    name = Path(responses).name if isinstance(responses, str | Path) else "responses"
+    rows = (
+        read_answers(Path(responses))
+        if isinstance(responses, str | Path)
+        else (of_row(row, f"response {number}") for number, row in enumerate(responses))
+    )
+    # Before anything is compared: what is secret is masked in the instances too.
+    model, found = _of_model([masked(row) for row in rows], model_name, name if in_file else "")
+    matched = _matched(instances, found, name)
+    return [(i, _response(i, matched.get(i.id), model, f"no response in {name}")) for i in instances]
+
+
+def _of_model(rows: Sequence[Answers], model_name: str | None, file: str) -> tuple[str, list[Answers]]:
+    """(whose answers these are, the rows of that model)."""
+    names = list(dict.fromkeys(row.model for row in rows if row.model))
+    if len(names) > 1:
+        if model_name not in names:
+            raise UserError(f"{file or 'responses'}: are of {', '.join(names)}; say by --model-name which are meant")
+        return model_name, [row for row in rows if row.model == model_name]
+    prefix, official, _ = file.partition("_TRUEBench-v")  # which the official code puts behind the model's name
+    name = model_name or (names[0] if names else prefix if official else "")
+    if not name:
+        raise UserError(f"{file or 'responses'}: do not tell whose they are; say by --model-name NAME")
+    return name, list(rows)
+
+
+def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) -> dict[str, Answers]:
+    by_id = {instance.id: instance for instance in instances}
+    by_prompt: defaultdict[str, list[Instance]] = defaultdict(list)
+    for instance in instances:
+        by_prompt[_plain(instance.turns[0].prompt)].append(instance)
+    found: dict[str, Answers] = {}
+    strange: list[Answers] = []
+    for row in rows:
+        answered = _instance(row, by_id, by_prompt)
+        if answered is None:
+            strange.append(row)
+            continue
+        before = found.setdefault(answered.id, row)
+        if before.answers != row.answers:  # a filter, of which lm-eval has a row each, leaves the answer as it is
+            raise UserError(f"{row.where}: answers instance {answered.id} otherwise than {before.where}; remove one")
+    if not found:
+        first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
+        raise UserError(
+            f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
+            "answered, and rows with its ids"
+        )
+    if strange:
+        warn(
+            f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out "
+            f"(the first: {strange[0].where}, id {strange[0].id})"
+        )
+    return found
+
+
+def _instance(
+    row: Answers, by_id: Mapping[str, Instance], by_prompt: Mapping[str, Sequence[Instance]]
+) -> Instance | None:
+    named = by_id.get(row.id) if row.id is not None else None
+    shown = [_plain(text) for text in row.prompts]
+    # Some tools number what has no id of its own: then an id is no more than a place.
+    if named and (not shown or any(_alike(_plain(turn.prompt), text) for turn in named.turns for text in shown)):
+        return named
+    alike = {instance.id: instance for text in shown for instance in by_prompt.get(text, ())}
+    if len(alike) > 1:
+        raise UserError(f"{row.where}: its prompt is that of instances {' and '.join(alike)}; give their ids")
+    if named and not alike:
+        raise UserError(f"{row.where}: has the id of instance {named.id}, and another prompt; give the data it answers")
+    return next(iter(alike.values()), None)
+
+
+def _alike(prompt: str, shown: str) -> bool:
+    """Whether one stands in the other: what is shown may be wrapped in a template, or a part of the prompt."""
+    return prompt in shown or shown in prompt
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _response(instance: Instance, row: Answers | None, model: str, missing: str) -> Response:
+    texts = _per_turn(instance, row) if row else ()
+    given = [text for text in takewhile(lambda text: text is not None, texts) if text is not None]
+    messages = [Message("system", instance.system)] if instance.system else []
+    for turn, text in zip(instance.turns, given, strict=False):
+        messages += [Message("user", turn.prompt), Message("assistant", text)]
+    several = f"turn {len(given) + 1}: " if len(instance.turns) > 1 else ""
+    error = f"{several}{missing}" if len(given) < len(instance.turns) else None
+    thinking = row.thinking if row and len(row.thinking) == len(given) else ("",) * len(given)
+    return Response(instance.id, model, tuple(messages), thinking, error=error)
+
+
+def _per_turn(instance: Instance, row: Answers) -> tuple[str | None, ...]:
+    turns, texts = len(instance.turns), row.answers
+    if texts is None:
+        return ()
+    if isinstance(texts, str):
+        texts = (texts,) if turns == 1 else _listed(texts)
+        if texts is None:
+            raise UserError(
+                f"{row.where}: holds one text, and instance {instance.id} has {turns} turns; give a list, a text per turn"
+            )
+    if len(texts) > turns:
+        raise UserError(f"{row.where}: holds {len(texts)} answers, and instance {instance.id} has {turns} turns")
+    return texts
+
+
+def _listed(text: str) -> tuple[str | None, ...] | None:
+    """A list of texts that a cell of a table holds as JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(found, list) and all(isinstance(part, str | None) for part in found)
+    return tuple(found) if whole else None
