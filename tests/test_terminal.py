@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.sections import lead, sections
 from truebench_hf.engine.progress import progress
 from truebench_hf.redaction import MARK, learn
-from truebench_hf.report.figures import Grid
-from truebench_hf.report.study import print_grids
-from truebench_hf.report.tables import print_grid, print_report
+from truebench_hf.report.console import show
+from truebench_hf.report.sections import Grid
 from truebench_hf.terminal import complain, printable, say, warn
 from truebench_hf.types import Report, Score
 
@@ -44,11 +44,11 @@ def test_tables_notes_and_grids(capsys: pytest.CaptureFixture[str], monkeypatch:
     made = {"model": nasty, "judge": nasty, "judging": {"level": nasty}}
     report = Report({"overall": score, "by_language": {nasty: score}}, {nasty: nasty}, {}, made, (nasty,))
     grid = Grid(nasty, (nasty,), ((nasty,),), ((nasty,),), nasty)
-    for show in (
-        lambda: print_report(report), lambda: print_grid([(nasty, *"abcdefghijklmnopqrst")] * 2), lambda: print_grids([grid]),
+    for tell in (
+        lambda: show(sections(report), lead=lead(report), notes=report.notes), lambda: show([grid]),
         lambda: say(nasty), lambda: warn(nasty), lambda: complain(nasty),
     ):  # fmt: skip
-        show()
+        tell()
         told = "".join(capsys.readouterr())
         clean(told)
         assert "a-known-secret-word" not in told
@@ -56,8 +56,8 @@ def test_tables_notes_and_grids(capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 def test_tables_break_long_names_and_cut_none(capsys: pytest.CaptureFixture[str]) -> None:
-    judges = [f"openai:{10 * 'a-long-name-'}{number}" for number in (1, 2)]
-    print_grid([["judge", *"abcde"], *([judge, *"12345"] for judge in judges)])
+    judges = [f"openai:{100 * 'a-long-name-'}{number}" for number in (1, 2)]
+    show([Grid("", ("judge", *"abcde"), tuple((judge, *"12345") for judge in judges))])
     told = capsys.readouterr().out
     assert "…" not in told
     pieces = [line.split("│")[1].strip() for line in told.splitlines() if line.startswith("│")]

@@ -17,12 +17,13 @@ from tests.support.arbitration import (
 )
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.sections import sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import load
-from truebench_hf.benchmarks.rubric_eval.arbitration.tables import validation_tables
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Grid
 
 GOLD = {rubric: "no" if i % 2 else "yes" for i, rubric in enumerate(TABLE)}  # yes, no, yes, ...
 
@@ -71,14 +72,13 @@ def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: P
 
 
 def test_ties_are_wrong_in_the_first_figure_of_every_table(tmp_path: Path) -> None:
-    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))["validation"]
-    ways = dict(validation_tables(found))[
-        "Ways to label (paper 003, Figure 3): unanimous, and what to do with the disputed"
-    ]
-    assert ways[0][1:4] == ["accuracy %, ties wrong", "of decided %", "kappa of decided"]
-    majority = next(row for row in ways if row[0] == "majority")
-    assert majority[1:3] == ["33.3", "100.0"], "right at two of six, tied at the others"
-    assert majority[-2:] == [69.5, 0.39], "the paper's figure stands beside the strict one"
+    result = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
+    found, shown = result["validation"], [section for section in sections(result) if isinstance(section, Grid)]
+    ways = next(grid for grid in shown if grid.title.startswith("Ways to label (paper 003, Figure 3)"))
+    assert ways.header[1:4] == ("accuracy %, ties wrong", "of decided %", "kappa of decided")
+    majority = next(row for row in ways.rows if row[0] == "majority")
+    assert majority[1:3] == ("33.3", "100.0"), "right at two of six, tied at the others"
+    assert majority[-2:] == ("69.5", "0.39"), "the paper's figure stands beside the strict one"
     for way in [*found["ranking"].values(), *found["by_exit"].values(), found["on_disputed"]["majority"]]:
         assert list(way).index("accuracy_strict") < list(way).index("accuracy"), "in the file, too"
 

@@ -13,14 +13,14 @@ import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
-from truebench_hf.benchmarks.rubric_eval.calibration.output import figures
+from truebench_hf.benchmarks.rubric_eval.calibration.sections import sections
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.truebench.judges import judging_models
 from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
-from truebench_hf.report.figures import Plot
+from truebench_hf.report.sections import Plot
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -207,7 +207,7 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
 
 def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
-    plot = next(figure for figure in figures(study) if isinstance(figure, Plot) and "cascade" in figure.title)
+    plot = next(figure for figure in sections(study) if isinstance(figure, Plot) and "cascade" in figure.title)
     series = {one.name: one.points for one in plot.series}
     by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
     assert [point[:2] for point in series["best for its cost"]] == [pytest.approx(pair) for pair in by_cost]

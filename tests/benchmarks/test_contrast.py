@@ -235,7 +235,7 @@ def test_the_command(tmp_path: Path) -> None:
     arguments = ["--data", options.data, "--writer", options.writer, "--judge", options.judge, "--out", options.out]
     done = CliRunner().invoke(app, ["contrast", *arguments])
     assert done.exit_code == 0, done.output
-    for text in ("paper: Table 6", "253", "not_flipped", "edit size of kept pairs: median"):
+    for text in ("paper: Table 6", "253", "not_flipped", "Edit size of kept pairs: median"):
         assert text in done.output, text
     with pytest.raises(UserError, match="between 0 and 1"):
         _options(tmp_path, max_edit=1.5)

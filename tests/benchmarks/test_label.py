@@ -14,13 +14,13 @@ import pytest
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.correction import correction
 from truebench_hf.benchmarks.truebench.design import read_design
+from truebench_hf.benchmarks.truebench.human_labels import section
 from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import read_judged
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
-from truebench_hf.report.bias import bias_rows
 
 # 100 instances with two criteria each: 120 are truly met ("alpha"), 80 are not ("beta"). The judge is wrong where the
 # text says so: it passes 108 of the 120 and fails 64 of the 80. Of the instances it passes 44, 36 of them rightly, and
@@ -185,7 +185,7 @@ def test_the_pass_rate_of_instances_by_hand(tmp_path: Path) -> None:
     assert (among.items, among.raw) == (100, None)
     assert (path / "judgments.jsonl").read_bytes() == before
     assert json.loads((path / "scores.json").read_text())["bias_corrected"]["estimate"] == found["estimate"]
-    shown = dict(bias_rows(found))
+    shown = dict(section(found).rows)
     assert shown["Instances that truly pass"].startswith("42.00 %, 95 % interval 32.")
     assert shown["Method"] == "stratified by verdict (double sampling); chosen before a label was read"
     assert shown["As good as"] == "100 labels on a simple random sample of the run; 100 were given"
@@ -233,7 +233,7 @@ def test_an_instance_passes_only_when_all_its_criteria_are_answered(tmp_path: Pa
     open_ = sum("alpha" in pair[0] for i, pair in enumerate(PAIRS) if str(i) in drawn(path)["drawn"])
     assert (found["labels"], found["unanswered"], found["drawn"]) == (40 - open_, open_, 40)
     assert sum(among.missing.values()) == open_
-    assert "are not labelled to the end" in dict(bias_rows(found))["Left out"]
+    assert "are not labelled to the end" in dict(section(found).rows)["Left out"]
     lines = Path(sheet).read_text(encoding="utf-8").splitlines(keepends=True)
     cut = tmp_path / "cut.csv"  # somebody deleted the second criterion of the first instance
     cut.write_text("".join(lines[:2]).replace(",A,", ",B,").replace(",no,", ",yes,"), encoding="utf-8")
@@ -257,7 +257,7 @@ def test_half_answered_instances_give_no_figure_but_bounds(tmp_path: Path) -> No
     assert found["bounds"][0] < 0.42 < found["bounds"][1]
     assert found["criteria"]["bounds"][0] < 0.6 < found["criteria"]["bounds"][1]
     assert f"{found['partly']} of 60 labelled instances are open ({found['partly']} answered in" in found["withheld"]
-    shown = dict(bias_rows(found))
+    shown = dict(section(found).rows)
     assert "`truebench label sample --unlabelled --out FOLDER`" in shown["Instances that truly pass"]
     assert "%, whatever the open ones are" in shown["Instances that truly pass"]
     assert shown["Youden's J of the judge"].endswith("over settled ones only")
@@ -324,7 +324,7 @@ def test_a_few_open_instances_widen_the_interval(tmp_path: Path) -> None:
     (low, high), (least, most) = found["ci95"], whole.bias_corrected["ci95"]
     assert low < least < most <= high + 1e-9, "all five pass in truth: the whole answers lie within"
     assert found["effective_labels"] is None
-    assert "whatever the open ones are" in dict(bias_rows(found))["Instances that truly pass"]
+    assert "whatever the open ones are" in dict(section(found).rows)["Instances that truly pass"]
 
 
 def test_undecided_instances_are_sampled_as_a_stratum_of_their_own(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_undecided_instances_are_sampled_as_a_stratum_of_their_own(tmp_path: Pat
     assert (found["n"], found["undecided"]) == (80, 20)
     assert [s["name"] for s in found["strata"]] == ["pass", "fail", "undecided"]
     assert found["estimate"] == pytest.approx(sum(s["n"] / 100 * s["share"] for s in found["strata"]))
-    assert "10 of 20 undecided" in dict(bias_rows(found))["Labelled"]
+    assert "10 of 20 undecided" in dict(section(found).rows)["Labelled"]
     # Without their labels nothing is known about them, and so not about the run.
     rows = [entry for entry in read_labels(path / "labels.jsonl") if entry["stratum"] != "undecided"]
     bare = correction(read_judged(path), rows, read_design(path), ("", ""))
@@ -356,7 +356,7 @@ def test_answers_that_broke_off_are_neither_sampled_nor_counted(tmp_path: Path) 
     report, _ = read(str(path), labelled(path))
     found = report.bias_corrected
     assert (found["drawn"], found["n"], found["incomplete"], found["estimate"]) == (20, 20, 10, 1.0)
-    assert "10 instances to which the model gave no complete answer" in dict(bias_rows(found))["Left out"]
+    assert "10 instances to which the model gave no complete answer" in dict(section(found).rows)["Left out"]
 
 
 def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
     assert (told["unit"], told["labels"], told["observed"], told["criteria"]) == ("criterion", 80, 0.62, None)
     assert told["ci95"][0] < 0.6 < told["ci95"][1]
     assert among.items == 80
-    assert dict(bias_rows(told))["Criteria truly met"].endswith(f"to {100 * told['ci95'][1]:.1f}")
+    assert dict(section(told).rows)["Criteria truly met"].endswith(f"to {100 * told['ci95'][1]:.1f}")
     with pytest.raises(UserError, match="its sample is of criteria; give --unit criterion"):
         sample(str(path), 10, ["A"], out=str(tmp_path / "other"))
 
@@ -386,7 +386,7 @@ def test_probabilities_choose_the_estimator_before_any_label(tmp_path: Path) -> 
     found = report.bias_corrected
     assert (found["method"], found["withheld"]) == ("prediction_powered", None)
     assert found["lambda"] is not None
-    assert "PPI++" in dict(bias_rows(found))["Method"]
+    assert "PPI++" in dict(section(found).rows)["Method"]
     stored = json.loads((path / "sample.json").read_text())
     (path / "sample.json").write_text(json.dumps(stored | {"estimator": "stratified"}))
     assert read(str(path), sheets)[0].bias_corrected["method"] == "stratified", "what was fixed at the draw counts"
@@ -405,7 +405,7 @@ def test_too_few_labels_withhold_the_correction_and_say_why(tmp_path: Path) -> N
     assert (found["estimate"], found["ci95"], found["effective_labels"]) == (None, None, None)
     assert "9 labelled instances, 10 are needed" in found["withheld"]
     assert found["criteria"]["estimate"] is None
-    assert "As good as" not in dict(bias_rows(found))
+    assert "As good as" not in dict(section(found).rows)
     assert "withheld: " in (path / "report.html").read_text(encoding="utf-8")
 
 
@@ -426,7 +426,7 @@ def test_labels_of_other_models_show_the_judge_and_correct_nothing(tmp_path: Pat
     assert (found["estimate"], found["ci95"]) == (None, None)
     assert found["judge"]["youden_j"] == pytest.approx(36 / 42 + 50 / 58 - 1)
     assert "other models' answers" in found["withheld"]
-    assert "of other models' answers" in dict(bias_rows(found))["Labels"]
+    assert "of other models' answers" in dict(section(found).rows)["Labels"]
     assert borrow(str(first), str(first)).bias_corrected["labels_from_run"] is True, "its own labels are no loan"
 
 
@@ -439,7 +439,7 @@ def test_labels_of_another_run_of_the_same_model_and_judge_correct_by_error_rate
     expected = {"instance": (0.44 + 50 / 58 - 1) / (36 / 42 + 50 / 58 - 1), "criterion": (0.62 + 0.8 - 1) / 0.7}
     assert found["estimate"] == pytest.approx(expected[unit])
     assert found["ci95"][0] < found["estimate"] < found["ci95"][1]
-    shown = dict(bias_rows(found))
+    shown = dict(section(found).rows)
     assert "Rogan-Gladen" in shown["Method"]
     assert "another run of this model and judge" in shown["Labels"]
     assert found["labels_alone"] is None
@@ -492,7 +492,7 @@ def test_annotators_who_disagree_leave_an_instance_open_until_it_is_decided(tmp_
     assert (found["ties"], found["labels"], found["judge"]["unusable"]) == (passing, 40 - passing, passing)
     assert found["estimate"] is None, "over those left 0 % would pass"
     assert found["bounds"][0] < 0.02 < 0.42 < found["bounds"][1]
-    shown = dict(bias_rows(found))
+    shown = dict(section(found).rows)
     assert "label read --decisions" in shown["Instances that truly pass"]
     assert shown["Left out"].startswith(f"{passing} on which annotators disagree")
     assert "--decisions" in shown["Left out"]
@@ -500,7 +500,7 @@ def test_annotators_who_disagree_leave_an_instance_open_until_it_is_decided(tmp_
     judge = filled(sheets[0]).with_name("chief.csv")
     judge.write_text(filled(sheets[0]).read_text(encoding="utf-8").replace(",A,", ",Chief,"), encoding="utf-8")
     report, among = read(str(path), [str(filled(sheets[0])), str(odd)], [str(judge)])
-    assert "Left out" not in dict(bias_rows(report.bias_corrected))
+    assert "Left out" not in dict(section(report.bias_corrected).rows)
     assert report.bias_corrected["labels"] == 40
     assert among.raw == pytest.approx(1 - passing / 40), "a decision makes nobody agree"
     assert not [entry for entry in read_labels(path / "labels.jsonl") if entry["label"] is None]

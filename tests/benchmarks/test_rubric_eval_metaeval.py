@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.data import Item, items, limited, load
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, paradigms
 from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
-from truebench_hf.benchmarks.rubric_eval.tables import spreads
+from truebench_hf.benchmarks.rubric_eval.sections import spreads
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.metrics.calibrators import Calibrator
@@ -296,7 +296,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     assert "&lt;b&gt;.json" in page
     for table in ("table 2", "table 3", "table 4"):
         assert f"like the paper&#39;s {table}" in page
-    assert page.count('class="paper"') == 22 + 8  # the paper's judges, and its paradigms by model
+    assert page.count('class="tb-paper"') == 22 + 8  # the paper's judges, and its paradigms by model
     assert "http" not in page.replace("http://www.w3.org", "")
 
 

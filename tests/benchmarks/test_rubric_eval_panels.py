@@ -12,9 +12,9 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import Study
-from truebench_hf.benchmarks.rubric_eval.tables import figures, spreads
+from truebench_hf.benchmarks.rubric_eval.sections import sections, spreads
 from truebench_hf.errors import UserError
-from truebench_hf.report.figures import Dots
+from truebench_hf.report.sections import Dots
 
 THREE = ("openai:a", "openai:b", "openai:plain")
 ALL = [{"contains": "<criteria", "verdicts": {}}]
@@ -49,7 +49,7 @@ def test_a_judge_that_cannot_be_measured_is_left_out_of_the_spread_alone(tmp_pat
     shown = {row[0]: row[1:4] for row in grid.rows}
     assert shown["decision"][2] == "-"
     assert "-" not in shown["checklist"] + shown["decision"][:2]
-    dots = next(figure for figure in figures(study) if isinstance(figure, Dots) and "lie apart" in figure.title)
+    dots = next(figure for figure in sections(study) if isinstance(figure, Dots) and "lie apart" in figure.title)
     assert {line: len(found) for line, found in dots.lines} == {"checklist": 3, "decision": 2}
     assert (tmp_path / "report.html").exists()
     assert held(tmp_path)["sessions"][-1]["finished"]

@@ -12,8 +12,8 @@ from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, by_source, entries
-from truebench_hf.benchmarks.rubric_eval.taxonomy.output import _dimensions, _distribution
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
+from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import _dimensions, _distribution
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.sections import sections
 from truebench_hf.judging.panel import majority
 from truebench_hf.records import Judged, Reader, to_row
-from truebench_hf.report.html import render
+from truebench_hf.report.page import page as make
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict
 
 
@@ -43,7 +44,7 @@ def test_one_answer_each_has_no_flip_rate() -> None:
 
 def test_the_page_shows_the_votes_of_a_criterion() -> None:
     item = judged(("yes", None, "yes"))
-    page = "".join(render("Run", score([item]), [to_row(item, "judge")]))
+    page = "".join(make("Run", sections(score([item]), [item])))
     assert "(votes: yes, undecided, yes)" in page
     assert "Flip rate" in page
     assert "Vote share" in page

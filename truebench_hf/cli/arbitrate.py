@@ -27,12 +27,12 @@ def _sheets(
     decisions: Annotated[list[str] | None, typer.Option(help="Adjudicator's sheet, settles ties; repeatable.")] = None,
 ) -> None:
     from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
-    from truebench_hf.benchmarks.rubric_eval.arbitration.tables import human_table
-    from truebench_hf.report.tables import print_grid
+    from truebench_hf.benchmarks.rubric_eval.arbitration.sections import human_section
+    from truebench_hf.report.console import show
 
     if read:
         found = arbitration_sheets.compare(folder, read, decisions or ())
-        print_grid(human_table(found))
+        show([human_section(found)])
         if found["open"]:
             say(f"Open, left out: {len(found['open'])} (ties or unanswered): {', '.join(found['open'][:5])}")
             say("Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates.")

@@ -56,7 +56,9 @@ def _read(
     ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import label
-    from truebench_hf.report.tables import print_grid, print_report
+    from truebench_hf.benchmarks.truebench.human_labels import agreement
+    from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.report.console import show
 
     if bool(files or decisions) == bool(labels):
         raise UserError(
@@ -66,12 +68,6 @@ def _read(
         report = label.borrow(str(run), labels)
     else:
         report, among = label.read(str(run), files or [], decisions or [])
-        kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
-        raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
-        open_ = sum(among.missing.values())
-        names = ", ".join(among.annotators)
-        unit = report.bias_corrected["unit"]
-        header = ("Annotators", "instances" if unit == "instance" else "criteria", "unanswered", "raw", "Fleiss")
-        print_grid([header, (names, among.items, open_, raw, kappa)])
-    print_report(report)
+        show([agreement(among, report.bias_corrected["unit"])])
+    show(sections(report), lead=lead(report), notes=report.notes)
     say(f"report: {run / 'report.html'}")

@@ -48,7 +48,8 @@ def _scored(path: Path, model: str, judge: str, judged: list[Judged]) -> int:
     from truebench_hf.benchmarks.truebench.output import made_by, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
-    from truebench_hf.report.tables import print_report
+    from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.report.console import show
 
     once, doubled = without_doubles(judged)
     if doubled:
@@ -56,5 +57,6 @@ def _scored(path: Path, model: str, judge: str, judged: list[Judged]) -> int:
     info = made_by(path)
     report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
     folder = path if path.is_dir() else path.parent
-    print_report(corrected(report, once, folder) if info else report)
+    report = corrected(report, once, folder) if info else report
+    show(sections(report, once), lead=lead(report), notes=report.notes)
     return len(report.unscored)

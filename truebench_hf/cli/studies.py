@@ -42,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
     def run(options: Any) -> None:
         outcome = study(options).run()
-        show(outcome.sections, notes=outcome.notes)
+        show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
         report = ["report.html"] if outcome.sections else []
         say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
         if outcome.incomplete and not getattr(options, "allow_unscored", False):

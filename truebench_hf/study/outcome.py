@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.report.page import page
+from truebench_hf.report.page import page, run_facts
 from truebench_hf.report.sections import Section
 from truebench_hf.study.board import Board
 
@@ -29,7 +29,7 @@ class Outcome(Generic[V]):
     sections: Sequence[Section] = ()
     lead: str = ""
     notes: Sequence[str] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     board: Board | None = None
     known: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +47,8 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         else:
             folder.write_lines(name, [content] if isinstance(content, str) else content)
     if outcome.sections:
-        facts = {**outcome.facts, **_facts(folder)}
+        made = folder.info["settings"] | {"versions": folder.info["versions"]}
+        facts = {**outcome.facts, **run_facts(made, folder.usage()["total"])}
         whole = page(outcome.title, outcome.sections, lead=outcome.lead, notes=outcome.notes, facts=facts)
         folder.write_lines("report.html", whole)
     board = {"board": outcome.board.as_json()} if outcome.board else {}
@@ -56,15 +57,3 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
 
 def _line(row: Any) -> str:
     return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _facts(folder: RunFolder) -> dict[str, str]:
-    """The facts below every report: data, versions, and who was paid what."""
-    made, facts = folder.info["settings"], dict[str, str]()
-    if "data_sha256" in made:
-        facts["Data"] = f"{made.get('data')} (SHA-256 {made['data_sha256'][:12]})"
-    facts["Versions"] = ", ".join(f"{name} {version}" for name, version in folder.info["versions"].items())
-    for role, used in folder.usage()["total"].items():
-        tokens = f"{used['calls']:,} calls, {used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
-        facts[f"Usage of the role {role}"] = tokens
-    return facts

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.benchmarks.rubric_eval.output import as_json, rows
 from truebench_hf.benchmarks.rubric_eval.scores import Judgment, MetaEvaluation, score, spread
-from truebench_hf.benchmarks.rubric_eval.tables import figures
+from truebench_hf.benchmarks.rubric_eval.sections import LEAD, TITLE, sections
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
@@ -223,9 +223,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         # Under what none could be measured there is nothing that a later command might drop.
         measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
         return Outcome(
-            result, {"judgments.jsonl": rows(judged), "scores.json": as_json(result)}, "RubricEval: judges measured",
-            figures(result), notes=result.notes, facts=facts, results={"paradigms": measured},
-            lead="How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures.",
+            result, {"judgments.jsonl": rows(judged), "scores.json": as_json(result)}, TITLE,
+            sections(result), notes=result.notes, facts=facts, results={"paradigms": measured},
+            lead=LEAD,
         )  # fmt: skip
 
     def _judgments(self, key: tuple[str, str], done: Sequence[Found]) -> list[Judgment]:

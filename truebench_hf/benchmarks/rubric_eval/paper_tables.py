@@ -8,8 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores
-from truebench_hf.report.figures import Grid
-from truebench_hf.report.tables import value
+from truebench_hf.report.sections import Grid, fixed, value
 
 # Our category names and the paper's, in its order.
 _CATEGORIES = {
@@ -32,7 +31,7 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         gain = f"{overall - before:+.1f}" if reasoning and overall is not None and before is not None else ""
         mode = "-" if granularity == "decision" else "on" if reasoning else "off"
         cells = [_of(entry.splits[split].by_category, name, "balanced_accuracy") for name in _CATEGORIES]
-        rows.append((entry.judge, granularity, mode, *cells, "-" if overall is None else f"{overall:.2f}", gain))
+        rows.append((entry.judge, granularity, mode, *cells, fixed(overall), gain))
     table = 3 if split == "all" else 9
     paper = [
         (
@@ -122,7 +121,7 @@ def _same_type(paper: Mapping[str, Mapping[str, Any]], kind: str) -> Mapping[str
 
 
 def _printed(row: Mapping[str, Any] | None) -> tuple[str, ...]:
-    return tuple("-" if row is None or row[name] is None else f"{row[name]:.1f}" for name in _JUDGES_OF_TABLE_4)
+    return tuple(fixed(row[name] if row else None, 1) for name in _JUDGES_OF_TABLE_4)
 
 
 def _on(split: str) -> str:

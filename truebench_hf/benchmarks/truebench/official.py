@@ -7,7 +7,8 @@ import io
 from collections.abc import Callable, Sequence
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import ordered
+from truebench_hf.benchmarks.truebench.scores import ordered, outcomes
+from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
@@ -70,15 +71,8 @@ def to_csv(table: Table) -> str:
 
 
 def _cells(judged: Sequence[Judged], tests: Sequence[Callable[[Judged], bool]], official: bool) -> list[str | float]:
-    outcome = [(item, item.passed_officially if official else item.passed) for item in judged]
-    cells: list[str | float] = []
-    for test in tests:
-        scored = [passed for item, passed in outcome if passed is not None and test(item)]
-        empty: str | float = 0 if official else ""
-        cells.append(percent(sum(scored), len(scored)) if scored else empty)
-    return cells
-
-
-def percent(passed: int, total: int) -> float:
-    """A cell of a table, by the official expression: 102 of 320 is 31.87, where 100 * passed / total gives 31.88."""
-    return round((passed / total) * 100, 2)
+    passed = outcomes(judged, {"protocol": "official" if official else "default"})
+    outcome = list(zip(judged, passed, strict=True))
+    values = [pass_rate([passes for item, passes in outcome if test(item)]).value for test in tests]
+    # The official code rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
+    return [(0 if official else "") if value is None else round(value, 2) for value in values]

@@ -10,14 +10,14 @@ from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged, judgment_lines, secrets_in, to_row
-from truebench_hf.report import html
+from truebench_hf.records import Judged, judgment_lines, secrets_in
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Report
 
-FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv", "report.html")
+FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv")
 
 
 def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,16 +37,15 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     report = corrected(score(judged, folder.usage(), made), judged, folder.path)
     report = replace(report, verdicts=tuple(judged))
     official, model, judge = made.get("protocol") == "official", str(made["model"]), str(made["judge"])
-    # `judgments.jsonl` keeps our rule; the page shows every instance as its own scores count it.
-    by_protocol = ({"passed": item.passed_officially} if official else {} for item in judged)
-    shown = (to_row(item, judge) | outcome for item, outcome in zip(judged, by_protocol, strict=True))
     named = [(model, judged)]
     files = {
         "judgments.jsonl": judgment_lines(judged, judge),
         "scores.json": report.to_dict(),
         "scores_category.csv": tables.to_csv(tables.category_table(named, official)),
         "scores_language.csv": tables.to_csv(tables.language_table(named, official)),
-        "report.html": html.render(f"TRUEBench: {model}", report, shown),
     }
     known = {"self_judged": made["self_judged"], "secrets_masked": secrets_in(judged)}
-    return Outcome(report, files, f"TRUEBench: {model}", known=known, incomplete=len(report.unscored))
+    return Outcome(
+        report, files, f"TRUEBench: {model}", sections(report, judged), lead(report), report.notes, facts(report),
+        known=known, incomplete=len(report.unscored),
+    )  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.metrics import pass_rate as rates
@@ -13,23 +13,25 @@ from truebench_hf.records import Judged, secrets_in
 from truebench_hf.redaction import masked_note
 from truebench_hf.types import Report, Score
 
+_OFFICIAL = {"protocol": "official"}
+Key = TypeVar("Key", str, tuple[str, str])
+
 
 def score(
     judged: Sequence[Judged], usage: Mapping[str, Any] | None = None, provenance: Mapping[str, Any] | None = None
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
     labels = [item.labels for item in judged]
-    ours, official = [item.passed for item in judged], [item.passed_officially for item in judged]
-    by_official_rule = (provenance or {}).get("protocol") == "official"
-    passed: Sequence[bool | None] = official if by_official_rule else ours
+    ours, official = outcomes(judged, {}), outcomes(judged, _OFFICIAL)
+    passed = outcomes(judged, provenance or {})
     several = [len(item.verdicts) > 1 for item in judged]
     scores: dict[str, Score | Mapping[str, Score]] = {
         "overall": rates.pass_rate(passed),
         "strict": rates.strict_pass_rate(passed),
         "official": rates.pass_rate(official),
-        "by_category": _groups(judged, passed, lambda item: item.instance.category, CATEGORIES),
-        "by_language": _groups(judged, passed, lambda item: item.instance.language, LANGUAGES),
-        "by_task": _groups(judged, passed, lambda item: f"{item.instance.category}/{item.instance.task}", ()),
+        "by_category": grouped(judged, passed, lambda item: item.instance.category, CATEGORIES),
+        "by_language": grouped(judged, passed, lambda item: item.instance.language, LANGUAGES),
+        "by_task": grouped(judged, passed, lambda item: f"{item.instance.category}/{item.instance.task}", ()),
         "single_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if not multi]),
         "multi_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if multi]),
         "soft_criterion": rates.soft_criterion(labels),
@@ -49,18 +51,26 @@ def score(
     return Report(scores, unscored, usage or {}, provenance or {}, notes)
 
 
-def ordered(names: Sequence[str] | set[str], first: Sequence[str]) -> list[str]:
+def ordered(names: Iterable[Key], first: Sequence[Key]) -> list[Key]:
     """Names in the official order, unknown ones after them by alphabet."""
-    return [name for name in first if name in names] + sorted(set(names) - set(first))
+    known = set(names)
+    return [name for name in first if name in known] + sorted(known - set(first))
 
 
-def _groups(
-    judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], str], order: Sequence[str]
-) -> dict[str, Score]:
-    groups: dict[str, list[bool | None]] = {}
+def outcomes(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[bool | None]:
+    """Whether each instance passes, by the rule that the run's `protocol` says; None is unscored."""
+    official = provenance.get("protocol") == "official"
+    return [item.passed_officially if official else item.passed for item in judged]
+
+
+def grouped(
+    judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], Key], order: Sequence[Key]
+) -> dict[Key, Score]:
+    """The pass rate of each group that has instances, in the order given, unknown groups after it by alphabet."""
+    groups: dict[Key, list[bool | None]] = {}
     for item, value in zip(judged, passed, strict=True):
         groups.setdefault(key(item), []).append(value)
-    return {name: rates.pass_rate(groups[name]) for name in ordered(set(groups), order)}
+    return {name: rates.pass_rate(groups[name]) for name in ordered(groups, order)}
 
 
 def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, 
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, leave, unanimous, unanswered
 from truebench_hf.benchmarks.rubric_eval.arbitration.meta_judging import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.arbitration.output import SPLITS, exit_row, row, summary
+from truebench_hf.benchmarks.rubric_eval.arbitration.sections import sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
-from truebench_hf.benchmarks.rubric_eval.arbitration.tables import sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
 from truebench_hf.errors import UserError

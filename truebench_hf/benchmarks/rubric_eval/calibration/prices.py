@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CHOSEN = "chosen, on unseen instructions"
 
 
-def price_figures(study: Fit) -> list[Section]:
+def price_sections(study: Fit) -> list[Section]:
     """Cost against balanced accuracy of every threshold and band and of each judge alone, and the best as a table."""
     known = [point for point in study.points if point.balanced_accuracy is not None]
     if not known:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
-from truebench_hf.benchmarks.rubric_eval.calibration.output import UNSEEN, content, figures
+from truebench_hf.benchmarks.rubric_eval.calibration.output import content
+from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sections
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
@@ -116,7 +117,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
             facts["Reasoning judge"] = self.options.cascade_judge
         title = f"Calibration: {fit.calibrated.judge}"
         notes = [*fit.notes, f"Other runs use it by --calibration {Path(self.options.out) / 'calibration.json'}."]
-        return Outcome(fit, files, title, figures(fit), UNSEEN, notes, facts)
+        return Outcome(fit, files, title, sections(fit), UNSEEN, notes, facts)
 
 
 def calibrate(options: CalibrateOptions) -> Fit:

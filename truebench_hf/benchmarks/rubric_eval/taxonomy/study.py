@@ -14,9 +14,10 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, entries, is_source
-from truebench_hf.benchmarks.rubric_eval.taxonomy.output import as_json, cloud, figures, row
+from truebench_hf.benchmarks.rubric_eval.taxonomy.output import as_json, row
 from truebench_hf.benchmarks.rubric_eval.taxonomy.rows import by_split, typed
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
+from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.verdicts import ask_labels, verdict_schema
 from truebench_hf.models.asking import SchemaFallback
@@ -109,8 +110,8 @@ class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
             "Rubrics": f"{len(found)} of {facts['instructions']} instructions, {known} of known type",
             "Hints of the source": "given" if options.hints else "withheld",
         }
-        drawn = [cloud(made, places(found, options.seed))] if options.tsne else []
-        return Outcome(made, files, "RubricEval: kinds of rubrics", [*figures(made), *drawn], notes=notes, facts=shown)
+        drawn = sections(made, places(found, options.seed) if options.tsne else None)
+        return Outcome(made, files, TITLE, drawn, notes=notes, facts=shown)
 
 
 def taxonomy(options: TaxonomyOptions) -> Taxonomy:

@@ -1,9 +1,12 @@
-"""What people's labels say about a run, as rows of text for the terminal and the page."""
+"""What people's labels say about a run, as a section of its report, and how far the people agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from truebench_hf.report.sections import Grid
+from truebench_hf.report.sheet_answers import SheetAgreement
 
 _TIES = (
     "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
@@ -20,8 +23,25 @@ _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "u
 _Found = Mapping[str, Any]
 
 
-def bias_rows(found: _Found) -> list[tuple[str, str]]:
-    """(name, value) rows of a report's `bias_corrected`: the estimate or why it is withheld, and what it rests on."""
+def section(found: _Found) -> Grid:
+    """What the labels say of the run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    note = (
+        "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels. Labels "
+        "alone: the same sample, weighted, without the judge's verdicts on the rest."
+    )
+    return Grid("What human labels say", (), tuple(_rows(found)), note=note, prose=(1,))
+
+
+def agreement(among: SheetAgreement, unit: str) -> Grid:
+    """How far annotators agree with each other."""
+    header = ("Annotators", _PLURAL[unit], "unanswered", "raw", "Fleiss' kappa")
+    raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
+    kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
+    row = (", ".join(among.annotators), among.items, sum(among.missing.values()), raw, kappa)
+    return Grid("Agreement of annotators", header, (row,))
+
+
+def _rows(found: _Found) -> list[tuple[str, str]]:
     units = _PLURAL[found["unit"]]
     rows = [(_TITLES[found["unit"]], _estimate(found))]
     if found["method"]:

@@ -7,16 +7,17 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, MetaEvaluation
-from truebench_hf.report.figures import Dot, Dots, Figure, Grid
-from truebench_hf.report.tables import interval, value
+from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
 
+TITLE = "RubricEval: judges measured"
+LEAD = "How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures."
 _COUNTED = ("pooled", "per instruction")
 
 
-def figures(study: MetaEvaluation) -> list[Figure]:
-    """Everything the report shows, in order; the grids marked `printed` go to the terminal as well."""
+def sections(study: MetaEvaluation) -> list[Section]:
+    """Everything the report shows, in order."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
-    shown: list[Figure] = [overview(scores), _accuracy_dots(scores)]
+    shown: list[Section] = [overview(scores), _accuracy_dots(scores)]
     shown += [paradigms(scores, split) for split in splits]
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     shown += [main_table(scores, split) for split in splits]
@@ -62,9 +63,9 @@ def spreads(study: MetaEvaluation) -> Grid | None:
     judges = list(dict.fromkeys(name for apart in study.spreads.values() for name in apart.pass_rates))
     rows = [
         (
-            paradigm, *(_plain(apart.pass_rates.get(name)) for name in judges), f"{apart.gap:.1f}",
-            *(_plain(apart.by_instruction.get(name)) for name in judges), f"{apart.gap_by_instruction:.1f}",
-            _plain(apart.reference), str(apart.n), str(apart.left_out),
+            paradigm, *(fixed(apart.pass_rates.get(name)) for name in judges), f"{apart.gap:.1f}",
+            *(fixed(apart.by_instruction.get(name)) for name in judges), f"{apart.gap_by_instruction:.1f}",
+            fixed(apart.reference), str(apart.n), str(apart.left_out),
         )
         for paradigm, apart in study.spreads.items()
     ]  # fmt: skip
@@ -78,10 +79,6 @@ def spreads(study: MetaEvaluation) -> Grid | None:
     return Grid(
         "Pass rates of the judges on the same responses (like the paper's figure 5)", header, tuple(rows), note=note
     )
-
-
-def _plain(rate: float | None) -> str:
-    return "-" if rate is None else f"{rate:.2f}"
 
 
 def _by(what: str, columns: Mapping[str, Mapping[str, Cell]]) -> Grid:
@@ -103,7 +100,13 @@ def _with_interval(cell: Cell) -> str:
 
 def _reasons(scores: Sequence[JudgeScores]) -> Grid:
     rows = [(e.judge, e.paradigm, str(count), reason[:300]) for e in scores for reason, count in e.reasons.items()]
-    return Grid("Why rubrics were left undecided", ("Judge", "Paradigm", "rows", "reason"), tuple(rows), printed=False)
+    return Grid(
+        "Why rubrics were left undecided",
+        ("Judge", "Paradigm", "rows", "reason"),
+        tuple(rows),
+        printed=False,
+        prose=(3,),
+    )
 
 
 def _accuracy_dots(scores: Sequence[JudgeScores]) -> Dots:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.report.test_html import REPORT, line, verdict
-from truebench_hf.report.html import render
+from tests.report.test_page import talk
+from truebench_hf.report.page import page as make
+from truebench_hf.report.sections import Conversations
+from truebench_hf.types import Label
 
 pytestmark = pytest.mark.slow
 COUNT = 2485  # the size of v0.6.1
@@ -28,16 +30,10 @@ new MutationObserver(() => window.shown++).observe(document.getElementById("n"),
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    labels = ["yes", "no", None]
-    rows = [
-        line(
-            i, labels[i % 3], reasoning=["hm"], verdicts=[[verdict(labels[i % 3], f"criterion {i} holds")]],
-            messages=[{"role": "user", "content": "ask"}, {"role": "assistant", "content": SAID.get(i, "word " * 200)}],
-        )
-        for i in range(COUNT)
-    ]  # fmt: skip
+    labels: list[Label | None] = ["yes", "no", None]
+    rows = tuple(talk(i, labels[i % 3], said=SAID.get(i, "word " * 200)) for i in range(COUNT))
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text("".join(render("A run", REPORT, rows)), encoding="utf-8")
+    path.write_text("".join(make("A run", [Conversations("Instances", rows)])), encoding="utf-8")
     return path
 
 

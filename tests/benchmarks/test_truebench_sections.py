@@ -1,0 +1,111 @@
+"""What the report of a TRUEBench run shows: the run's own scores, counted by its own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import pytest
+
+from tests.benchmarks.test_truebench_scores import ITEMS, judged
+from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
+from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.types import Criterion, Label, Report, Score, Verdict
+
+T = TypeVar("T")
+MADE = {"model": "m", "judge": "j", "judging": {"level": "rubric", "reasoning": True}, "data": "mini"}
+
+
+def titles(found: Sequence[Section]) -> list[str]:
+    return [section.title for section in found]
+
+
+def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
+    return [section for section in found if isinstance(section, kind)]
+
+
+def test_the_order_of_a_report() -> None:
+    report = score(ITEMS, provenance=MADE)
+    found = titles(sections(report, ITEMS))
+    groups = ["", "Category", "Language", "Task"]
+    unscored = "Unscored: 2 instances, left out of the pass rate"
+    assert found == [*groups, "Category by language", "Criteria failed most", unscored, "Instances"]
+    assert titles(sections(report)) == [*groups, unscored], "what needs no instances"
+    assert lead(report) == "m judged by j, level rubric"
+    assert (facts(report)["Reasoning"], facts(report)["Cascade judge"]) == ("on", None)
+
+
+@pytest.mark.parametrize("protocol", ["default", "official"])
+def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None:
+    """The sums over the map are those by category: both come from one function and one rule."""
+    report = score(ITEMS, provenance=MADE | {"protocol": protocol})
+    found = sections(report, ITEMS)
+    (grid,), (talks,) = of_type(found, Matrix), of_type(found, Conversations)
+    assert grid.columns == ("KO", "EN", "DE"), "in the official order"
+    by_category = report.scores["by_category"]
+    assert isinstance(by_category, dict)
+    assert [name for name, _ in grid.rows] == list(by_category)
+    for name, cells in grid.rows:
+        there = [cell for cell in cells if cell]
+        assert sum(cell.n for cell in there) == by_category[name].n
+        passed = sum((cell.value or 0) * cell.n for cell in there)
+        assert passed == pytest.approx((by_category[name].value or 0) * by_category[name].n)
+    outcomes = [row.outcome for row in talks.rows]
+    assert outcomes.count("open") == (2 if protocol == "default" else 0)
+    overall = report.scores["overall"]
+    assert isinstance(overall, Score)
+    assert outcomes.count("yes") == round((overall.value or 0) * overall.n / 100)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told", "untold"),
+    [
+        ("default", "left out of the pass rate", "Undecided"),
+        ("official", "the official rule counts them by the labels given", "left out of the pass rate"),
+    ],
+)
+def test_what_becomes_of_open_verdicts_is_said_by_protocol(protocol: str, told: str, untold: str) -> None:
+    report = Report({"overall": Score(100.0, 1)}, {"3": "no label"}, {}, {"model": "m", "protocol": protocol})
+    headline, unscored = sections(report)
+    assert isinstance(unscored, Grid)
+    assert told in unscored.title
+    assert untold not in unscored.title + headline.note
+    assert unscored.rows == (("3", "no label"),)
+
+
+def test_few_of_many_unscored_are_named() -> None:
+    report = Report({}, {str(i): "x" * 500 for i in range(9)}, {}, MADE)
+    *_, unscored = sections(report)
+    assert isinstance(unscored, Grid)
+    assert [len(row[1]) for row in unscored.rows] == [160] * 5  # type: ignore[arg-type]
+    assert unscored.note == "And 4 more, in scores.json."
+
+
+def with_criteria(number: int, *said: tuple[str, Label | None]) -> Judged:
+    item = judged(number, "KO", "Editing", "Rewrite", [[label for _, label in said]])
+    return replace(item, verdicts=(tuple(Verdict(Criterion(text), label) for text, label in said),))
+
+
+def test_hardest_criteria_by_failures_then_by_share() -> None:
+    items = [
+        with_criteria(1, ("often", "no"), ("rare", "no"), ("never", "yes")),
+        with_criteria(2, ("often", "no"), ("rare", "yes"), ("often", None)),
+        with_criteria(3, ("alone", "no")),
+    ]
+    hardest = next(s for s in of_type(sections(score(items), items), Grid) if s.title == "Criteria failed most")
+    assert hardest.rows == (("often", 2, 2), ("alone", 1, 1), ("rare", 1, 2))
+
+
+@pytest.mark.parametrize("label", ["yes", None])
+def test_no_failure_no_list_of_failures(label: Label | None) -> None:
+    items = [with_criteria(1, ("c", label))]
+    assert "Criteria failed most" not in titles(sections(score(items), items))
+
+
+def test_a_run_of_nothing_and_groups_without_rows() -> None:
+    assert lead(Report({})) == ""
+    found = sections(Report({"overall": Score(None, 0), "by_language": {}}))
+    assert [type(section) for section in found] == [Scores]

@@ -1,0 +1,238 @@
+"""The page and its fragments: one file, nothing loaded from elsewhere, every text escaped, every section there."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from truebench_hf.report.console import show
+from truebench_hf.report.page import fragment, page, run_facts, style
+from truebench_hf.report.sections import (
+    Axis,
+    Bars,
+    Cloud,
+    Conversation,
+    Conversations,
+    Dot,
+    Dots,
+    Exchange,
+    Grid,
+    Matrix,
+    Outcome,
+    Plot,
+    Scores,
+    Section,
+    Series,
+    exchanges,
+)
+from truebench_hf.types import Criterion, Label, Message, Score, Verdict
+
+EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{ 7 * 7 }} ${y} & \" ' http://evil.example/a.js"
+GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
+SCORES = {"Pass rate": Score(50.0, 2, 1, (9.4, 90.5)), "Safety": Score(None, 0, 1)}
+OTHERS: list[Section] = [
+    GRID,
+    Scores("", SCORES, headline=True),
+    Scores("Category", SCORES),
+    Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(25.0, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
+    Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
+    Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
+    Cloud("Cloud", ((0.5, 0.5, "group", "text"),), ("group",)),
+    Plot("Plot", (Series("curve", ((0.1, 0.2, 1.0, "dot"),), joined=True),), Axis("x", 0, 1), Axis("y", 0, 1), True),
+]
+
+
+def talk(number: int, label: Label | None, outcome: Outcome | None = None, said: str = "said") -> Conversation:
+    """A conversation of one turn with one verdict."""
+    turn = Exchange(
+        (Message("user", f"ask {number}"), Message("assistant", said)),
+        (Verdict(Criterion(f"criterion {number} holds"), label, "because"),),
+        "hm",
+    )
+    state: Outcome = label if label in ("yes", "no") else "open"
+    return Conversation(f"{number} · DE · Editing / Rewrite", (turn,), outcome or state, language="DE")
+
+
+TALKS = Conversations("Instances", (talk(1, "yes"), talk(2, "no"), talk(3, None)))
+
+
+class Page(HTMLParser):
+    """Tags with attributes, and the text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def made(*sections: Section, title: str = "A run", lead: str = "", note: str = "", fact: str = "") -> tuple[str, Page]:
+    source = "".join(page(title, sections, lead=lead, notes=(note,) * bool(note), facts={"Fact": fact, "None": None}))
+    return source, Page(source)
+
+
+def test_the_sections_are_there_and_conversations_are_last() -> None:
+    source, found = made(TALKS, *OTHERS, lead="Who by whom.", note="The judge is weak.", fact="a fact")
+    headings = re.findall(r"<h2>(.*?)</h2>", source)
+    titles = [section.title for section in OTHERS if section.title]
+    assert headings == [*titles, "What was run", "Instances"]
+    for text in ("Who by whom.", "The judge is weak.", "a fact", "A note.", "50.00 %", "9.4 to 90.5", "1 unscored"):
+        assert text in found.text
+    assert "paper: GPT-4.1" in found.text
+    assert "None" not in found.text, "an empty fact is none"
+    assert [seen["data-s"] for tag, seen in found.tags if tag == "details" and "data-s" in seen] == [
+        "yes",
+        "no",
+        "open",
+    ]
+    assert re.findall(r'option value="(\w*)"', source) == ["", "yes", "no", "open"]
+    for word in ("ask 1", "said", "because", "Passed", "Failed", "Unscored", "Open", "Thinking (not judged)"):
+        assert word in found.text
+
+
+def test_a_filter_offers_only_what_there_is() -> None:
+    source, _ = made(Conversations("Instances", (talk(1, "yes"),)))
+    assert re.findall(r'option value="(\w*)"', source) == ["", "yes"]
+    assert "<script>" not in made(*OTHERS)[0], "nothing to search, nothing to run"
+
+
+def test_the_map_colours_what_has_a_value() -> None:
+    html = fragment(OTHERS[3])
+    assert '<td style="background: hsl(30 55% 75%)" title="n = 4">25</td><td></td>' in html
+    assert '<td title="2 unscored">-</td><td></td>' in html
+
+
+def test_nothing_is_loaded_from_elsewhere_and_phones_can_read_it() -> None:
+    source, found = made(*OTHERS, Conversations("Instances", (talk(1, "yes", said=EVIL),)))
+    for tag, attributes in found.tags:
+        assert tag not in ("link", "iframe", "object", "embed", "base", "form", "img"), tag
+        assert not {"src", "href", "srcset", "action", "background"} & set(attributes), tag
+    assert "http" not in source.replace("http://evil.example", ""), "a text may hold a URL, the page may not"
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|\bimport\b", source)
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in found.tags
+
+
+EVERYWHERE = [
+    Grid(EVIL, (EVIL,), ((EVIL,),), ((EVIL,),), EVIL),
+    Scores(EVIL, {EVIL: Score(1.0, 1)}, headline=True, note=EVIL),
+    Scores(EVIL, {EVIL: Score(1.0, 1)}),
+    Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
+    Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
+    Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
+    Cloud(EVIL, ((0.1, 0.1, EVIL, EVIL),), (EVIL,), EVIL),
+    Plot(EVIL, (Series(EVIL, ((0.1, 0.1, 0.1, EVIL),), True),), Axis(EVIL, 0, 1), Axis(EVIL, 0, 1), note=EVIL),
+    Conversation(
+        EVIL, exchanges([Message("user", EVIL)], [[Verdict(Criterion(EVIL), "no", EVIL), Criterion(EVIL)]], [EVIL]),
+        "no", EVIL, EVIL, EVIL,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", EVERYWHERE, ids=lambda part: type(part).__name__)
+def test_every_text_is_escaped(part: Section | Conversation) -> None:
+    section = Conversations(EVIL, (part,)) if isinstance(part, Conversation) else part
+    source, found = made(section, title=EVIL, lead=EVIL, note=EVIL, fact=EVIL)
+    alone = Page(fragment(part))
+    allowed = isinstance(part, Conversation)
+    assert [tag for tag, _ in found.tags].count("script") == allowed, "the page's own script alone"
+    for seen in (found, alone):
+        assert "img" not in [tag for tag, _ in seen.tags]
+        assert "onerror" not in {name for _, attributes in seen.tags for name in attributes}
+        assert EVIL in seen.text, "it is shown as it is"
+    assert "<script>alert" not in source
+    # Gradio reads {{ }} and ${ } in HTML that it is given.
+    assert not re.search(r"[{}$`]", fragment(part)), "a text is never read as a template"
+
+
+def test_turns_that_failed_or_were_never_reached() -> None:
+    messages = [Message("system", "be kind"), Message("user", "one"), Message("assistant", "1"), Message("user", "two")]
+    verdicts = [[Verdict(Criterion("c"), label)] for label in ("yes", None, None)]
+    first, second, third = exchanges(messages, verdicts, ["hm"])
+    assert [message.content for message in first.messages] == ["be kind", "one", "1"], "with the system message"
+    assert (first.reasoning, second.reasoning) == ("hm", "")
+    assert [message.content for message in second.messages] == ["two"], "no answer"
+    assert (third.messages, third.verdicts) == ((), tuple(verdicts[2])), "never asked"
+    found = Page(fragment(Conversation("1", (first, second, third), "open", "turn 2: the server burned down")))
+    for word in ("be kind", "Turn 3", "the server burned down", "Thinking (not judged)"):
+        assert word in found.text
+
+
+@pytest.mark.parametrize(
+    ("messages", "verdicts", "reasoning", "expected", "reason"),
+    [
+        ([], [], [], [], "nothing at all"),
+        ([], [["v"]], ["x", "y"], [(0, 1, "x")], "no answer, and more thinking than turns"),
+        (["user", "assistant"], [], [], [(2, 0, "")], "not judged"),
+        (["assistant"], [["v"]], [], [(1, 1, "")], "an answer to nothing"),
+        (["user", "assistant", "system", "user"], [], [], [(3, 0, ""), (1, 0, "")], "a system message in between"),
+    ],
+)
+def test_what_belongs_to_a_turn(
+    messages: list[Message], verdicts: list[list[str]], reasoning: list[str], expected: list[object], reason: str
+) -> None:
+    said = [Message(role, "x") for role in messages]  # type: ignore[arg-type]
+    found = exchanges(said, [[Criterion(text) for text in turn] for turn in verdicts], reasoning)
+    assert [(len(one.messages), len(one.verdicts), one.reasoning) for one in found] == expected, reason
+
+
+def test_a_list_of_verdicts_stands_alone() -> None:
+    votes = ("yes", None, "yes")
+    verdicts = (Verdict(Criterion("a"), "yes", probability=0.834), Verdict(Criterion("b"), "unknown", "?", votes=votes))
+    html = fragment(Exchange((), (*verdicts, Criterion("not judged yet"))))
+    assert "width:83%" in html
+    assert "(votes: yes, undecided, yes)" in html
+    assert re.findall(r'<li class="tb-(\w+)"', html) == ["yes", "open", "none"]
+    assert html.count("tb-word") == 2, "what is not judged has no word"
+    assert "Criteria" not in html
+
+
+def test_every_class_of_a_fragment_has_a_style() -> None:
+    whole = "".join(map(fragment, [*OTHERS, TALKS, TALKS.rows[0]])) + "".join(page("t", [TALKS], notes=("n",)))
+    used = {name for names in re.findall(r'class="([^"]*)"', whole) for name in names.split()}
+    styled = set(re.findall(r"\.(tb-[\w-]+)", style()))
+    assert used - styled <= {"tb-user"}, "a user's message looks like any message"
+
+
+def test_facts_of_every_run() -> None:
+    used = {"model": {"calls": 3, "input_tokens": 1234, "output_tokens": 5, "reasoning_tokens": 0}}
+    facts = run_facts({"data": "mini", "data_sha256": "0123456789abcdef", "versions": {"python": "3"}}, used)
+    assert facts == {
+        "Data": "mini (SHA-256 0123456789ab)",
+        "Versions": "python 3",
+        "Usage of the model": "3 calls, 1,234 tokens in, 5 out",
+    }
+
+
+def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    hidden = [Grid("Hidden", ("a",), (("b",),), printed=False), Scores("Silent", SCORES, printed=False)]
+    names = Grid("[/title]", (), (("[bold]j", "x"),))
+    show([*OTHERS, TALKS, *hidden, names], lead="[/lead]", notes=("[/note]",))
+    told = capsys.readouterr().out
+    assert told.startswith("[/lead]\n")
+    for text in ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]"):
+        assert text in told
+    for text in ("Hidden", "Silent", "Instances", "Map", "Bars"):
+        assert text not in told, "for the page alone"
+
+
+def test_running_text_is_wrapped_and_all_else_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    prose, name = "many words " * 30, 30 * "long-name-"
+    show([Grid("t", ("name", "text"), ((name, prose),), prose=(1,))])
+    told = capsys.readouterr().out
+    assert name in told
+    assert told.count("many") == 30
+    assert all(len(line) < len(name) + 90 for line in told.splitlines())
+
+
+def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    half = "half \ud83d"
+    show([Scores(half, {half: Score(50.0, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
+    assert capsys.readouterr().out.count("half \\ud83d") == 7

@@ -1,0 +1,143 @@
+"""What the report of a run shows, in order: scores, what people say, failures, and every conversation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from truebench_hf.benchmarks.truebench import human_labels
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
+from truebench_hf.records import Judged
+from truebench_hf.report.page import run_facts
+from truebench_hf.report.sections import (
+    Conversation,
+    Conversations,
+    Grid,
+    Matrix,
+    Outcome,
+    Scores,
+    Section,
+    exchanges,
+)
+from truebench_hf.types import Report, Score
+
+HEADLINES = {
+    "overall": "Pass rate",
+    "strict": "Strict (unscored = fail)",
+    "official": "Official rule",
+    "single_turn": "Single-turn",
+    "multi_turn": "Multi-turn",
+    "soft_criterion": "Soft by criterion",
+    "soft_turn": "Soft by turn",
+    "drfr": "DRFR (criteria)",
+    "flip_rate": "Flip rate (criteria whose votes differ)",
+    "vote_share": "Vote share (votes that agree with the verdict)",
+    "conflicting": "Conflicting (criteria given two labels)",
+}
+_HARDEST, _REASONS = 20, 5
+
+
+def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
+    """Everything a report shows, in order. Without `judged` what the terminal shows is there all the same."""
+    shown: list[Section] = [_headline(report)]
+    shown += [
+        Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
+        for name, group in report.scores.items()
+        if isinstance(group, Mapping) and group
+    ]
+    if judged:
+        shown.append(_by_category_and_language(report, judged))
+    if report.bias_corrected:
+        shown.append(human_labels.section(report.bias_corrected))
+    if hardest := _hardest(judged):
+        note = "By how often they failed, then by the share of the times they were decided."
+        header = ("Criterion", "failed", "decided")
+        shown.append(Grid("Criteria failed most", header, hardest, note=note, printed=False, prose=(0,)))
+    if report.unscored:
+        shown.append(_unscored(report))
+    return [*shown, _conversations(report, judged)] if judged else shown
+
+
+def lead(report: Report) -> str:
+    """Who was judged by whom, in a line; "" where nobody knows."""
+    made = report.provenance
+    by = f" judged by {made['judge']}" if made.get("judge") else ""
+    level = f", level {made['judging']['level']}" if made.get("judging", {}).get("level") else ""
+    return f"{made['model']}{by}{level}" if made else ""
+
+
+def facts(report: Report) -> dict[str, object]:
+    """What was run."""
+    made = report.provenance
+    judging = made.get("judging", {})
+    return {
+        "Model": made.get("model"),
+        "Judge": made.get("judge"),
+        "Judge level": judging.get("level"),
+        "Cascade judge": made.get("cascade_judge"),
+        "Reasoning": "on" if judging.get("reasoning") else "off",
+        "Protocol": made.get("protocol"),
+        **run_facts(made, report.usage.get("total")),
+    }
+
+
+def _headline(report: Report) -> Scores:
+    found = {HEADLINES.get(name, name): s for name, s in report.scores.items() if isinstance(s, Score)}
+    open_ = (
+        "Undecided instances count by the labels given, as the official rule has it."
+        if _official(report)
+        else "Unscored instances are left out of the pass rate and counted beside it."
+    )
+    note = (
+        "95 % intervals: Wilson for rates over instances; for shares of criteria Wilson with instances as clusters, and "
+        f"none from fewer than ten instances. {open_}"
+    )
+    return Scores("", found, headline=True, note=note)
+
+
+def _official(report: Report) -> bool:
+    return report.provenance.get("protocol") == "official"
+
+
+def _by_category_and_language(report: Report, judged: Sequence[Judged]) -> Matrix:
+    passed = outcomes(judged, report.provenance)
+    cells = grouped(judged, passed, lambda item: (item.instance.category, item.instance.language), ())
+    categories, languages = (
+        ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
+    )
+    rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
+    return Matrix("Category by language", "Pass rate in %", tuple(languages), rows)
+
+
+def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
+    """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
+    verdicts = [verdict for item in judged for turn in item.verdicts for verdict in turn]
+    failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
+    decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
+    ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
+    return tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
+
+
+def _unscored(report: Report) -> Grid:
+    count = f"{len(report.unscored)} instance{'' if len(report.unscored) == 1 else 's'}"
+    title = f"Unscored: {count}, left out of the pass rate"
+    if _official(report):
+        title = f"Undecided: {count}; the official rule counts them by the labels given"
+    rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
+    more = len(report.unscored) - len(rows)
+    return Grid(title, (), rows, note=f"And {more} more, in scores.json." if more else "", prose=(1,))
+
+
+def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
+    """Every instance, passed or not as the run's own scores count it."""
+    passed = outcomes(judged, report.provenance)
+    return Conversations("Instances", tuple(_conversation(item, p) for item, p in zip(judged, passed, strict=True)))
+
+
+def _conversation(item: Judged, passed: bool | None) -> Conversation:
+    instance, response = item.instance, item.response
+    outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
+    name = f"{instance.id} · {instance.language} · {instance.category} / {instance.task}"
+    turns = exchanges(response.messages, item.verdicts, response.reasoning)
+    return Conversation(name, turns, outcome, response.error or "", language=instance.language)

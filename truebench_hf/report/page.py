@@ -1,0 +1,94 @@
+"""Sections as one self-contained HTML page, or one by one as fragments: escaped, no network, readable on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from truebench_hf.report.sections import (
+    Bars,
+    Cloud,
+    Conversation,
+    Conversations,
+    Dots,
+    Exchange,
+    Grid,
+    Matrix,
+    Plot,
+    Scores,
+    Section,
+    interval,
+    value,
+)
+from truebench_hf.types import Verdict
+
+# Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
+COLOURS = (
+    "#4477aa", "#ee6677", "#228833", "#bfa02a", "#1f9fc4", "#aa3377", "#8a8a8a", "#e07b39", "#6a4fb3", "#5c8a00",
+    "#d1478e", "#8c5a2b", "#00897b",
+)  # fmt: skip
+# Macro by type, in sections.html.jinja.
+_MACROS: dict[type, str] = {
+    Grid: "grid", Scores: "scores", Matrix: "matrix", Dots: "dots", Bars: "bars", Cloud: "cloud", Plot: "plot",
+    Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
+}  # fmt: skip
+
+
+def page(
+    title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequence[str] = (),
+    facts: Mapping[str, object] | None = None,
+) -> Iterator[str]:  # fmt: skip
+    """The page in parts: notes, sections in order, and what was run; conversations, which may be thousands, last.
+
+    Every text is escaped. Facts that are empty are left out.
+    """
+    order = sorted(sections, key=lambda section: isinstance(section, Conversations))
+    place = sum(not isinstance(section, Conversations) for section in order)
+    if known := tuple((name, str(fact)) for name, fact in (facts or {}).items() if fact):
+        order.insert(place, Grid("What was run", (), known, prose=(1,)))
+    stream = _TEMPLATES.get_template("page.html.jinja").stream(
+        title=title, lead=lead, notes=notes, sections=[(_MACROS[type(section)], section) for section in order]
+    )
+    stream.enable_buffering(200)
+    yield from stream
+
+
+def fragment(part: Section | Conversation | Exchange) -> str:
+    """One section, one conversation or one turn as HTML, for a page that has `style()`."""
+    macro = getattr(_TEMPLATES.get_template("sections.html.jinja").module, _MACROS[type(part)])
+    return str(macro(part))
+
+
+def style() -> str:
+    """The style sheet of fragments; the page around them sets the colours that it names."""
+    return Path(__file__).with_name("sections.css").read_text(encoding="utf-8")
+
+
+def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | None = None) -> dict[str, str]:
+    """What was run on, of a report's provenance, and what it took by role."""
+    facts = {
+        "Data": f"{made.get('data')} (SHA-256 {str(made.get('data_sha256', ''))[:12]})",
+        "Versions": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
+    }
+    for role, used in (usage or {}).items():
+        tokens = f"{used['calls']:,} calls, {used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
+        facts[f"Usage of the {role}"] = tokens
+    return facts
+
+
+def inert(text: object) -> Markup:
+    """Text that stays text: escaped for HTML, and without the signs that templates of a page around it would read."""
+    kept = str(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
+    return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=inert,
+    trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+_TEMPLATES.globals |= {"colours": COLOURS, "value": value, "interval": interval}
+_TEMPLATES.tests["verdict"] = lambda item: isinstance(item, Verdict)

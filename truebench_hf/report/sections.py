@@ -1,0 +1,195 @@
+"""What a report is made of: a list of sections. Plain values, no drawing: terminal, page and Space each draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from truebench_hf.types import Criterion, Message, Score, Verdict
+
+Cells = tuple[str | int, ...]
+Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. `paper` holds reference rows that a paper printed; they are always marked as such."""
+
+    title: str
+    header: tuple[str, ...]  # () where rows are a name and its value
+    rows: tuple[Cells, ...]
+    paper: tuple[Cells, ...] = ()
+    note: str = ""
+    printed: bool = True  # whether the terminal shows it, too; the page always does
+    prose: tuple[int, ...] = ()  # columns of running text, which is wrapped
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores by name: as cards where they are the `headline`, else as bars."""
+
+    title: str
+    scores: Mapping[str, Score]
+    headline: bool = False
+    note: str = ""
+    printed: bool = True
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A score per row and column, coloured; None where there is nothing to score. `corner` says what they are."""
+
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Score | None, ...]], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One value on an axis, in its unit, with an interval where there is one. Dots of a series share a colour."""
+
+    series: str
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A line of dots per label on a common axis from `low` to `high`; `mark` is a value worth a vertical line."""
+
+    title: str
+    lines: tuple[tuple[str, tuple[Dot, ...]], ...]
+    unit: str = "%"
+    low: float = 0.0
+    high: float = 100.0
+    mark: float | None = None
+    note: str = ""
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The names of all series, in order of appearance."""
+        return tuple(dict.fromkeys(dot.series for _, dots in self.lines for dot in dots))
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A bar per (label, value, text beside it), drawn against the largest value."""
+
+    title: str
+    bars: tuple[tuple[str, float, str], ...]
+    note: str = ""
+
+    @property
+    def most(self) -> float:
+        """The largest value, 1 where all are 0."""
+        return max((value for _, value, _ in self.bars), default=0.0) or 1.0
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Points (x, y, group, text) in a plane without units, coloured by group."""
+
+    title: str
+    points: tuple[tuple[float, float, str, str], ...]
+    groups: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a plot, from `low` to `high`."""
+
+    label: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points (x, y, weight in 0..1 that shows as size, text), in order; `joined` by a line or not."""
+
+    name: str
+    points: tuple[tuple[float, float, float, str], ...]
+    joined: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Series of points on two axes, with a line from corner to corner where `diagonal`."""
+
+    title: str
+    series: tuple[Series, ...]
+    x: Axis
+    y: Axis
+    diagonal: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One turn: its messages, the model's thinking, and its criteria, bare where there is no verdict (yet)."""
+
+    messages: tuple[Message, ...]
+    verdicts: tuple[Verdict | Criterion, ...]
+    reasoning: str = ""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A judged conversation. `name` says which, `who` whose it is where several stand side by side."""
+
+    name: str
+    exchanges: tuple[Exchange, ...]
+    outcome: Outcome
+    error: str = ""
+    who: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """Conversations to look through, the last thing on a page: at most one such list a report."""
+
+    title: str
+    rows: tuple[Conversation, ...]
+    note: str = ""
+
+
+Section = Grid | Scores | Matrix | Dots | Bars | Cloud | Plot | Conversations
+
+
+def exchanges(
+    messages: Sequence[Message], verdicts: Sequence[Sequence[Verdict | Criterion]], reasoning: Sequence[str] = ()
+) -> tuple[Exchange, ...]:
+    """A conversation by turns: each user message with what follows it, and the verdicts and thinking of that turn.
+
+    A system message goes with the first turn. Turns that were never reached have verdicts only.
+    """
+    turns: list[list[Message]] = []
+    for message in messages:
+        if not turns or (message.role == "user" and any(said.role != "system" for said in turns[-1])):
+            turns.append([])
+        turns[-1].append(message)
+    count = max(len(turns), len(verdicts))
+    said: list[list[Message]] = turns + [[]] * (count - len(turns))
+    found = [*verdicts, *[()] * (count - len(verdicts))]
+    thoughts = [*reasoning[:count], *[""] * (count - len(reasoning))]
+    return tuple(Exchange(tuple(m), tuple(v), t) for m, v, t in zip(said, found, thoughts, strict=True))
+
+
+def fixed(value: float | None, digits: int = 2) -> str:
+    """A number as text, `-` where it is undefined."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def value(score: Score) -> str:
+    """A score in percent as text."""
+    return fixed(score.value)
+
+
+def interval(score: Score) -> str:
+    """A 95 % interval as text, "" where there is none."""
+    return "" if score.ci95 is None else f"{score.ci95[0]:.1f} to {score.ci95[1]:.1f}"
