@@ -12,7 +12,6 @@ from truebench_hf.report.page import fragment, page, run_facts, style
 from truebench_hf.report.sections import (
     Axis,
     Bars,
-    Cloud,
     Conversation,
     Conversations,
     Dot,
@@ -39,7 +38,7 @@ OTHERS: list[Section] = [
     Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(25.0, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
     Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
     Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
-    Cloud("Cloud", ((0.5, 0.5, "group", "text"),), ("group",)),
+    Plot("Plane", (Series("group", ((0.5, 0.5, 0.25, "text"),)),)),
     Plot("Plot", (Series("curve", ((0.1, 0.2, 1.0, "dot"),), joined=True),), Axis("x", 0, 1), Axis("y", 0, 1), True),
 ]
 
@@ -127,7 +126,6 @@ EVERYWHERE = [
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
     Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
     Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
-    Cloud(EVIL, ((0.1, 0.1, EVIL, EVIL),), (EVIL,), EVIL),
     Plot(EVIL, (Series(EVIL, ((0.1, 0.1, 0.1, EVIL),), True),), Axis(EVIL, 0, 1), Axis(EVIL, 0, 1), note=EVIL),
     Conversation(
         EVIL, exchanges([Message("user", EVIL)], [[Verdict(Criterion(EVIL), "no", EVIL), Criterion(EVIL)]], [EVIL]),

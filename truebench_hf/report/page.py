@@ -9,21 +9,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from truebench_hf.report.sections import (
-    Bars,
-    Cloud,
-    Conversation,
-    Conversations,
-    Dots,
-    Exchange,
-    Grid,
-    Matrix,
-    Plot,
-    Scores,
-    Section,
-    interval,
-    value,
-)
+from truebench_hf.report import sections as kinds
+from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
 from truebench_hf.types import Verdict
 
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
@@ -33,8 +20,8 @@ COLOURS = (
 )  # fmt: skip
 # Macro by type, in sections.html.jinja.
 _MACROS: dict[type, str] = {
-    Grid: "grid", Scores: "scores", Matrix: "matrix", Dots: "dots", Bars: "bars", Cloud: "cloud", Plot: "plot",
-    Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
+    Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
+    kinds.Plot: "plot", Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
 }  # fmt: skip
 
 
@@ -90,5 +77,10 @@ _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=inert,
     trim_blocks=True, lstrip_blocks=True,
 )  # fmt: skip
-_TEMPLATES.globals |= {"colours": COLOURS, "value": value, "interval": interval}
+_TEMPLATES.globals |= {
+    "colours": COLOURS,
+    "value": kinds.value,
+    "interval": kinds.interval,
+    "unit": kinds.Axis("", 0, 1),
+}
 _TEMPLATES.tests["verdict"] = lambda item: isinstance(item, Verdict)

@@ -89,16 +89,6 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Cloud:
-    """Points (x, y, group, text) in a plane without units, coloured by group."""
-
-    title: str
-    points: tuple[tuple[float, float, str, str], ...]
-    groups: tuple[str, ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Axis:
     """An axis of a plot, from `low` to `high`."""
 
@@ -118,12 +108,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Series of points on two axes, with a line from corner to corner where `diagonal`."""
+    """Series of points on two axes, with a line from corner to corner where `diagonal`.
+
+    Without axes the points lie in the unit square, and their places carry no unit.
+    """
 
     title: str
     series: tuple[Series, ...]
-    x: Axis
-    y: Axis
+    x: Axis | None = None
+    y: Axis | None = None
     diagonal: bool = False
     note: str = ""
 
@@ -158,7 +151,7 @@ class Conversations:
     note: str = ""
 
 
-Section = Grid | Scores | Matrix | Dots | Bars | Cloud | Plot | Conversations
+Section = Grid | Scores | Matrix | Dots | Bars | Plot | Conversations
 
 
 def exchanges(

@@ -9,7 +9,6 @@ from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
 from truebench_hf.records import Judged
-from truebench_hf.report.page import run_facts
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -78,7 +77,6 @@ def facts(report: Report) -> dict[str, object]:
         "Cascade judge": made.get("cascade_judge"),
         "Reasoning": "on" if judging.get("reasoning") else "off",
         "Protocol": made.get("protocol"),
-        **run_facts(made, report.usage.get("total")),
     }
 
 

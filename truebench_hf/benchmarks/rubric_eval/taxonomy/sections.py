@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Taxonomy, dimension
-from truebench_hf.report.sections import Bars, Cloud, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import Bars, Grid, Plot, Section, Series, fixed, interval, value
 
 Places = Sequence[tuple[float, float]]
 TITLE = "RubricEval: kinds of rubrics"
@@ -22,7 +22,7 @@ def sections(study: Taxonomy, places: Places | None = None) -> list[Section]:
     shown.append(_sources(study))
     if any(counts.rows for counts in study.sources):
         shown.append(_judgments(study))
-    return [*shown, _cloud(study, places)] if places else shown
+    return [*shown, _plane(study, places)] if places else shown
 
 
 def _accuracy(study: Taxonomy) -> Grid:
@@ -106,14 +106,13 @@ def _judgments(study: Taxonomy) -> Grid:
     return Grid("Labelled rubric judgments by source (like the paper's table 8)", header, tuple(rows), paper)
 
 
-def _cloud(study: Taxonomy, places: Places) -> Cloud:
-    points = tuple(
-        (x, y, item.shown or "not sorted", f"{item.entry.rubric} [{item.entry.language}]")
-        for (x, y), item in zip(places, study.rubrics, strict=True)
-    )
-    groups = tuple(name for name in (*RUBRIC_TYPES, "not sorted") if any(point[2] == name for point in points))
+def _plane(study: Taxonomy, places: Places) -> Plot:
+    points: dict[str, list[tuple[float, float, float, str]]] = {name: [] for name in (*RUBRIC_TYPES, "not sorted")}
+    for (x, y), item in zip(places, study.rubrics, strict=True):
+        points[item.shown or "not sorted"].append((x, y, 0.25, f"{item.entry.rubric} [{item.entry.language}]"))
+    series = tuple(Series(name, tuple(found)) for name, found in points.items() if found)
     note = "t-SNE of MiniLM embeddings: rubrics near each other read alike. Axes carry no unit."
-    return Cloud("Rubrics in the plane (like the paper's figure 6)", points, groups, note)
+    return Plot("Rubrics in the plane (like the paper's figure 6)", series, note=note)
 
 
 def _counts(study: Taxonomy) -> tuple[Counter[str], str]:
