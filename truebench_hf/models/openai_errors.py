@@ -156,11 +156,11 @@ def failure(error: Exception, asked: Asked) -> Exception:
             return _refused(error, asked)
         if isinstance(error, openai.APIError):
             return _unanswered(error, asked)
+        if isinstance(error, UnicodeEncodeError):
+            return RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}")
+        return unreadable(error, asked.server)
     except Exception as odd:  # a header or a body so odd that telling what it means fails
         return unreadable(odd, asked.server)
-    if isinstance(error, UnicodeEncodeError):
-        return RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}")
-    return unreadable(error, asked.server)
 
 
 def unreadable(error: Exception, server: Server) -> Transient:

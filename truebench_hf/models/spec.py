@@ -79,7 +79,9 @@ def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Op
 
     Raises UserError on an unknown name, an unreadable value, and what the options themselves refuse.
     """
-    from pydantic import TypeAdapter, ValidationError
+    if not given:
+        return kind()
+    from pydantic import TypeAdapter, ValidationError  # a tenth of a second, which scripted models go without
 
     types = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
