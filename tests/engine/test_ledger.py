@@ -7,6 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,3 +124,37 @@ def test_a_file_that_is_no_ledger_is_the_users_error(tmp_path: Path, content: by
     with pytest.raises(UserError, match="cannot use the ledger"):
         Ledger(path)
     assert path.read_bytes() == content, "nothing is lost"
+
+
+def test_a_shared_one_may_be_open_in_many_threads(tmp_path: Path) -> None:
+    def fill(number: int) -> dict[str, object] | None:
+        begin.wait()
+        ledger = Ledger(tmp_path / "ledger.sqlite", shared=True)
+        ledger.put("k", "judge", "{}", {"by": number}, Usage())
+        found = ledger.get("k")
+        ledger.close()
+        return found
+
+    begin = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(fill, range(8)))
+    assert found == [found[0]] * 8, "the first one stays"
+
+
+def test_a_shared_one_waits_where_sqlite_does_not(tmp_path: Path) -> None:
+    """Another one has just made the file: SQLite refuses to set its journal mode, in place of waiting."""
+    path = tmp_path / "ledger.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.2, other.execute, ["COMMIT"]).start()
+    assert not Ledger(path, shared=True).used()
+
+
+def test_a_shared_one_is_refused_where_a_run_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Ledger(tmp_path / "ledger.sqlite")
+    held.put("k", "model", "{}", {}, Usage())
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, timeout, **more: real(*given, timeout=0.1, **more))
+    monkeypatch.setattr(time, "monotonic", iter(range(0, 1000, 20)).__next__)
+    with pytest.raises(UserError, match=r"cache .*ledger\.sqlite is in use by another run"):
+        Ledger(tmp_path / "ledger.sqlite", shared=True)

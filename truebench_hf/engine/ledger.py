@@ -42,8 +42,9 @@ class Ledger:
     def __init__(self, path: Path, *, shared: bool = False) -> None:
         self._path, self._kind = path, "file" if shared else "folder"
         self._shown = f"cache {path}" if shared else f"--out {path.parent}"
+        self._wait = 10.0 if shared else 1.0  # seconds for whoever holds it
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0 if shared else 1.0)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait)
         except sqlite3.DatabaseError as error:
             raise self._put_right(error) from error
         try:
@@ -93,12 +94,17 @@ class Ledger:
         self._db.close()
 
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        try:
-            return self._db.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            if not hasattr(error, "sqlite_errorcode"):  # not SQLite's word: our own mistake
-                raise
-            raise self._put_right(error) from error
+        until = time.monotonic() + self._wait
+        while True:
+            try:
+                return self._db.execute(statement, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                if not hasattr(error, "sqlite_errorcode"):  # not SQLite's word: our own mistake
+                    raise
+                # SQLite waits by itself, except where two that open a new file at once both set its journal mode.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise self._put_right(error) from error
+                time.sleep(0.01)
 
     def _put_right(self, error: sqlite3.DatabaseError) -> UserError:
         """What the user can do about an error of SQLite."""
