@@ -243,7 +243,10 @@ def sections(result: Mapping[str, Any]) -> list[Grid]:
     if size:
         note = "Share of the text changed: median {median:.2f}, {min:.2f} to {max:.2f}.".format_map(size)
     header = ("", "attempts", "kept", "paper: Table 6")
-    return [Grid("Pairs", header, tuple(rows), note=note), Grid("Attempts", ("", "n", ""), tuple(why))]
+    return [
+        Grid("Pairs", header, tuple(rows), note=note),
+        Grid("What became of the attempts", ("", "n", "meaning"), tuple(why)),
+    ]
 
 
 def contrast(options: ContrastOptions) -> dict[str, Any]:

@@ -218,6 +218,8 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
             "Judges": ", ".join(self.names),
+            "Votes": options.votes,
+            "Judge temperature": str(options.judge_temperature),
             **({"Panel": options.panel_shown} if options.panel_shown else {}),
         }
         # Under what none could be measured there is nothing that a later command might drop.
