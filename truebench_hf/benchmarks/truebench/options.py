@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, pairs, role
+from truebench_hf.options import Binds, at_least_one, flag, option, pairs, role
 from truebench_hf.prompts import names
 from truebench_hf.study.options import DataOptions, FolderOptions, PanelOptions, ReplyOptions, level_of
 
@@ -32,15 +32,21 @@ _PANEL = Binds("panel", lambda options: options.panel_facts, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(DataOptions):
-    """What the model answers, and how."""
+class InstanceOptions(DataOptions):
+    """Which instances."""
 
-    PANEL: ClassVar[str] = "Method"
+    PANEL: ClassVar[str] = "Data"
 
     data: str = option(help="mini, v0.6.1, a path to an official JSONL, or a Hub data set id.")
+    language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
+    category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions(InstanceOptions):
+    """What the model answers, and how."""
+
     model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
-    language: tuple[str, ...] = option((), panel="Data", help="Only this language, e.g. DE; may be repeated.")
-    category: tuple[str, ...] = option((), panel="Data", help="Only this category, e.g. Translation; may be repeated.")
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
     top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
@@ -204,12 +210,25 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeGivenOptions(JudgeOptions):
-    """Judging answers that are there: those in the folder, or those of a file."""
+class JudgeGivenOptions(JudgeOptions, InstanceOptions):
+    """Judging answers that are there: those in the folder, or those of a file to instances of some data."""
 
-    responses: str | None = option(None, help="File of answers; without one those of `truebench generate` in --out.")
-    data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")
-    model_name: str | None = option(None, help="With --responses: whose answers they are, as tables show it.")
+    responses: str | None = option(
+        None, panel="Data", help="File of answers: {id, response} rows, official evaluation files, lm-eval samples, "
+        "lighteval details or inspect logs. Without one those of `truebench generate` in --out."
+    )  # fmt: skip
+    data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")  # type: ignore[assignment]
+    model_name: str | None = option(
+        None, panel="Data", help="With --responses: whose answers they are, where the file does not say."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.responses and not self.data:
+            raise UserError("--responses goes with --data: the data that was answered")
+        for name in ("data", "model_name", "limit", "language", "category"):
+            if getattr(self, name) and not self.responses:
+                raise UserError(f"{flag(name)} goes with --responses; the answers in --out have theirs")
 
 
 @dataclass(frozen=True, kw_only=True)

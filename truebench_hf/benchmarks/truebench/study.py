@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.given_responses import given_responses
+from truebench_hf.benchmarks.truebench.options import (
+    GenerateOptions,
+    InstanceOptions,
+    JudgeGivenOptions,
+    JudgeOptions,
+    RunOptions,
+)
 from truebench_hf.benchmarks.truebench.responses import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
 from truebench_hf.judging.case import cases
@@ -127,13 +134,17 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
         self.given, self.known = given, dict(known or {})
 
     def items(self) -> Items[Answered]:
+        """The answers; what is bound of those in the folder is what `generate` drew, others bind with all their texts."""
+        options = self.options
+        if options.responses:
+            self.given = given_responses(selection(options).every, options.responses, options.model_name)
+            self.known = {"model": self.given[0][1].model}
+        found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
-        found = read_responses(Path(self.options.out)) if self.given is None else self.given
         return Items(
             found, lambda pair: pair[0].id,
-            # What is bound of answers in the folder is what `generate` drew; other answers bind with all their texts.
             lambda pair: data.content(pair[0]) if there else [data.content(pair[0]), asdict(pair[1])],
-            size=lambda pair: len(pair[0].turns), drawn=not there,
+            lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
         )  # fmt: skip
 
     def bars(self) -> dict[str, int]:
@@ -148,7 +159,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
         return judged(instance, response, verdicts, spent | {"model": response.usage})
 
 
-def selection(options: GenerateOptions) -> Items[Instance]:
+def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
     chosen = data.select(data.load(options.data), options.language, options.category)
     return Items(
