@@ -381,3 +381,27 @@ def test_an_empty_response_is_shown_as_such() -> None:
     model = ScriptedModel("judge", labels)
     judged(model, Case("x", "", CASE.criteria))
     assert section(prompts_of(model)[0], "response") == "(the response is empty)"
+
+
+@pytest.mark.parametrize("level", ["checklist", "rubric", "decision", "cascade"])
+def test_no_criteria_cost_no_call(level: str) -> None:
+    model = ScriptedModel("judge", labels)
+    assert judged(model, Case("Hello", "Hi!", ()), level=level) == ()
+    assert model.prompts == []
+
+
+def test_a_fault_is_put_as_one_and_no_other_criterion_is() -> None:
+    model = ScriptedModel("judge", labels)
+    fault = Criterion("names a river in Asia", condition="a river is asked for", weight=-2)
+    assert [v.label for v in judged(model, Case("Name a river.", "The Ob.", (fault, Criterion("short", weight=3))))]
+    assert section(prompts_of(model)[0], "criteria") == (
+        "1. names a river in Asia (It rests on this: a river is asked for) (This names a fault; it is met where the "
+        "response has it.)\n2. short"
+    )
+
+
+def test_a_reference_of_the_turn_is_shown_to_the_judge() -> None:
+    turns = (Turn("Name a river.", (Criterion("is right"),), "The Rhine."), Turn("A lake?", (Criterion("is one"),)))
+    said = tuple(m for turn in turns for m in (Message("user", turn.prompt), Message("assistant", "Aral.")))
+    first, second = cases(Instance("1", "", "", "", turns), Response("1", "m", said))
+    assert (first.reference, second.reference) == ("The Rhine.", None)

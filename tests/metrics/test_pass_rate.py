@@ -12,10 +12,13 @@ from truebench_hf.metrics.pass_rate import (
     conjunction,
     instance_passes,
     official_passes,
+    outcome,
     pass_rate,
     soft_criterion,
     soft_turn,
     strict_pass_rate,
+    weighted,
+    weighted_share,
 )
 from truebench_hf.types import Label
 
@@ -54,6 +57,7 @@ def test_conjunction(labels: list[Label | None], expected: bool | None, reason: 
         ([], None, False, "no turns at all"),
         ([[]], None, False, "no criteria at all: never a pass"),
         ([[], [Y]], True, False, "a turn without criteria asks nothing, but has no label"),
+        ([[], [N]], False, False, "and settles nothing"),
     ],
 )
 def test_an_instance(turns: Turns, ours: bool | None, official: bool, reason: str) -> None:
@@ -99,6 +103,61 @@ def test_soft_scores_by_hand() -> None:
     for score in (measure(INSTANCES * 4) for measure in (soft_criterion, soft_turn)):
         assert score.ci95 is not None
         assert 0 <= score.ci95[0] <= score.value <= score.ci95[1] <= 100
+
+
+def test_a_turn_without_criteria_is_none_of_the_turns() -> None:
+    found = soft_turn([[[], [Y], [N]], [[], [Y]]])
+    assert (found.value, found.n, found.unscored) == (75.0, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "passes", "share", "reason"),
+    [
+        ([Y, N], [3, -2], True, 1.0, "what is wanted is met, the fault is not there"),
+        ([Y, Y], [3, -2], False, 1 / 3, "the fault takes its points away"),
+        ([Y, Y], [3, -5], False, 0.0, "never below 0"),
+        ([N, N], [3, -2], False, 0.0, "no fault earns nothing"),
+        ([Y, N, Y], [5, 3, 2], False, 0.7, "7 of 10 points"),
+        ([Y, N], [1, 1], False, 0.5, "equal weights: the plain share"),
+        ([Y, N], [0.2, 0.6], False, 0.25, "fractions of a point"),
+        ([X, Y], [3, -2], False, None, "a fault settles the conjunction, not the share: 0 or 1/3"),
+        ([Y, X], [3, -2], None, None, "a fault that may be there leaves both open"),
+        ([Y, U], [3, -2], None, None, "unknown is as open as not judged"),
+        ([N, X], [3, -2], False, 0.0, "with or without the fault nothing is left"),
+        ([Y, X], [3, -3], None, None, "0 or 1"),
+        ([X, Y, N], [1, -9, 2], False, 0.0, "one point cannot make up for nine"),
+        ([X, N], [1, -1], None, None, "an open criterion, the fault not there"),
+        ([N], [-1], True, None, "faults alone: no points to be had"),
+        ([Y], [-1], False, None, "the same with the fault"),
+        ([], [], None, None, "no criteria"),
+    ],
+)
+def test_weights_by_hand(
+    labels: list[Label | None], weights: list[float], passes: bool | None, share: float | None, reason: str
+) -> None:
+    settled = [[outcome(label, weight) for label, weight in zip(labels, weights, strict=True)]]
+    assert instance_passes(settled) is passes, reason
+    assert weighted_share(labels, weights) == (None if share is None else pytest.approx(share)), reason
+    score = weighted([[labels[:1], labels[1:]]], [[weights[:1], weights[1:]]])
+    wanted = (None, 0, 1) if share is None else (pytest.approx(100 * share), 1, 0)
+    assert (score.value, score.n, score.unscored) == wanted, "over all turns"
+
+
+def test_the_weighted_score_is_a_mean_over_instances() -> None:
+    labels: list[Turns] = [[[Y], [Y]], [[N], [Y]], [[X], [N]]]
+    found = weighted(labels, [[[3], [-1]], [[3], [1]], [[1], [1]]])
+    assert (found.value, found.n, found.unscored) == (pytest.approx(100 * (2 / 3 + 1 / 4) / 2), 2, 1)
+    assert weighted([], []).value is None
+
+
+@given(st.lists(st.tuples(st.sampled_from([Y, N, U, X]), st.sampled_from([-3.0, -1.0, 0.5, 1.0, 4.0])), max_size=6))
+def test_a_decided_share_is_that_of_every_way_to_decide(criteria: list[tuple[Label | None, float]]) -> None:
+    labels, weights = [label for label, _ in criteria], [weight for _, weight in criteria]
+    ways: list[list[Label | None]] = [[]]
+    for label in labels:
+        ways = [[*way, one] for way in ways for one in ([label] if label in (Y, N) else [Y, N])]
+    shares = {weighted_share(way, weights) for way in ways}
+    assert weighted_share(labels, weights) == (shares.pop() if len(shares) == 1 else None)
 
 
 def test_a_turn_that_failed_settles_its_turn_though_a_label_is_open() -> None:

@@ -1,8 +1,9 @@
-"""A conversation with an empty answer in it, at servers that refuse empty messages."""
+"""What a conversation sends, and an empty answer in it at servers that refuse empty messages."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
+from truebench_hf.judging.case import cases
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.types import Instance, Response, Turn
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.types import Instance, Message, Response, Turn
 
 TURNS = (Turn("Name a river.", ()), Turn("And a lake?", ()))
 REFUSED = {"error": {"message": "text content blocks must be non-empty"}}
@@ -49,3 +52,25 @@ def test_a_refused_empty_answer_ends_this_conversation_only(server: OpenAIServer
 def test_the_same_refusal_of_a_full_conversation_stops_the_run(server: OpenAIServer) -> None:
     with pytest.raises(UserError, match="must be non-empty"):
         _conversed(server, "The Rhine.")
+
+
+def test_all_that_the_data_tells_reaches_the_model() -> None:
+    model = ScriptedModel("model", lambda request: f"answer {len(model.prompts)}")
+    had = (Message("user", "Hello"), Message("assistant", "Hi!"))
+    instance = Instance("1", "", "", "", TURNS, "Be brief.", "The Rhine is a river.", had)
+    response = asyncio.run(converse(instance, Caller(model, Ledger(Path(":memory:")), "model", 1), Sampling()))
+    first, second = ([(m.role, m.content) for m in request.messages] for request in model.prompts)
+    assert first == [
+        ("system", "Be brief."), ("user", "The Rhine is a river.\n\nHello"), ("assistant", "Hi!"),
+        ("user", "Name a river."),
+    ]  # fmt: skip
+    assert second == [*first, ("assistant", "answer 1"), ("user", "And a lake?")]
+    assert response.answers == ("answer 1", "answer 2"), "what was said before is none of its answers"
+    assert "Rhine" not in str(response), "and the document stands in the instance alone"
+    alone = replace(instance, turns=TURNS[:1], system=None, history=())
+    asyncio.run(converse(alone, Caller(model, Ledger(Path(":memory:")), "model", 1), Sampling()))
+    assert [m.content for m in model.prompts[-1].messages] == ["The Rhine is a river.\n\nName a river."]
+    first_case, second_case = cases(instance, response)
+    assert first_case.history == (Message("system", "Be brief."), *had)
+    assert second_case.history[-2:] == (Message("user", "Name a river."), Message("assistant", "answer 1"))
+    assert (first_case.context, first_case.category) == ("The Rhine is a river.", "multi_turn")

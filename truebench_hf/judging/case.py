@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from truebench_hf.models.conversation import with_history
 from truebench_hf.prompts import fence
 from truebench_hf.types import Criterion, Instance, Message, Response
 
 _RESTS = "(It rests on this:"
+_FAULT = "(This names a fault; it is met where the response has it.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ def cases(instance: Instance, response: Response, benchmark: str | None = None) 
     asked = [i for i, message in enumerate(messages) if message.role == "assistant"]
     found = []
     for turn, i in zip(instance.turns, asked, strict=False):
-        before = messages[: i - 1]
-        facts = (turn.criteria, before, instance.context, category_shown(before))
+        before = with_history(instance, messages[: i - 1])
+        facts = (turn.criteria, before, instance.context, category_shown(before), turn.reference)
         found.append(Case(turn.prompt, messages[i].content, *facts, benchmark=benchmark))
     return found
 
@@ -84,8 +86,9 @@ def stated(criterion: Criterion) -> str:
     """A criterion as it is put to judges and to people: its text, and behind it what it rests on.
 
     In parentheses, which judge prompts call a note wherever they stand: what a criterion rests on is no demand of its
-    own. Rows of arbitrated labels hold criteria in this form.
+    own. With negative points it says how it is meant: that a response is good without the fault makes it no less met.
+    Rows of arbitrated labels hold criteria in this form.
     """
-    if not criterion.condition:
-        return criterion.text
-    return f"{criterion.text.rstrip()} {_RESTS} {' '.join(criterion.condition.split())})"
+    notes = [f"{_RESTS} {' '.join(criterion.condition.split())})"] if criterion.condition else []
+    notes += [_FAULT] if criterion.weight < 0 else []
+    return " ".join([criterion.text.rstrip(), *notes]) if notes else criterion.text

@@ -75,7 +75,9 @@ class Judge:
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
-        """Judge every criterion of a case; with several votes the majority, a tie being None."""
+        """Judge every criterion of a case; with several votes the majority, a tie being None. Without any ask nothing."""
+        if not case.criteria:
+            return ()
         level = _LEVELS[self.settings.level]
         draws = await asyncio.gather(*(level(self, case, sample) for sample in range(self.settings.votes)))
         return draws[0] if len(draws) == 1 else tuple(majority(votes) for votes in zip(*draws, strict=True))

@@ -66,12 +66,39 @@ def soft_criterion(instances: Sequence[Labels]) -> Score:
 
 
 def soft_turn(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all turns, in percent (soft assessment by turn, appendix C.2)."""
+    """Mean over instances of passed / all turns with criteria, in percent (soft assessment by turn, appendix C.2)."""
     shares: list[float | None] = []
     for turns in instances:
-        settled = [conjunction(turn) if turn else None for turn in turns]
+        settled = [conjunction(turn) for turn in turns if turn]
         shares.append(None if not settled or None in settled else _share([bool(value) for value in settled]))
     return _mean(shares)
+
+
+def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
+    """Mean over instances of their `weighted_share`, in percent; `labels` are those given, no outcomes."""
+    shares = []
+    for given, points in zip(labels, weights, strict=True):
+        flat = [label for turn in given for label in turn], [weight for turn in points for weight in turn]
+        shares.append(weighted_share(*flat))
+    return _mean(shares)
+
+
+def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> float | None:
+    """Points of the criteria that are met over all positive points, between 0 and 1 (as HealthBench scores).
+
+    None without positive points, and where undecided criteria could still move the share: what is met already, with
+    all of them against it, must come to the same as with all of them for it.
+    """
+    most = sum(weight for weight in weights if weight > 0)
+    if not most:
+        return None
+    pairs = list(zip(labels, weights, strict=True))
+    met = sum(weight for label, weight in pairs if label == "yes")
+    open_points = [weight for label, weight in pairs if label not in ("yes", "no")]
+    worst = met + sum(weight for weight in open_points if weight < 0)
+    best = met + sum(weight for weight in open_points if weight > 0)
+    low, high = (min(max(points / most, 0.0), 1.0) for points in (worst, best))
+    return low if low == high else None
 
 
 def _decided(labels: Sequence[Label | None]) -> bool:

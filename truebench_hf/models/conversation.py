@@ -9,13 +9,16 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.types import Instance, Message, Response
 
+Messages = tuple[Message, ...]
+
 
 async def converse(
     instance: Instance, caller: Caller, sampling: Sampling, answered: Callable[[Response], None] = lambda response: None
 ) -> Response:
     """The response of a model to every turn of an instance (paper defaults: TRUEBench appendix H).
 
-    `answered` is told the response so far after each turn. A request that fails ends the conversation there, with the
+    What the data gives beside the turns (an earlier conversation, a context) the model is sent and the response does not
+    hold: it stands in the instance. `answered` is told the response so far after each turn. A request that fails ends the conversation there, with the
     reason in `error`: an error text never becomes an answer. Thinking is kept apart and never fed back.
     """
     messages: list[Message] = [Message("system", instance.system)] if instance.system else []
@@ -23,7 +26,7 @@ async def converse(
     for number, turn in enumerate(instance.turns, 1):
         messages.append(Message("user", turn.prompt))
         try:
-            completion = await caller.complete(ChatRequest(tuple(messages), sampling))
+            completion = await caller.complete(ChatRequest(_sent(instance, tuple(messages)), sampling))
         except RequestFailed as error:
             return Response(
                 instance.id, response.model, tuple(messages), response.reasoning, response.usage,
@@ -36,3 +39,19 @@ async def converse(
         )  # fmt: skip
         answered(response)
     return response
+
+
+def with_history(instance: Instance, messages: Messages) -> Messages:
+    """Messages of a response behind what was said before; the system message stays in front."""
+    at = 1 if messages and messages[0].role == "system" else 0
+    return messages[:at] + instance.history + messages[at:]
+
+
+def _sent(instance: Instance, messages: Messages) -> Messages:
+    """What the model is sent: the whole conversation, and the context ahead of the first that the user says in it."""
+    whole = with_history(instance, messages)
+    if not instance.context:
+        return whole
+    first = next(i for i, message in enumerate(whole) if message.role == "user")
+    beside = Message("user", f"{instance.context}\n\n{whole[first].content}")
+    return (*whole[:first], beside, *whole[first + 1 :])
