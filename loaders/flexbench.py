@@ -19,7 +19,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.rows import fitted
 from truebench_hf.loaders.sources.kept import Kept, joined, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 
 TEXT = datasets.Value("string")
 FEATURES = {

@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 
 _KINDS = {"string": (str, "a text"), "int64": (int, "a whole number"), "int32": (int, "a whole number")}
 

@@ -15,7 +15,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.sources.kept import Kept, joined, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 
 COLUMNS = (
     "id", "instruction_id", "response_id", "response_model", "instruction_category", "source_benchmark", "language",
@@ -24,7 +24,6 @@ COLUMNS = (
 )  # fmt: skip
 SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs
 LABELS = ("no", "yes")
-_ANSWERS = {"yes": "yes", "no": "no", "true": "yes", "false": "no", "1": "yes", "0": "no"}
 
 
 def read(source: Path, columns: Mapping[str, str], strict: bool = False) -> Kept[tuple[str, dict[str, Any]]]:
@@ -135,10 +134,9 @@ def _one_of(record: Record, name: str, names: tuple[str, ...]) -> str:
 
 
 def _label(record: Record) -> str:
-    value = record.row.get("label")
-    label = _ANSWERS.get(str(value).strip().casefold())
+    label = record.label("label")
     if label is None:
-        raise record.wrong("label", f"is {value!r}, which is neither yes nor no")
+        raise record.wrong("label", "must be yes or no in this set")
     return label
 
 

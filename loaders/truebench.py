@@ -12,12 +12,14 @@ from pathlib import Path
 
 import datasets
 
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download, parse_row
-from truebench_hf.errors import UserError
+from truebench_hf import instances
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.counts import Table
 from truebench_hf.loaders.sources.kept import Kept, kept
-from truebench_hf.loaders.sources.record import Record, entries
+from truebench_hf.row_files import entries
+from truebench_hf.rows import Record
+from truebench_hf.types import Criterion
 
 LATEST = "v0.6.1"
 FEATURES = datasets.Features(
@@ -40,10 +42,15 @@ def slug(name: str) -> str:
 
 def row(record: Record) -> Row:
     """One row in the published columns. Raises UserError naming the line and the field that is wrong."""
-    instance = parse_row(record.row, record.where)
-    if not isinstance(record.row["index"], int):
-        raise UserError(f"{record.where}: field 'index' must be a number")
-    return {**{name: record.row.get(name) for name in FEATURES}, "turns": len(instance.turns)}
+    named = {name: record.text(name) for name in ("language", "category", "sub_category")}
+    record.texts("input")
+    turns = instances.of_row(record).turns
+    if type(record.row.get("index")) is not int:
+        raise record.wrong("index", "must be a number")
+    if not all(turn.criteria and all(c == Criterion(c.text) for c in turn.criteria) for turn in turns):
+        raise record.wrong("criteria", "must be texts, some for each turn, without points or conditions")
+    said = {"criteria": [[c.text for c in turn.criteria] for turn in turns], "input": [turn.prompt for turn in turns]}
+    return {"index": record.row["index"], **named, "turns": len(turns), **said}
 
 
 def rows(path: Path, strict: bool = False) -> Kept[Row]:

@@ -16,7 +16,7 @@ from tests.support.runs import row
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
-from truebench_hf.benchmarks.truebench.data import data_hash, parse_row, read_jsonl
+from truebench_hf.benchmarks.truebench.data import data_hash, load
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
 from truebench_hf.benchmarks.truebench.output import read_judged, write_results
@@ -26,11 +26,13 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.public import public_judgments
 from truebench_hf.hub.submission import validate
-from truebench_hf.loaders.sources.record import records
+from truebench_hf.instances import of_row
 from truebench_hf.records import Judged, read_outcomes
 from truebench_hf.report import sheets
 from truebench_hf.report.board.explorer import _read as shown_rows
 from truebench_hf.report.csv_cells import guard, unguard
+from truebench_hf.row_files import records
+from truebench_hf.rows import Record
 from truebench_hf.types import Message, Response, Verdict
 
 # Every character at which `str.splitlines`, a text file or a spreadsheet may see the end of a line.
@@ -84,7 +86,7 @@ def test_a_line_that_is_none_is_named(tmp_path: Path, bad: bytes, said: str) -> 
 @example("\ud83d")
 def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     out = tmp_path_factory.mktemp("run")
-    instance = parse_row(row(1, [(f"?{text}", [f"={text}", "is there"])], sub_category="t"), "here")
+    instance = of_row(Record("here", row(1, [(f"?{text}", [f"={text}", "is there"])], sub_category="t")))
     messages = (Message("user", instance.turns[0].prompt), Message("assistant", text))
     response = Response("1", "m", messages, (text,), error=text, truncated=(1,))
     verdicts = tuple(Verdict(criterion, "yes", text, "j") for criterion in instance.turns[0].criteria)
@@ -122,7 +124,7 @@ def test_any_text_comes_back_from_files_of_rows(tmp_path_factory: pytest.TempPat
         (folder / f"{name}.jsonl").write_bytes(content + b"\n" + content.replace(b'"index": 1', b'"index": 2') + b"\n")
     assert rubric_rows.load(str(folder / "rows.jsonl")) == [made, made]
     assert [record.row for record in records(folder / "rows.jsonl")] == [made, made]
-    first, second = read_jsonl(folder / "official.jsonl")
+    first, second = load(str(folder / "official.jsonl"))
     assert first.turns == second.turns
     assert first.turns[0].criteria[0].text == f"={text}"
 
@@ -157,4 +159,4 @@ def test_the_half_of_a_character_is_refused_where_it_names_something(tmp_path: P
     content = json.dumps(row(1, [("?", ["="])], language="\ud83d"), ensure_ascii=False).encode("utf-8", "surrogatepass")
     (tmp_path / "data.jsonl").write_bytes(content)
     with pytest.raises(UserError, match="line 1: field 'language' holds half a character"):
-        read_jsonl(tmp_path / "data.jsonl")
+        load(str(tmp_path / "data.jsonl"))

@@ -1,20 +1,20 @@
-"""One record of a corpus whose fields are checked as they are read, and the files such records stand in."""
+"""One row of data, of whatever file, whose fields are checked as they are read; where they come from: `row_files`."""
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
-from truebench_hf import jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.types import Message, Role
+from truebench_hf.types import Label, Message, Role
 
 _ROLES = get_args(Role)
+# Every way in which files say a label: words, flags and numbers (whole or not, as a table with gaps holds them).
+_LABELS: dict[str, Label | None] = {
+    "yes": "yes", "true": "yes", "1": "yes", "1.0": "yes", "no": "no", "false": "no", "0": "no", "0.0": "no", "": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,14 @@ class Record:
         if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
             raise self.wrong(name, "must be a number or a text")
         return str(value)
+
+    def label(self, name: str) -> Label | None:
+        """A label (see `_LABELS`) in any case; None where it is absent, null or blank: nobody gave one."""
+        value = self.row.get(name)
+        said = "" if value is None else str(value).strip().casefold() if isinstance(value, str | int | float) else None
+        if said not in _LABELS:
+            raise self.wrong(name, f"must be yes or no, true or false, 1 or 0, or empty for none, not {value!r}")
+        return _LABELS[said]
 
     def items(self, name: str) -> list[Any]:
         """A list with something in it; a list written as JSON text (as in CSV) is read."""
@@ -112,70 +120,3 @@ class Record:
         """The error for a field of this record."""
         missing = "" if name in self.row or "[" in name else " (it is absent)"
         return UserError(f"{self.where}: field {name!r} {what}{missing}")
-
-
-def records(path: Path) -> Iterator[Record]:
-    """The records of a file, as of `entries`. Raises UserError on the first row that is none."""
-    for entry in entries(path):
-        if isinstance(entry, UserError):
-            raise entry
-        yield entry
-
-
-def entries(path: Path) -> Iterator[Record | UserError]:
-    """The records of a .json (one list), .jsonl, .csv or .parquet file, in order; in place of a malformed one its error.
-
-    Raises UserError on a file that cannot be read, or holds nothing.
-    """
-    readers = {".json": _json, ".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
-    if path.suffix.lower() not in readers:
-        raise UserError(f"{path}: give a file of type {', '.join(readers)}")
-    number = -1
-    try:
-        for number, (where, row) in enumerate(readers[path.suffix.lower()](path)):
-            if isinstance(row, UserError):
-                yield row
-            else:
-                yield Record(where, row, number) if isinstance(row, dict) else UserError(f"{where}: must be an object")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
-    if number < 0:
-        raise UserError(f"{path}: holds no records")
-
-
-def _json(path: Path) -> Iterator[tuple[str, Any]]:
-    rows = jsonl.parsed(path.read_text(encoding="utf-8-sig"), str(path))
-    if not isinstance(rows, list):
-        raise UserError(f"{path}: must be a list of records")
-    for number, row in enumerate(rows, 1):
-        yield f"{path}, record {number}", row
-
-
-def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as file:
-        for where, line in jsonl.lines(file, str(path)):
-            try:
-                yield where, jsonl.parsed(line, where)
-            except UserError as error:
-                yield where, error
-
-
-def _csv(path: Path) -> Iterator[tuple[str, Any]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), 1):
-            where = f"{path}, record {number}"
-            whole = None not in row and None not in row.values()
-            yield where, row if whole else UserError(f"{where}: has another number of fields than the header")
-
-
-def _parquet(path: Path) -> Iterator[tuple[str, Any]]:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    from pyarrow import ArrowInvalid
-
-    try:
-        table = pq.read_table(path)
-    except ArrowInvalid as error:
-        raise UserError(f"{path}: not a Parquet file: {error}") from error
-    for number, row in enumerate(table.to_pylist(), 1):
-        yield f"{path}, record {number}", row

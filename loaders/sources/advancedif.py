@@ -9,7 +9,7 @@ from pathlib import Path
 
 from truebench_hf.loaders.sources.common import Category, RubricSource, by_id
 from truebench_hf.loaders.sources.kept import Kept, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 # The names of the documentation, and those that stand in the published file.

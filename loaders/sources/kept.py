@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.sources.record import Record, entries
+from truebench_hf.row_files import entries
+from truebench_hf.rows import Record
 
 T = TypeVar("T")
 _SHOWN, _LONGEST = 3, 200

@@ -13,7 +13,7 @@ from pathlib import Path
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources.common import RubricSource, by_id
 from truebench_hf.loaders.sources.kept import Kept, joined, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 _RUBRIC = Criterion(

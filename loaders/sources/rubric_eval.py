@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from truebench_hf.loaders.sources.common import Category, RubricSource
 from truebench_hf.loaders.sources.kept import Kept, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
 

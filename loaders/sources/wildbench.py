@@ -6,7 +6,7 @@ from pathlib import Path
 
 from truebench_hf.loaders.sources.common import Category, RubricSource, by_id
 from truebench_hf.loaders.sources.kept import Kept, kept
-from truebench_hf.loaders.sources.record import Record
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
 

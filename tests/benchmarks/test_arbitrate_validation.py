@@ -100,10 +100,10 @@ def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": "a"}, "row 1: needs an id and a label"),
-        ({"label": "yes"}, "row 1: needs an id"),
-        ({"id": "a", "label": "maybe"}, "has 'maybe'"),
-        ({"id": "a", "label": ["yes"]}, "needs an id and a label"),
+        ({"id": "a"}, "row 1: field 'label' is needed"),
+        ({"label": "yes"}, "row 1: field 'id' must be a number or a text"),
+        ({"id": "a", "label": "maybe"}, "must be yes or no, .* not 'maybe'"),
+        ({"id": "a", "label": ["yes"]}, "must be yes or no"),
         ({"id": "a", "label": None}, "holds no labels"),
     ],
 )

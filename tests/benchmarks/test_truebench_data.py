@@ -19,8 +19,10 @@ from tests.support import loopback
 from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.data import data_hash, load, parse_row, read_jsonl, select
+from truebench_hf.benchmarks.truebench.data import data_hash, load, select
 from truebench_hf.errors import UserError
+from truebench_hf.instances import of_row
+from truebench_hf.rows import Record
 
 GOOD = row(1, [("Say A.", ["is A"])])
 REAL = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -32,7 +34,7 @@ def broken(**change: Any) -> dict[str, Any]:
 
 
 def test_a_row_becomes_an_instance() -> None:
-    instance = parse_row(row("x7", [("one", ["a", "b"]), ("two", ["c"])], language="KO"), "here")
+    instance = of_row(Record("here", row("x7", [("one", ["a", "b"]), ("two", ["c"])], language="KO")))
     assert (instance.id, instance.language, instance.category, instance.task) == ("x7", "KO", "Editing", "Rewrite")
     assert [turn.prompt for turn in instance.turns] == ["one", "two"]
     assert [[criterion.text for criterion in turn.criteria] for turn in instance.turns] == [["a", "b"], ["c"]]
@@ -42,30 +44,32 @@ def test_a_row_becomes_an_instance() -> None:
     ("line", "words", "reason"),
     [
         ('{"index": 2', "not JSON", "cut short"),
-        ("[1, 2]", "not an object", "a list"),
+        ("[1, 2]", "must be an object", "a list"),
         ("[" * 5000, "not JSON", "nested too deep"),
-        (broken(index=...), "'index'", "no index"),
         (broken(index=True), "'index'", "a flag as index"),
         (broken(index=1.5), "'index'", "a fraction as index"),
-        (broken(language=...), "'language'", "no language"),
-        (broken(language=""), "'language'", "an empty language"),
+        (broken(language=7), "'language'", "a number as language"),
         (broken(category=3), "'category'", "a number as category"),
-        (broken(sub_category=None), "'sub_category'", "null as task"),
-        (broken(input=...), "'input'", "no input"),
+        (broken(sub_category=["Rewrite"]), "'sub_category'", "a list as task"),
+        (broken(input=...), "has no prompt", "no input"),
         (broken(input="Say B."), "'input'", "a text for a list of turns"),
-        (broken(input=[]), "'input'", "no turns"),
-        (broken(input=["Say B.", " "], criteria=[["b"], ["c"]]), "'input'", "an empty turn"),
-        (broken(criteria=...), "'criteria'", "no criteria"),
-        (broken(criteria=["is B"]), "'criteria'", "criteria not grouped by turn"),
-        (broken(criteria=[[]]), "'criteria'", "a turn without criteria"),
+        (broken(input=[]), "has no prompt", "no turns"),
+        (
+            broken(input=["Say B.", " "], criteria=[["b"], ["c"]]),
+            "input[1]: field 'prompt' must be a text that is not blank",
+            "an empty turn",
+        ),
+        (broken(criteria=...), "has no criteria", "no criteria"),
+        (broken(input=["a", "b"], turns=2, criteria=["is B"]), "'criteria'", "criteria not grouped by turn"),
+        (broken(criteria=[[]]), "has no criteria", "the only turn without criteria"),
         (broken(criteria=[["is B"], ["is C"]]), "'criteria'", "criteria for a turn that there is not"),
-        (broken(criteria=[["is B", 3]]), "'criteria'", "a criterion that is no text"),
+        (broken(criteria=[["is B", 3]]), "'criteria[1]'", "a criterion that is no text"),
         (broken(turns=2), "'turns' is 2", "a wrong count"),
         (json.dumps(broken(language="D\ud800")), "'language' holds half a character", "half an emoji in a language"),
         (json.dumps(broken(category="\udc00E")), "'category' holds half a character", "and in a category"),
         (json.dumps(broken(index="\ud83d")), "'index' holds half a character", "and in an index"),
-        (broken(index=1), "index 1 stands twice (first at", "a doubled index"),
-        (broken(index="1"), "index 1 stands twice (first at", "the same index as text"),
+        (broken(index=1), "id 1 stands twice (first at", "a doubled index"),
+        (broken(index="1"), "id 1 stands twice (first at", "the same index as text"),
     ],
 )
 def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: Any, words: str, reason: str) -> None:
@@ -81,14 +85,14 @@ def test_a_bad_byte_has_a_line_number_too(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_bytes(json.dumps(GOOD).encode() + b'\n{"index": 2, "language": "\xff"}\n')
     with pytest.raises(UserError, match="line 2: not JSON"):
-        read_jsonl(path)
+        load(str(path))
 
 
 def test_blank_lines_windows_line_ends_and_a_byte_order_mark_are_no_fault(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     lines = [json.dumps(GOOD), "", json.dumps(broken())]
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode() + b"\r\n")
-    assert [instance.id for instance in read_jsonl(path)] == ["1", "2"]
+    assert [instance.id for instance in load(str(path))] == ["1", "2"]
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "mini2", "v0.5", "", "a/b/c/d.jsonl"])
@@ -100,7 +104,7 @@ def test_data_that_is_not_there(name: str) -> None:
 
 
 def test_an_empty_file_is_the_users_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no instances"):
+    with pytest.raises(UserError, match="holds no records"):
         load(write_jsonl(tmp_path / "empty.jsonl", []))
 
 
@@ -254,7 +258,7 @@ for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
         subprocess.run([sys.executable, "-c", upload], cwd=tmp_path, env=env, check=True, capture_output=True)
         assert from_hub(hub, tmp_path, "user/good") == ["1", "2"]
         assert from_hub(hub, tmp_path, "user/good@main") == ["1", "2"]
-        assert "user/bad, row 0: field 'language' must be a text" in from_hub(hub, tmp_path, "user/bad")
+        assert "user/bad, row 0: has no prompt; " in from_hub(hub, tmp_path, "user/bad")
         missing = from_hub(hub, tmp_path, "user/absent")
         assert "--data user/absent: cannot be loaded from the Hub" in missing
         assert "\n" not in missing

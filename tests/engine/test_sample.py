@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.truebench.data import limited, read_jsonl
+from truebench_hf.benchmarks.truebench.data import limited, load
 from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 
@@ -118,7 +118,7 @@ def test_the_same_on_every_machine() -> None:
 
 @pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 def test_sixty_instances_of_the_real_file_are_a_fair_picture_of_it() -> None:
-    every = read_jsonl(REAL)
+    every = load(str(REAL))
     sixty, thirty = limited(every, 60), limited(every, 30)
     assert {instance.id for instance in thirty} < {instance.id for instance in sixty}
     ways: list[tuple[Callable[[Any], str], int]] = [(lambda i: i.language, 12), (lambda i: i.category, 10)]

@@ -46,7 +46,7 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
     (folder / "judgments.jsonl").write_text("".join(rows))
     (folder / "scores.json").write_text(json.dumps(score(items).to_dict()))
     made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
-    made |= {"data_sha256": data.data_hash(data.read_jsonl(REAL))}
+    made |= {"data_sha256": data.data_hash(data.load(str(REAL)))}
     info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
     (folder / "run.json").write_text(json.dumps(info))
     return folder
@@ -54,7 +54,7 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    instances = data.read_jsonl(REAL)
+    instances = data.load(str(REAL))
     return write_run(tmp_path_factory.mktemp("release") / "run", [judged(i, len(i.turns)) for i in instances])
 
 
@@ -140,7 +140,7 @@ def test_a_data_set_of_the_hub_is_the_one_named(
 
 @needs_real
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
-    instances = data.read_jsonl(REAL)
+    instances = data.load(str(REAL))
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
     items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
     assert "n=2484, 1 unscored" in str(entry(write_run(tmp_path / "whole", items), "org/truebench").notes)

@@ -35,7 +35,7 @@ SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("truebench", TRUEBENCH, {"criteria": [], "index": 2}, "line 2: field 'criteria'"),
     ("truebench", TRUEBENCH, {"language": None, "index": 2}, "line 2: field 'language'"),
     ("truebench", TRUEBENCH, {}, "line 2: id 1 stands twice, first at .*line 1"),
-    ("rubric_eval", RUBRIC, {"id": "b", "label": "maybe"}, "line 2: field 'label' is 'maybe', which is neither yes nor no"),
+    ("rubric_eval", RUBRIC, {"id": "b", "label": "maybe"}, "line 2: field 'label' must be yes or no, .* not 'maybe'"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric_index": 99}, "line 2: field 'rubric_index' must be a place"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric": "another"}, "line 2: field 'rubric' is not entry"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric_type": "taste"}, "line 2: field 'rubric_type' is 'taste'"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from truebench_hf.benchmarks.rubric_eval import mini
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources import READERS, read
-from truebench_hf.loaders.sources.record import records
+from truebench_hf.row_files import records
 from truebench_hf.types import Criterion, Message
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -334,7 +334,7 @@ def test_a_malformed_record_is_named(tmp_path: Path, name: str, row: Any, field:
     [
         ('{"a": 1}\n[1]\n', "jsonl", "line 2"),  # an array where a record should be
         ('{"a": 1}\n{"a"\n', "jsonl", "line 2"),  # broken JSON
-        ("{}", "json", "must be a list"),
+        ("{\n}", "json", "must be a list of records, or one record a line"),
         ("[", "json", "not JSON"),
         ("[]", "json", "no records"),
         ("", "jsonl", "no records"),

@@ -256,8 +256,8 @@ def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_pat
     [
         ([["yes"]], [["one", "two"]], "one label per criterion"),  # too few labels
         ([["maybe"]], [["one"]], "'maybe' is not yes"),  # not a label
-        ([["yes"]], [{"index": 1}], "field 'language'"),  # a row without its columns
-        ([["yes"]], [[""]], "field 'criteria'"),  # a blank criterion
+        ([["yes"]], [{"index": 1}], "has no prompt"),  # a row without its columns
+        ([["yes"]], [[""]], "field 'criteria"),  # a blank criterion
     ],
 )
 def test_truebench_score_names_what_does_not_fit(load: Any, predictions: Any, references: Any, shown: str) -> None:

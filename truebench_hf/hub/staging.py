@@ -137,7 +137,7 @@ def _score(name: str, report: Report) -> dict[str, Any]:
 
 def _scores(name: str, report: Report) -> list[dict[str, Any]]:
     """A list, not an object by name: every row of the index then has the same columns."""
-    group = report.scores[name]
+    group = report.scores.get(name, {})
     assert isinstance(group, Mapping)
     return [{"name": label, **_plain(score)} for label, score in group.items()]
 

@@ -14,6 +14,7 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
+from truebench_hf.instances import HALF
 from truebench_hf.records import Judged, Reader
 from truebench_hf.types import Report
 
@@ -23,7 +24,7 @@ MAX_LINE = 8 * 2**20
 MAX_NAME = 500  # characters
 
 # What `data_hash` gives for the whole of a release.
-_RELEASE_HASHES = {"69c8df45f7396e5aff22dd84c06bb06e7eea8443e32492da3585959c39685ea5": "v0.6.1"}
+_RELEASE_HASHES = {"dc766fb7c0524fea5b3212929de3ee18a287ea5aa064d5eec2bcb52b99808ead": "v0.6.1"}
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _check_names(row: Mapping[str, Any], where: str) -> None:
     for field in ("id", "model", "judge", "language", "category", "task"):
         text = row[field]
         blank = field in ("id", "model", "judge") and not text.strip()
-        if blank or len(text) > MAX_NAME or data.HALF.search(text):
+        if blank or len(text) > MAX_NAME or HALF.search(text):
             raise UserError(
                 f"{where}: field {field!r} must be a text of at most {MAX_NAME} characters, none of them half a character "
                 "(a lone surrogate)"

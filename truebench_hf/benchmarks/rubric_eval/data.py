@@ -1,6 +1,6 @@
-"""RubricEval data: rows (one labelled rubric judgment each) checked, and put together by response.
+"""RubricEval data: rows (one labelled rubric judgment each) read, checked, and put together by response.
 
-Rows have the columns of `mini.COLUMNS`; where they come from is told in `row_files.py`. Paper 003, section 3.1.
+Rows have the columns of `mini.COLUMNS`. Paper 003, section 3.1.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.row_files import load as load
+from truebench_hf import row_files
+from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
+from truebench_hf.redaction import masked
+from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.types import Criterion, Label, Message
-
-_LABELS: dict[Any, Label | None] = {"yes": "yes", "no": "no", True: "yes", False: "no", None: None, "": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,22 @@ class Item:
     def labelled(self) -> Case:
         """The case with the criteria of its rows alone, in the order of `rubrics`."""
         return replace(self.case, criteria=tuple(self.case.criteria[rubric.index] for rubric in self.rubrics))
+
+
+def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
+    """The rows of `rubric_mini`, a file, a folder of files named by split, or a Hub id, all splits of it.
+
+    A row without a `split` gets that of its file. Secrets that this process knows are masked. Raises UserError naming
+    the row that cannot be read, or the remedy where nothing is found.
+    """
+    if data == "rubric_mini":
+        return masked(mini_rows())  # type: ignore[no-any-return]
+    found = row_files.splits(data, ("rubric_mini",), flag)
+    return [_in_split(masked(record.row), split) for split, records in found.items() for record in records]
+
+
+def _in_split(row: dict[str, Any], split: str) -> dict[str, Any]:
+    return row | {"split": split} if split and not row.get("split") else row
 
 
 def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -140,7 +157,7 @@ def _rubric(response_id: str, row: Mapping[str, Any], checklist: Sequence[str], 
         id=str(row.get("id") or f"{response_id}-c{index}"),
         index=index,
         text=row["rubric"],
-        label=_LABELS[row.get("label")],
+        label=Record(where, row).label("label"),
         kind=kind,
         dimension=RUBRIC_TYPES[kind].dimension if kind else None,
         split=str(row.get("split") or ""),
@@ -182,9 +199,7 @@ def _check(row: Mapping[str, Any], where: str) -> None:
         raise unknown(f"instruction_category ({where})", str(row.get("instruction_category")), INSTRUCTION_CATEGORIES)
     if kind and kind not in RUBRIC_TYPES:
         raise unknown(f"rubric_type ({where})", str(kind), RUBRIC_TYPES)
-    label = row.get("label")
-    if not isinstance(label, str | int | None) or label not in _LABELS:
-        raise UserError(f"{where}: field 'label' must be yes or no (or empty where there is none), not {label!r}")
+    Record(where, row).label("label")
 
 
 def _is_message(message: Any) -> bool:

@@ -1,24 +1,24 @@
-"""TRUEBench data: the built-in sample, an official JSONL, a pinned release, or a Hub data set with the same columns."""
+"""What a run is about: the built-in sample, a pinned release of TRUEBench, or data of one's own."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import urllib.request
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.error import URLError
 
-from truebench_hf import jsonl
+from truebench_hf import instances, row_files
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
-from truebench_hf.redaction import masked
-from truebench_hf.types import Criterion, Instance, Turn
+from truebench_hf.options import pairs
+from truebench_hf.rows import Record
+from truebench_hf.types import Instance
 
 CATEGORIES = (
     "Content Generation", "Editing", "Data Analysis", "Reasoning", "Hallucination",
@@ -26,7 +26,6 @@ CATEGORIES = (
 )  # fmt: skip
 LANGUAGES = ("KO", "EN", "JA", "ZH", "PL", "DE", "PT", "ES", "FR", "IT", "RU", "VI")
 MINI = Path(__file__).with_name("mini.jsonl")
-HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ class Release:
     criteria: int
 
 
-_FILES = ("json", "jsonl", "csv", "parquet", "txt", "gz")  # a name that ends so is no Hub id
 RELEASES = {
     "v0.6.1": Release(
         "https://raw.githubusercontent.com/SamsungLabs/TRUEBench/bb8c0541dc7dca375249fe03cccec592532f6632"
@@ -53,70 +51,28 @@ RELEASES = {
 }
 
 
-def load(data: str) -> list[Instance]:
-    """The instances of `mini`, a release (`v0.6.1`), a JSONL path or a Hub id (`org/name` or `org/name@revision`).
+def load(
+    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True
+) -> list[Instance]:
+    """The instances of `mini`, a release (`v0.6.1`), a file, a folder or a Hub id, as `instances.of_rows` reads them.
 
-    Raises UserError naming the line and field of the first malformed row, or the remedy where nothing is found.
+    `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
+    named test is read. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
+    found.
     """
+    named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
     if isinstance(data, InMemory):
-        return instances((f"row {number}", row) for number, row in enumerate(data.value, 1))
-    if data == "mini":
-        return read_jsonl(MINI)
-    if data in RELEASES:
-        return read_jsonl(download(data))
-    if Path(data).is_file():
-        return read_jsonl(Path(data))
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", data) and Path(data).suffix[1:] not in _FILES:
-        return _from_hub(data)
-    raise UserError(f"--data {data}: no such file; give mini, {', '.join(RELEASES)}, a JSONL path or a Hub id")
-
-
-def read_jsonl(path: Path) -> list[Instance]:
-    """The instances of an official JSONL file."""
-    return instances(jsonl.read(path))
-
-
-def instances(rows: Iterable[tuple[str, Any]]) -> list[Instance]:
-    """Instances from (where, row) pairs with the official columns; `where` names the row in errors.
-
-    Secrets that this process knows are masked in them before anything uses them.
-    """
-    made: list[Instance] = []
-    seen: dict[str, str] = {}
-    for where, row in rows:
-        instance = masked(parse_row(row, where))
-        if instance.id in seen:
-            raise UserError(f"{where}: index {instance.id} stands twice (first at {seen[instance.id]}); remove one")
-        seen[instance.id] = where
-        made.append(instance)
-    if not made:
-        raise UserError("the data holds no instances")
-    return made
-
-
-def parse_row(row: Any, where: str) -> Instance:
-    """One instance from a row with the official columns. Raises UserError with the field that is wrong."""
-    if not isinstance(row, dict):
-        raise UserError(f"{where}: not an object")
-    for name in ("language", "category", "sub_category"):
-        if not isinstance(row.get(name), str) or not row[name]:
-            raise UserError(f"{where}: field {name!r} must be a text")
-    index = row.get("index")
-    if isinstance(index, bool) or not isinstance(index, int | str):
-        raise UserError(f"{where}: field 'index' must be a number or a text")
-    for name in ("index", "language", "category", "sub_category"):  # which name rows and columns of tables
-        if HALF.search(str(row[name])):
-            raise UserError(f"{where}: field {name!r} holds half a character (a lone surrogate); write it anew")
-    prompts: Any = row.get("input")
-    criteria: Any = row.get("criteria")
-    if not _texts(prompts):
-        raise UserError(f"{where}: field 'input' must be a list of texts, one per turn")
-    if not isinstance(criteria, list) or len(criteria) != len(prompts) or not all(map(_texts, criteria)):
-        raise UserError(f"{where}: field 'criteria' must be a list of lists of texts, one list per turn of 'input'")
-    if row.get("turns") not in (None, len(prompts)):
-        raise UserError(f"{where}: field 'turns' is {row['turns']!r}, but 'input' has {len(prompts)} turns")
-    turns = tuple(Turn(p, tuple(map(Criterion, texts))) for p, texts in zip(prompts, criteria, strict=True))
-    return Instance(str(index), row["language"], row["category"], row["sub_category"], turns)
+        found = (Record(f"row {number}", row) for number, row in enumerate(data.value, 1))
+        return instances.of_rows(found, named, more, judged=judged)
+    path = MINI if data == "mini" else download(data) if data in RELEASES else data
+    splits = row_files.splits(str(path), ("mini", *RELEASES))
+    split = "test" if "test" in splits else next(iter(splits))
+    if split != "test" and len(splits) > 1:
+        raise UserError(
+            f"--data {data}: has no split test, and more than one other: {', '.join(splits)}; save the one you mean to a "
+            "file, and give that"
+        )
+    return instances.of_rows(splits[split], named, more, judged=judged)
 
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:
@@ -125,6 +81,8 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     for field, wanted in (("language", languages), ("category", categories)):
         known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances}
         for name in wanted:
+            if not any(known):
+                raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
             if name.casefold() not in known:
                 raise unknown(field, name, sorted(known.values()))
         folded = {name.casefold() for name in wanted}
@@ -134,10 +92,9 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     return chosen
 
 
-def content(instance: Instance) -> list[Any]:
-    """All of an instance that shapes results, whatever file it came from."""
-    turns = [[turn.prompt, [criterion.text for criterion in turn.criteria]] for turn in instance.turns]
-    return [instance.id, instance.language, instance.category, instance.task, turns]
+def content(instance: Instance) -> dict[str, Any]:
+    """All that an instance holds, whatever file it came from."""
+    return asdict(instance)
 
 
 def data_hash(chosen: Sequence[Instance]) -> str:
@@ -164,26 +121,6 @@ def download(name: str) -> Path:
     part.write_bytes(content)
     part.replace(target)
     return target
-
-
-def _from_hub(data: str) -> list[Instance]:
-    from datasets import load_dataset
-
-    name, _, revision = data.partition("@")
-    try:
-        splits = load_dataset(name, revision=revision or None)
-    except Exception as error:  # the client has many errors of its own; all mean: cannot be loaded
-        raise UserError(
-            f"--data {data}: cannot be loaded from the Hub: {' '.join(str(error).split())[:300]}"
-        ) from error
-    split = "test" if "test" in splits or len(splits) != 1 else next(iter(splits))
-    if split not in splits:
-        raise UserError(f"--data {data}: has no split test, and more than one other: {', '.join(splits)}")
-    return instances((f"{data}, row {number}", row) for number, row in enumerate(splits[split]))
-
-
-def _texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text.strip() for text in value)
 
 
 def _sha256(content: bytes) -> str:

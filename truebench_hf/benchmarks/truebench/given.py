@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import data
+from truebench_hf import instances
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.options import from_values
 from truebench_hf.records import Judged
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Report, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
@@ -30,15 +31,15 @@ def score_responses(
     are those of `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
     """
     parallel(predictions=responses, references=references)
-    instances = _instances(references)
-    answered = [_response(i, given) for i, given in zip(instances, responses, strict=True)]
+    described = _described(references)
+    answered = [_response(i, given) for i, given in zip(described, responses, strict=True)]
     names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
     for name in options:
         if name not in names:
             raise unknown("option of truebench_score", name, names)
     with tempfile.TemporaryDirectory() as scratch:
         chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
-        pairs = list(zip(instances, answered, strict=True))
+        pairs = list(zip(described, answered, strict=True))
         return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
 
 
@@ -48,7 +49,7 @@ def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report
     `references` is as in `score_responses`. Raises UserError where the labels do not fit the criteria.
     """
     parallel(predictions=verdicts, references=references)
-    return score([_ready(i, given) for i, given in zip(_instances(references), verdicts, strict=True)])
+    return score([_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)])
 
 
 def flat(report: Report) -> dict[str, Any]:
@@ -65,17 +66,18 @@ def flat(report: Report) -> dict[str, Any]:
     return values | facts | {"notes": list(report.notes)}
 
 
-def _instances(references: Sequence[Any]) -> list[Instance]:
-    return data.instances([(f"reference {n}", _row(reference, n)) for n, reference in enumerate(references)])
+def _described(references: Sequence[Any]) -> list[Instance]:
+    return instances.of_rows(Record(f"reference {n}", _row(reference, n)) for n, reference in enumerate(references))
 
 
 def _row(reference: Any, number: int) -> Any:
-    """An official row; criteria alone are given the columns they lack."""
-    if not isinstance(reference, list | tuple):
+    """A row of data; criteria alone are given a prompt for each turn."""
+    if isinstance(reference, dict):
         return reference
+    if not isinstance(reference, list | tuple):
+        raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
     turns = [list(reference)] if all(isinstance(text, str) for text in reference) else [list(t) for t in reference]
-    shown = {"index": number, "language": "-", "category": "-", "sub_category": "-"}
-    return shown | {"input": [_NOT_GIVEN] * len(turns), "criteria": turns}
+    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
 
 
 def _response(instance: Instance, given: Any) -> Response:

@@ -48,7 +48,14 @@ class Unit:
 
 
 def units(judged: Sequence[Judged]) -> list[Unit]:
-    """All criteria of all instances that were answered to the last turn, in the order of the run."""
+    """All criteria of all instances that were answered to the last turn, in the order of the run.
+
+    Raises UserError where some have negative points: what labels correct is made of labels, not of outcomes.
+    """
+    if any(weight < 0 for item in judged for turn in item.weights for weight in turn):
+        raise UserError(
+            "criteria with negative points cannot be labelled; turn them round (`does not ...`) and run again"
+        )
     return [unit for item in judged if whole(item) for unit in _of(item)]
 
 

@@ -23,7 +23,7 @@ def category_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool)
 
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
-    names = {item.instance.category for _, judged in runs for item in judged} - {"Multi-Turn"}
+    names = {item.instance.category for _, judged in runs for item in judged} - {"Multi-Turn", ""}
     columns = list(_SINGLE) + ([] if official else ordered(names - set(_SINGLE), ()))
     tests: list[Callable[[Judged], bool]] = [lambda item: True]
     tests += [lambda item, name=name: item.instance.category == name for name in columns]  # type: ignore[misc]
@@ -40,7 +40,7 @@ def category_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool)
 
 def language_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool) -> Table:
     """`stats_lang.csv`: a row per model, columns as in the official code."""
-    names = {item.instance.language for _, judged in runs for item in judged}
+    names = {item.instance.language for _, judged in runs for item in judged} - {""}
     columns = list(LANGUAGES) + ([] if official else ordered(names - set(LANGUAGES), ()))
     tests: list[Callable[[Judged], bool]] = [lambda item: True]
     tests += [lambda item, name=name: item.instance.language == name for name in columns]  # type: ignore[misc]

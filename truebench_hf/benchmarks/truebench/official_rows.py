@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.data import parse_row
 from truebench_hf.errors import UserError
+from truebench_hf.instances import of_row
 from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.records import Judged
+from truebench_hf.rows import Record
 from truebench_hf.types import Label, Message, Response, Turn, Usage, Verdict
 
 
 def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     """A judged instance from a row of an official evaluation file (`judge_parsed` with `labels` per turn)."""
-    instance = parse_row(row, where)
+    instance = of_row(Record(where, row))
     answers, parsed = row.get("response"), row.get("judge_parsed")
     if not isinstance(answers, list) or not isinstance(parsed, list):
         raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")

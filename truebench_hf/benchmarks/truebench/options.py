@@ -37,7 +37,13 @@ class InstanceOptions(DataOptions):
 
     PANEL: ClassVar[str] = "Data"
 
-    data: str = option(help="mini, v0.6.1, a path to an official JSONL, or a Hub data set id.")
+    data: str = option(
+        help="mini, v0.6.1, a path (JSONL, JSON, CSV, Parquet, or a folder of them), or a Hub data set id."
+    )
+    column: tuple[str, ...] = option(
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
+    )
+    criteria: str | None = option(None, help="File of criteria that all answers must meet: one a line, or a JSON list.")
     language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
     category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
 

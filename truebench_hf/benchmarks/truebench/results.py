@@ -38,12 +38,13 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     report = replace(report, verdicts=tuple(judged))
     official, model, judge = made.get("protocol") == "official", str(made["model"]), str(made["judge"])
     named = [(model, judged)]
-    files = {
+    files: dict[str, Any] = {
         "judgments.jsonl": judgment_lines(judged, judge),
         "scores.json": report.to_dict(),
-        "scores_category.csv": tables.to_csv(tables.category_table(named, official)),
-        "scores_language.csv": tables.to_csv(tables.language_table(named, official)),
     }
+    for name, table in (("category", tables.category_table), ("language", tables.language_table)):
+        if f"by_{name}" in report.scores:
+            files[f"scores_{name}.csv"] = tables.to_csv(table(named, official))
     known = {"self_judged": made["self_judged"], "secrets_masked": secrets_in(judged)}
     return Outcome(
         report, files, f"TRUEBench: {model}", sections(report, judged), lead(report), report.notes, facts(report),

@@ -11,7 +11,7 @@ from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.records import Judged, secrets_in
 from truebench_hf.redaction import masked_note
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Instance, Report, Score
 
 _OFFICIAL = {"protocol": "official"}
 Key = TypeVar("Key", str, tuple[str, str])
@@ -21,7 +21,7 @@ def score(
     judged: Sequence[Judged], usage: Mapping[str, Any] | None = None, provenance: Mapping[str, Any] | None = None
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
-    labels = [item.labels for item in judged]
+    labels = [item.outcomes for item in judged]
     ours, official = outcomes(judged, {}), outcomes(judged, _OFFICIAL)
     passed = outcomes(judged, provenance or {})
     several = [len(item.verdicts) > 1 for item in judged]
@@ -29,9 +29,8 @@ def score(
         "overall": rates.pass_rate(passed),
         "strict": rates.strict_pass_rate(passed),
         "official": rates.pass_rate(official),
-        "by_category": grouped(judged, passed, lambda item: item.instance.category, CATEGORIES),
-        "by_language": grouped(judged, passed, lambda item: item.instance.language, LANGUAGES),
-        "by_task": grouped(judged, passed, lambda item: f"{item.instance.category}/{item.instance.task}", ()),
+        **_weighted(judged),
+        **_by_group(judged, passed),
         "single_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if not multi]),
         "multi_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if multi]),
         "soft_criterion": rates.soft_criterion(labels),
@@ -64,13 +63,37 @@ def outcomes(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[bo
 
 
 def grouped(
-    judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], Key], order: Sequence[Key]
+    judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], Key | None], order: Sequence[Key]
 ) -> dict[Key, Score]:
     """The pass rate of each group that has instances, in the order given, unknown groups after it by alphabet."""
     groups: dict[Key, list[bool | None]] = {}
     for item, value in zip(judged, passed, strict=True):
-        groups.setdefault(key(item), []).append(value)
+        if (name := key(item)) is not None:
+            groups.setdefault(name, []).append(value)
     return {name: rates.pass_rate(groups[name]) for name in ordered(groups, order)}
+
+
+def _weighted(judged: Sequence[Judged]) -> dict[str, Score]:
+    """The weighted share, where the criteria are not all worth the same."""
+    weights = [item.weights for item in judged]
+    if all(weight == 1 for turns in weights for turn in turns for weight in turn):
+        return {}
+    return {"weighted": rates.weighted([item.labels for item in judged], weights)}
+
+
+def _by_group(judged: Sequence[Judged], passed: Sequence[bool | None]) -> dict[str, dict[str, Score]]:
+    """The pass rates by what the data tells of its instances; what it does not tell makes no group."""
+    kinds: dict[str, tuple[Callable[[Judged], str | None], Sequence[str]]] = {
+        "by_category": (lambda item: item.instance.category or None, CATEGORIES),
+        "by_language": (lambda item: item.instance.language or None, LANGUAGES),
+        "by_task": (lambda item: _task(item.instance), ()),
+    }
+    found = {name: grouped(judged, passed, key, order) for name, (key, order) in kinds.items()}
+    return {name: groups for name, groups in found.items() if groups}
+
+
+def _task(instance: Instance) -> str | None:
+    return "/".join(filter(None, (instance.category, instance.task))) if instance.task else None
 
 
 def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:

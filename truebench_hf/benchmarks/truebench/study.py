@@ -161,7 +161,8 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
 
 def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
-    chosen = data.select(data.load(options.data), options.language, options.category)
+    every = data.load(options.data, options.column, options.criteria, judged=isinstance(options, JudgeOptions))
+    chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, data.content, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject
 from truebench_hf.errors import UserError
+from truebench_hf.rows import Record
 from truebench_hf.types import Label
-
-_LABELS: dict[object, Label] = {"yes": "yes", "no": "no", 1: "yes", 0: "no"}
 
 
 @dataclass(frozen=True)
@@ -26,28 +25,23 @@ class Trusted:
 
 
 def read_trusted(data: str) -> Trusted:
-    """Labels from rows (`rubric_mini`, JSONL, ...) with `id`, `label` (yes/no or 1/0) and, better, `response`.
+    """Labels from rows (`rubric_mini`, JSONL, ...) with `id`, `label` (see `Record.label`) and, better, `response`.
 
-    Rows whose label is null are not labelled and left out. Raises UserError naming the row that cannot be used, and
+    Rows whose label is empty are not labelled and left out. Raises UserError naming the row that cannot be used, and
     both rows where two label the same id.
     """
-    try:
-        found = rubric_rows.load(data)
-    except UserError as error:
-        raise UserError(str(error).replace("--data", "--reference")) from error
     labels: dict[str, tuple[Label, str | None]] = {}
     seen: dict[str, int] = {}
-    for number, row in enumerate(found, 1):
-        value = row.get("label")
-        usable = value is None or (isinstance(value, str | int) and value in _LABELS)
-        if "id" not in row or "label" not in row or not usable:
-            raise UserError(f"--reference {data}, row {number}: needs an id and a label yes or no, has {value!r}")
-        if value is None:
+    for number, row in enumerate(rubric_rows.load(data, "--reference"), 1):
+        record = Record(f"--reference {data}, row {number}", row)
+        name = record.id("id")
+        if "label" not in row:
+            raise record.wrong("label", "is needed, empty where there is none")
+        if (label := record.label("label")) is None:
             continue
-        name = str(row["id"])
         if (before := seen.setdefault(name, number)) != number:
-            raise UserError(f"--reference {data}, row {number}: id {name!r} is that of row {before} too; keep one")
-        labels[name] = (_LABELS[value], row.get("response"))
+            raise UserError(f"{record.where}: id {name!r} is that of row {before} too; keep one")
+        labels[name] = (label, row.get("response"))
     if not labels:
         raise UserError(f"--reference {data}: holds no labels")
     return Trusted(labels)

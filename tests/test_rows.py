@@ -1,0 +1,113 @@
+"""Labels in files of labelled rubrics: one grammar, whoever reads them; and the files that rows stand in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import write_jsonl
+from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.benchmarks.rubric_eval.data import items
+from truebench_hf.benchmarks.rubric_eval.data import load as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.rubric_rows import row as published
+from truebench_hf.row_files import splits
+from truebench_hf.rows import Record
+
+ROW = mini_rows()[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("yes", "yes"), ("Yes", "yes"), (" YES ", "yes"), (True, "yes"), ("True", "yes"), ("true", "yes"), (1, "yes"),
+        ("1", "yes"), (1.0, "yes"), ("1.0", "yes"), ("no", "no"), ("NO", "no"), (False, "no"), ("False", "no"),
+        ("false", "no"), (0, "no"), ("0", "no"), (0.0, "no"), ("0.0", "no"), (None, None), ("", None), (" ", None),
+    ],
+)  # fmt: skip
+def test_every_reader_of_labels_takes_the_same(tmp_path: Path, value: Any, wanted: str | None) -> None:
+    row = ROW | {"label": value}
+    assert items([row])[0].rubrics[0].label == wanted
+    path = write_jsonl(tmp_path / "rows.jsonl", [row, ROW | {"id": "other", "label": "no"}])
+    found = read_trusted(path).labels.get(ROW["id"])
+    assert (found and found[0]) == wanted
+    if wanted:
+        assert published(Record("here", row))["label"] == wanted
+
+
+@pytest.mark.parametrize(
+    "value", ["unknown", "maybe", "y", "pass", "none", "nan", 2, 0.5, -1, float("nan"), ["yes"], {}]
+)
+def test_and_refuses_the_same(tmp_path: Path, value: Any) -> None:
+    row = ROW | {"label": value}
+    path = write_jsonl(tmp_path / "rows.jsonl", [row])
+    for read in (lambda: items([row]), lambda: read_trusted(path), lambda: published(Record("here", row))):
+        with pytest.raises(
+            UserError, match="field 'label' must be yes or no, true or false, 1 or 0, or empty"
+        ) as caught:
+            read()
+        assert "\n" not in str(caught.value)
+
+
+def test_a_published_row_needs_its_label() -> None:
+    with pytest.raises(UserError, match="field 'label' must be yes or no in this set"):
+        published(Record("here", ROW | {"label": None}))
+
+
+ROWS = [{"id": "1", "prompt": "a"}, {"id": "2", "prompt": "b\nc"}]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """The rows in the form that the name of the file says, as the usual libraries write it."""
+    from datasets import Dataset
+
+    table = Dataset.from_list(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    {".jsonl": table.to_json, ".json": table.to_json, ".csv": table.to_csv, ".parquet": table.to_parquet}[path.suffix](
+        path
+    )
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.parquet"])
+def test_a_file(tmp_path: Path, name: str) -> None:
+    found = splits(str(write(tmp_path / name, ROWS)))
+    assert list(found) == [""], "a file has no split"
+    assert [{k: str(v) for k, v in record.row.items()} for record in found[""]] == ROWS
+
+
+def test_other_forms_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text('[{"id": "1"}]')
+    (tmp_path / "tabs.tsv").write_text("id\tprompt\n1\ta, b\n")
+    (tmp_path / "UPPER.CSV").write_text("id\n1\n")
+    rows = {path.name: [dict(r.row) for r in splits(str(path))[""]] for path in tmp_path.iterdir()}
+    assert rows == {"list.json": [{"id": "1"}], "tabs.tsv": [{"id": "1", "prompt": "a, b"}], "UPPER.CSV": [{"id": "1"}]}
+
+
+def test_a_folder_of_splits(tmp_path: Path) -> None:
+    write(tmp_path / "test-00000-of-00002.parquet", ROWS[:1])
+    write(tmp_path / "test-00001-of-00002.parquet", ROWS[1:])
+    write(tmp_path / "train.jsonl", ROWS[:1])
+    (tmp_path / "dataset_infos.json").write_text("{}")
+    (tmp_path / "dev.jsonl").write_text("")
+    found = {split: [record.row["id"] for record in records] for split, records in splits(str(tmp_path)).items()}
+    assert {s: list(map(str, ids)) for s, ids in found.items()} == {"dev": [], "test": ["1", "2"], "train": ["1"]}
+    assert [row["split"] for row in rubric_rows(str(tmp_path))] == ["test", "test", "train"]
+
+
+def test_what_is_not_there_is_said_with_what_can_be_given(tmp_path: Path) -> None:
+    for name in ("absent.jsonl", "org/absent.csv", "absent.txt.gz", "a b/c", ""):
+        with pytest.raises(UserError, match=r"--it .*: no such file; give mini, a path .JSONL, .* or a Hub id"):
+            splits(name, ("mini",), "--it")
+    (tmp_path / "data" / "prompts").mkdir(parents=True)
+    (tmp_path / "data" / "samples").mkdir()
+    with pytest.raises(UserError, match=r"has the configurations prompts, samples; give one, e\.g\. .*data/prompts"):
+        splits(str(tmp_path))
+    with pytest.raises(UserError, match=r"holds no \.jsonl, \.parquet, \.csv files"):
+        splits(str(tmp_path / "data" / "samples"))
+    (tmp_path / "latin.csv").write_bytes("id\nü\n".encode("latin-1"))
+    with pytest.raises(UserError, match="save it as UTF-8"):
+        list(splits(str(tmp_path / "latin.csv"))[""])

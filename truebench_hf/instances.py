@@ -1,0 +1,236 @@
+"""Instances of anybody's data: the one grammar of a row, and the one place where rows become instances.
+
+A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's last; what comes before it is history),
+`turns` ({prompt, criteria}) or `input` (texts, one per turn, as in TRUEBench's own files). It has `criteria` (also
+`rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
+`title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults); one text
+holds one a line. With several turns that have none of their own it is a list of such lists. All else may be absent:
+`id` (or `index`), `language`, `category`, `task` (or `sub_category`), `system`, `context`, `reference`, `history`. A
+cell of a table holds a list as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.redaction import masked
+from truebench_hf.rows import Record
+from truebench_hf.types import Criterion, Instance, Message, Turn
+
+_PROMPTS, _CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
+_SAME = (_PROMPTS, _CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
+_OTHERS = ("language", "category", "system", "context", "reference", "history")
+_COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
+_TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
+MOST = 1e9  # points of a criterion: sums of more than these mean nothing
+_MARKER = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")  # of an item in a list that somebody wrote by hand
+HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
+
+
+def of_rows(
+    records: Iterable[Record],
+    columns: Mapping[str, str] | None = None,
+    more: Sequence[Criterion] = (),
+    *,
+    judged: bool = True,
+) -> list[Instance]:
+    """The instances of rows. `columns` maps our names to the rows'; `more` criteria are added to every turn.
+
+    With `judged` every instance needs a criterion in one of its turns at least. An id that is absent is the number of
+    the row, from 1. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
+    row and the field that is wrong.
+    """
+    rows = list(records)
+    _check_columns(rows, columns or {})
+    made: list[Instance] = []
+    seen: dict[str, str] = {}
+    for number, record in enumerate(rows, 1):
+        found = of_row(replace(record, row=_renamed(record.row, columns or {})), str(number))
+        if more:
+            found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
+        if judged and not any(turn.criteria for turn in found.turns):
+            raise _without_criteria(record)
+        if found.id in seen:
+            raise UserError(f"{record.where}: id {found.id} stands twice (first at {seen[found.id]}); remove one")
+        seen[found.id] = record.where
+        made.append(masked(found))
+    if not made:
+        raise UserError("the data holds no instances")
+    return made
+
+
+def of_row(record: Record, number: str = "1") -> Instance:
+    """One instance from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
+    form = _one(record, _PROMPTS)
+    if form is None:
+        there = ", ".join(map(str, record.row)) or "none"
+        raise UserError(
+            f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
+            f"--column prompt=COLUMN (columns here: {there})"
+        )
+    system, history = record.maybe("system"), record.messages("history") if record.row.get("history") else ()
+    if form == "messages" or (form == "prompt" and isinstance(record.row[form], list)):
+        own, before, prompt = _conversation(record, form)
+        if (own and system) or (before and history):
+            raise record.wrong(
+                form, f"tells what {'system' if own and system else 'history'!r} tells too; leave out one"
+            )
+        system, history, turns = own or system, before or history, [Turn(prompt, ())]
+    else:
+        turns = [Turn(record.text(form), ())] if form == "prompt" else _turns(record, form)
+    return Instance(*_names(record, number), tuple(_with_row(record, turns)), system, record.maybe("context"), history)
+
+
+def criteria_file(path: str) -> tuple[Criterion, ...]:
+    """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--criteria {path}: cannot be read: {error}") from error
+    if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
+        raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
+    return _criteria(Record(f"--criteria {path}", {"criteria": text}), "criteria", text)
+
+
+def _names(record: Record, number: str) -> tuple[str, str, str, str]:
+    """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
+    name = "id" if _there(record, "id") else "index"
+    fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
+    for field in (name, *fields):
+        if HALF.search(str(record.row.get(field))):
+            raise record.wrong(field, "holds half a character (a lone surrogate); write it anew")
+    language, category, task = (record.maybe(field) or "" for field in fields)
+    return record.id(name) if _there(record, name) else number, language, category, task
+
+
+def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message, ...], str]:
+    """(system message, what was said before, the user's last message) of a conversation that somebody had."""
+    messages = record.messages(form)
+    if messages[-1].role != "user":
+        raise record.wrong(form, "must end with a message of the user; leave out the answer, which the model gives")
+    system = messages[0].content if messages[0].role == "system" else None
+    if not messages[-1].content.strip():
+        raise record.wrong(form, "must not end with a blank message")
+    return system, messages[system is not None : -1], messages[-1].content
+
+
+def _turns(record: Record, form: str) -> list[Turn]:
+    """The turns of a list of texts or objects, with the criteria and the reference that they hold themselves."""
+    value, turns = record.row[form], []
+    if isinstance(value, str) and not value.strip().startswith("["):
+        raise record.wrong(form, "must be a list, with an entry for each turn")
+    for number, value in enumerate(record.items(form)):
+        if isinstance(value, str):
+            value = {"prompt": value}
+        part = record.part(form, number, value)
+        name = _one(part, _CRITERIA)
+        criteria = _criteria(part, name, part.row[name]) if name else ()
+        turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
+    count = record.row.get("turns")
+    if form == "input" and count is not None and str(count).strip() not in ("", str(len(turns))):
+        raise UserError(f"{record.where}: field 'turns' is {count!r}, but 'input' has {len(turns)} turns")
+    return turns
+
+
+def _with_row(record: Record, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns with the criteria and the reference that stand in the row beside them."""
+    if reference := record.maybe("reference"):
+        if len(turns) > 1:
+            raise record.wrong("reference", "is of one answer, and there are several turns; put it into its turn")
+        turns = [replace(turns[0], reference=reference)]
+    name = _one(record, _CRITERIA)
+    if name is None:
+        return list(turns)
+    if any(turn.criteria for turn in turns):
+        raise record.wrong(name, "stands beside turns that have criteria of their own; put all into the turns")
+    value = _listed(record, name, record.row[name])
+    if len(turns) == 1 and not all(isinstance(entry, list) for entry in value):
+        value = [value]
+    if len(value) != len(turns) or not all(isinstance(entry, list) for entry in value):
+        raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
+    several = len(turns) > 1
+    return [
+        replace(turn, criteria=_criteria(record, f"{name}[{i}]" if several else name, entry))
+        for i, (turn, entry) in enumerate(zip(turns, value, strict=True))
+    ]
+
+
+def _criteria(record: Record, name: str, value: Any) -> tuple[Criterion, ...]:
+    return tuple(_criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value)))
+
+
+def _listed(record: Record, name: str, value: Any) -> list[Any]:
+    """A list as it is; a text as the JSON it holds, or else line by line."""
+    if isinstance(value, str):
+        if value.strip()[:1] not in ("[", "{"):
+            return [_MARKER.sub("", line.strip()) for line in value.splitlines() if line.strip()]
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise record.wrong(name, f"begins like JSON and is none ({error}); write JSON, or one a line") from error
+    if not isinstance(value, list):
+        raise record.wrong(name, "must be a list of criteria, or a text with one a line")
+    return value
+
+
+def _criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
+    if isinstance(value, str) and value.strip():
+        return Criterion(value)
+    if not isinstance(value, dict):
+        raise record.wrong(f"{name}[{number}]", f"must be a text, or an object with 'text', not {value!r:.80}")
+    part = record.part(name, number, value)
+    key = next((key for key in _TEXTS if _there(part, key)), None)
+    if key is None:
+        raise part.wrong("text", f"must be a text; it may be called {', '.join(_TEXTS[1:])} too")
+    weights = [key for key in _WEIGHTS if part.row.get(key) is not None]
+    weight = part.row[weights[0]] if weights else 1
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < abs(weight) <= MOST:
+        raise part.wrong(weights[0], f"must be a number other than 0 (below it for a fault), not {weight!r:.80}")
+    return Criterion(part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight))
+
+
+def _there(record: Record, name: str) -> bool:
+    """Whether a field is given. The number of turns, which official rows have, is none of their prompts."""
+    value = record.row.get(name)
+    if name == "turns" and str(value).strip().isdigit():
+        return False
+    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
+
+
+def _one(record: Record, names: Sequence[str]) -> str | None:
+    """Which of these a row has; of two nobody knows which is meant."""
+    found = [name for name in names if _there(record, name)]
+    if len(found) > 1:
+        remedy = f"leave out one, or say which by --column {found[0]}={found[0]}"
+        raise UserError(f"{record.where}: has {found[0]!r} and {found[1]!r}, which mean the same; {remedy}")
+    return found[0] if found else None
+
+
+def _check_columns(rows: Sequence[Record], columns: Mapping[str, str]) -> None:
+    for name, theirs in columns.items():
+        if name not in _COLUMNS:
+            raise unknown("column", name, _COLUMNS)
+        if rows and not any(theirs in record.row for record in rows):
+            there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
+            raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
+
+
+def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """The row under our names; what is mapped stands in place of all that means the same."""
+    meant = {name for group in _SAME if set(group) & set(columns) for name in group}
+    kept = {name: value for name, value in row.items() if name not in meant}
+    return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
+
+
+def _without_criteria(record: Record) -> UserError:
+    return UserError(
+        f"{record.where}: has no criteria; give 'criteria' (a list, or one a line), name their column by --column "
+        "criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
+        "playground of `truebench space`; what it is asked: `truebench prompts show draft_checklist --source`)"
+    )
