@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
+from truebench_hf.metrics.pass_rate import outcome as as_counted
 from truebench_hf.records import Judged
 from truebench_hf.report.sections import (
     Conversation,
@@ -19,7 +21,7 @@ from truebench_hf.report.sections import (
     Section,
     exchanges,
 )
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Instance, Report, Score, Verdict
 
 HEADLINES = {
     "overall": "Pass rate",
@@ -30,6 +32,7 @@ HEADLINES = {
     "soft_criterion": "Soft by criterion",
     "soft_turn": "Soft by turn",
     "drfr": "DRFR (criteria)",
+    "weighted": "Weighted share of points",
     "flip_rate": "Flip rate (criteria whose votes differ)",
     "vote_share": "Vote share (votes that agree with the verdict)",
     "conflicting": "Conflicting (criteria given two labels)",
@@ -45,7 +48,7 @@ def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
         for name, group in report.scores.items()
         if isinstance(group, Mapping) and group
     ]
-    if judged:
+    if any(item.instance.category and item.instance.language for item in judged):
         shown.append(_by_category_and_language(report, judged))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
@@ -100,7 +103,7 @@ def _official(report: Report) -> bool:
 
 def _by_category_and_language(report: Report, judged: Sequence[Judged]) -> Matrix:
     passed = outcomes(judged, report.provenance)
-    cells = grouped(judged, passed, lambda item: (item.instance.category, item.instance.language), ())
+    cells = grouped(judged, passed, lambda item: _both(item.instance), ())
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
     )
@@ -108,9 +111,13 @@ def _by_category_and_language(report: Report, judged: Sequence[Judged]) -> Matri
     return Matrix("Category by language", "Pass rate in %", tuple(languages), rows)
 
 
+def _both(instance: Instance) -> tuple[str, str] | None:
+    return (instance.category, instance.language) if instance.category and instance.language else None
+
+
 def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
-    verdicts = [verdict for item in judged for turn in item.verdicts for verdict in turn]
+    verdicts = [_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
     failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
     decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
     ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
@@ -136,6 +143,16 @@ def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
 def _conversation(item: Judged, passed: bool | None) -> Conversation:
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    name = f"{instance.id} · {instance.language} · {instance.category} / {instance.task}"
-    turns = exchanges(response.messages, item.verdicts, response.reasoning)
+    kind = " / ".join(filter(None, (instance.category, instance.task)))
+    name = " · ".join(filter(None, (instance.id, instance.language, kind)))
+    turns = exchanges(response.messages, [tuple(map(_counted, turn)) for turn in item.verdicts], response.reasoning)
     return Conversation(name, turns, outcome, response.error or "", language=instance.language)
+
+
+def _counted(verdict: Verdict) -> Verdict:
+    """A verdict as it counts: a fault that is there, worth negative points, is a fail."""
+    points = verdict.criterion.weight
+    if points == 1:
+        return verdict
+    criterion = replace(verdict.criterion, text=f"{verdict.criterion.text} ({points:g} points)")
+    return replace(verdict, criterion=criterion, label=as_counted(verdict.label, points))
