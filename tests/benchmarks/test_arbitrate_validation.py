@@ -17,12 +17,13 @@ from tests.support.arbitration import (
 )
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.sections import sections
+from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import load
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
+from truebench_hf.report.page import page
 from truebench_hf.report.sections import Grid
 
 GOLD = {rubric: "no" if i % 2 else "yes" for i, rubric in enumerate(TABLE)}  # yes, no, yes, ...
@@ -79,6 +80,8 @@ def test_ties_are_wrong_in_the_first_figure_of_every_table(tmp_path: Path) -> No
     majority = next(row for row in ways.rows if row[0] == "majority")
     assert majority[1:3] == ("33.3", "100.0"), "right at two of six, tied at the others"
     assert majority[-2:] == ("69.5", "0.39"), "the paper's figure stands beside the strict one"
+    whole = "".join(page(TITLE, sections(result), notes=result["notes"]))
+    assert "<td>coarse_unanimous 2</td>" in whole, "and all of it makes a page"
     for way in [*found["ranking"].values(), *found["by_exit"].values(), found["on_disputed"]["majority"]]:
         assert list(way).index("accuracy_strict") < list(way).index("accuracy"), "in the file, too"
 

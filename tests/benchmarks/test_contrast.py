@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
+from truebench_hf.benchmarks.rubric_eval.contrast import sections as contrast_sections
 from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, read_rewrite
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
@@ -19,6 +20,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
 from truebench_hf.prompts import Prompts
+from truebench_hf.report.page import page
 
 FINE = "You check one requirement"
 
@@ -237,6 +239,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     for text in ("paper: Table 6", "253", "not_flipped", "Edit size of kept pairs: median"):
         assert text in done.output, text
+    result = json.loads((Path(options.out) / "contrast.json").read_text(encoding="utf-8"))
+    whole = "".join(page(contrast_sections.TITLE, contrast_sections.sections(result)))
+    assert "<td>not_flipped</td>" in whole, "and all of it makes a page"
     with pytest.raises(UserError, match="between 0 and 1"):
         _options(tmp_path, max_edit=1.5)
     (tmp_path / "bare.jsonl").write_text(json.dumps(_rows()[0] | {"label": None}) + "\n")

@@ -58,7 +58,7 @@ def style() -> str:
 def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | None = None) -> dict[str, str]:
     """What was run on, of a report's provenance, and what it took by role."""
     facts = {
-        "Data": f"{made.get('data')} (SHA-256 {str(made.get('data_sha256', ''))[:12]})",
+        "Data": f"{made['data']} (SHA-256 {str(made.get('data_sha256', ''))[:12]})" if made.get("data") else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
     }
     for role, used in (usage or {}).items():

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, 
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, leave, unanimous, unanswered
 from truebench_hf.benchmarks.rubric_eval.arbitration.meta_judging import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.arbitration.output import SPLITS, exit_row, row, summary
-from truebench_hf.benchmarks.rubric_eval.arbitration.sections import sections
+from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
 from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
@@ -195,7 +195,7 @@ class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
             f"labels/{split}.jsonl": [row(trace) for trace in traces if trace.exit == split] for split in SPLITS
         }
         files |= {"exits.jsonl": map(exit_row, traces), "funnel.json": result}
-        return Outcome(result, files, "RubricEval: labels by arbitration", sections(result), notes=result["notes"])
+        return Outcome(result, files, TITLE, sections(result), notes=result["notes"])
 
 
 def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
