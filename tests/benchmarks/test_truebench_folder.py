@@ -12,7 +12,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.label import sample
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.output import read_judged
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.errors import UserError
@@ -32,7 +32,8 @@ class Folder:
         generate(GenerateOptions(data=self.data, model=model, out=str(self.out), **more))
 
     def judged(self, **more: Any) -> Any:
-        return judge(JudgeOptions(**{"judge": self.judge, "out": str(self.out)} | more))
+        given = {"judge": self.judge, "out": str(self.out)} | more
+        return judge(JudgeGivenOptions(**given | {"judge": (given["judge"],)}))
 
     def settings(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.out / "run.json").read_text(encoding="utf-8"))["settings"]
@@ -78,7 +79,7 @@ def test_a_judge_that_timed_out_is_mended_in_its_folder_and_may_move(folder: Fol
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"judge_arg": ("reasoning_effort=low",)}, r"judge_options\.judge\.options\.reasoning_effort"),
+        ({"judge_arg": ("reasoning_effort=low",)}, r"judge_models\.judge openai:j\.options\.reasoning_effort"),
         ({"judge": "openai:other"}, "judge: "),
     ],
 )
@@ -95,22 +96,11 @@ def test_the_other_judges_of_a_run_are_bound_by_what_they_are(folder: Folder) ->
     folder.generate(folder.old)
     with OpenAIServer() as server:
         names = {"judge": "openai:j", "judge_level": "cascade", "cascade_judge": "openai:c"}
-        urls = {"judge_base_url": server.url, "cascade_base_url": server.url}
-        folder.judged(**names, **urls, cascade_arg=("timeout=20",))
-        folder.judged(**names, **urls, cascade_arg=("timeout=30",))
-        with pytest.raises(UserError, match=r"judge_options\.cascade\.options\.omit"):
-            folder.judged(**names, **urls, cascade_arg=("omit=temperature",))
-
-
-def test_a_folder_from_before_judges_were_noted_by_what_they_are_opens_and_stays_bound(folder: Folder) -> None:
-    folder.generate(folder.old)
-    folder.judged()
-    folder.set(judge_options=...)
-    with pytest.raises(UserError, match="judge_arg"):  # all it has to tell judges apart
-        folder.judged(judge_arg=(f"record={folder.folder / 'asked'}",))
-    assert folder.judged().usage["now"] == {}
-    assert folder.settings()["judge_options"]["judge"]["provider"] == "scripted"
-    folder.judged(judge_arg=(f"record={folder.folder / 'asked'}",))
+        urls = {"judge_base_url": server.url, "cascade_judge_base_url": server.url}
+        folder.judged(**names, **urls, cascade_judge_arg=("timeout=20",))
+        folder.judged(**names, **urls, cascade_judge_arg=("timeout=30",))
+        with pytest.raises(UserError, match=r"judge_models\.cascade_judge\.options\.omit"):
+            folder.judged(**names, **urls, cascade_judge_arg=("omit=temperature",))
 
 
 # --- files left over from another run -------------------------------------------------------------------------------
@@ -188,7 +178,7 @@ def score(capsys: pytest.CaptureFixture[str], path: Path) -> Done:
 
 
 def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    run(RunOptions(data=folder.data, model=folder.old, judge=folder.old, out=str(folder.out), allow_unscored=True))
+    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.old,), out=str(folder.out), allow_unscored=True))
     whole, alone = score(capsys, folder.out), score(capsys, folder.out / "judgments.jsonl")
     assert "level checklist" in whole.stdout
     assert "Self-judged" in whole.stdout
@@ -252,7 +242,7 @@ def test_a_file_of_two_models_is_not_that_of_the_run_it_lies_in(folder: Folder) 
 
 def rows(folder: Folder, *by: tuple[str, str]) -> Path:
     """A file of judgments away from its folder, a row by each model and judge."""
-    run(RunOptions(data=folder.data, model=folder.old, judge=folder.judge, out=str(folder.out)))
+    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
     lines = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     shutil.rmtree(folder.out)
     made = [json.loads(line) | {"model": m, "judge": j} for line, (m, j) in zip(lines, by, strict=False)]

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.options import JudgeOptions
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import LEVELS
+from truebench_hf.study.roles import Roles
 
 CHECKLIST, RUBRIC, DECISION, CASCADE = ({"judge_level": level} for level in LEVELS)
 
 
-def options(**more: Any) -> JudgeOptions:
-    return JudgeOptions(**{"judge": "openai:j", "out": "-"} | more)
+def options(**more: Any) -> JudgeGivenOptions:
+    given = {"judge": "openai:j", "out": "-"} | more
+    return JudgeGivenOptions(**given | {"judge": (given["judge"],)})
 
 
 @pytest.mark.parametrize("level", [None, *LEVELS])
@@ -40,8 +42,7 @@ def test_what_is_not_given_is_never_refused(level: str | None, judge: str, proto
         (DECISION | {"judge_temperature": 0.5}, "--judge-temperature goes with"),
         (DECISION | {"judge_max_tokens": 100}, "--judge-max-tokens goes with"),
         (CHECKLIST | {"cascade_level": "rubric"}, "--cascade-level: the options of a cascade go with --judge-level"),
-        (DECISION | {"cascade_base_url": "http://h"}, "--cascade-base-url: the options of a cascade"),
-        (CASCADE | {"cascade_arg": ("timeout=3",)}, "are about --cascade-judge"),  # which is the judge itself here
+        (DECISION | {"cascade_judge_base_url": "http://h"}, "--cascade-judge-base-url: the options of a cascade"),
     ],
 )
 def test_what_the_level_has_no_use_for_is_refused(more: dict[str, Any], said: str) -> None:
@@ -50,12 +51,17 @@ def test_what_the_level_has_no_use_for_is_refused(more: dict[str, Any], said: st
     assert said in str(caught.value)
 
 
+def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
+    with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
+        Roles(options(**CASCADE, cascade_judge_arg=("timeout=3",)))
+
+
 @pytest.mark.parametrize(
     "more",
     [
         DECISION | {"threshold": 0.9, "abstain_band": "0.1,0.9", "votes": 3},
         CASCADE | {"threshold": 0.9, "abstain_band": "0.1,0.9", "cascade_level": "rubric", "structured": "on"},
-        CASCADE | {"reasoning": False, "cascade_judge": "openai:c", "cascade_arg": ("timeout=3",)},
+        CASCADE | {"reasoning": False, "cascade_judge": "openai:c", "cascade_judge_arg": ("timeout=3",)},
         RUBRIC | {"reasoning": False, "structured": "off", "judge_temperature": 0.5, "votes": 3},
     ],
 )

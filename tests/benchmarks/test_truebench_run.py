@@ -13,10 +13,8 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.study import generate, judge
-from truebench_hf.engine.folder import RunFolder
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers, generate, judge
 from truebench_hf.errors import UserError
 from truebench_hf.types import Report, Score
 
@@ -161,7 +159,7 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
     options = bench.options(out=str(tmp_path / "staged"))
     judging = {key: options.pop(key) for key in ("judge", "judge_arg")}
     assert generate(GenerateOptions(**options)) == 0
-    report = judge(JudgeOptions(out=options["out"], **judging))
+    report = judge(JudgeGivenOptions(out=options["out"], judge=(judging["judge"],), judge_arg=judging["judge_arg"]))
     assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
     assert bench.lines(tmp_path / "staged") == bench.lines()
     one, other = bench.scores(), bench.scores(tmp_path / "staged")
@@ -171,7 +169,7 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
 
 def test_judging_needs_answers_first(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="truebench generate"):
-        judge(JudgeOptions(out=str(tmp_path / "empty"), judge=script(tmp_path / "judge.json", VERDICTS)))
+        judge(JudgeGivenOptions(out=str(tmp_path / "empty"), judge=(script(tmp_path / "judge.json", VERDICTS),)))
 
 
 @pytest.mark.parametrize(
@@ -280,14 +278,20 @@ def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
     assert cells[2] == "0", "officially a category without rows is 0"
 
 
+class Died(JudgeAnswers):
+    """A session that died before its results."""
+
+    def score(self, done: Any) -> Any:
+        raise ZeroDivisionError
+
+
 def test_judging_may_be_changed_until_there_are_results(bench: Bench) -> None:
     # A judge option that its server refuses must not lock away the answers that are paid for.
     generate(GenerateOptions(data=bench.data, model=bench.model, out=str(bench.out)))
-    rubric = JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="rubric")
-    RunFolder(
-        str(bench.out), judge_settings(rubric, judging_models(rubric))
-    ).ledger.close()  # a session that died before its results
-    report = judge(JudgeOptions(judge=bench.judge, out=str(bench.out), judge_level="checklist"))
+    rubric = JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="rubric")
+    with pytest.raises(ZeroDivisionError):
+        Died(rubric).run()
+    report = judge(JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="checklist"))
     assert report.provenance["judging"]["level"] == "checklist"
     with pytest.raises(UserError, match=r"judging\.level"):
         judge(rubric)
@@ -392,7 +396,8 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert (fine.returncode, fine.stderr) == (0, "")
     assert "66.67" in fine.stdout
     assert "level checklist" in " ".join(fine.stdout.split())
-    assert str(bench.out / "report.html") in fine.stdout
+    assert f"in {bench.out}: judgments.jsonl" in fine.stdout
+    assert "report.html" in fine.stdout
     bench.scripts(FAILING, VERDICTS)
     two, three = bench.folder / "two", bench.folder / "three"
     unscored = call(out=two)
@@ -400,7 +405,7 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Unscored: 1 instance" in unscored.stdout
     assert call(out=two, allow_unscored=True).returncode == 0
     staged = call("generate", out=three, judge=None)
-    assert (staged.returncode, "1 failed" in staged.stdout) == (3, True)
+    assert (staged.returncode, "1 of 3 answers failed" in staged.stdout) == (3, True)
     assert call("judge", out=three, data=None, model=None).returncode == 3
     refused = call(max_tokens=1)
     assert (refused.returncode, refused.stdout) == (2, "")

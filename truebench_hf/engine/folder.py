@@ -174,11 +174,15 @@ def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _differing(name: str, there: Any, here: Any) -> list[str]:
-    """What differs, objects entry by entry: `sampling.max_tokens: 4096 there, 7 now`."""
+def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list[str]:
+    """What differs, objects entry by entry: `sampling.max_tokens: 4096 there, 7 now`.
+
+    A setting may get or lack an entry, a model say; the `entry` itself may not.
+    """
     if isinstance(there, dict) and isinstance(here, dict):
-        keys = [key for key in there if key in here]
-        return [text for key in keys for text in _differing(f"{name}.{key}", there[key], here[key])]
+        keys = [key for key in there | here if entry or (key in there and key in here)]
+        pairs = ((key, there.get(key), here.get(key)) for key in keys)
+        return [text for key, a, b in pairs for text in _differing(f"{name}.{key}", a, b, entry=True)]
     return [] if there == here else [f"{name}: {_short(there)} there, {_short(here)} now"]
 
 

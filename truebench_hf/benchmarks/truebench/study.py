@@ -114,7 +114,7 @@ class Generate(Study[GenerateOptions, Instance, Answered, int]):
 
     def score(self, done: Sequence[Answered]) -> Outcome[int]:
         failed = sum(response.error is not None for _, response in done)
-        notes = [f"{failed} of {len(done)} instances were not answered to the end"] if failed else []
+        notes = [f"{failed} of {len(done)} answers failed; the same command asks for them again"] if failed else []
         return Outcome(failed, {RESPONSES: response_lines(done)}, "", notes=notes, incomplete=failed)
 
 
