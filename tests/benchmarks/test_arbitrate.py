@@ -83,7 +83,8 @@ def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
 def test_meta_judges_see_rationales_without_names_in_a_seeded_order(tmp_path: Path) -> None:
     def prompts(seed: int) -> list[str]:
         record = tmp_path / f"seen{seed}.jsonl"
-        options = table_options(tmp_path, seed=seed, out=str(tmp_path / f"out{seed}"), model_arg=(f"record={record}",))
+        noted = {"judge_arg": (f"record={record}",), "meta_judge_arg": (f"record={record}",)}
+        options = table_options(tmp_path, seed=seed, out=str(tmp_path / f"out{seed}"), **noted)
         arbitrate(options)
         return sorted(line[0] for line in map(json.loads, record.read_text().splitlines()) if line[0].startswith(META))
 
@@ -104,7 +105,7 @@ def test_meta_judges_see_rationales_without_names_in_a_seeded_order(tmp_path: Pa
 
 def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     record = tmp_path / "seen.jsonl"
-    options = table_options(tmp_path, model_arg=(f"record={record}",))
+    options = table_options(tmp_path, judge_arg=(f"record={record}",), meta_judge_arg=(f"record={record}",))
     max_file = tmp_path / "max.json"
     whole = max_file.read_text()
     max_file.write_text("not a script")  # the last model cannot be opened: nothing may be asked
@@ -122,11 +123,12 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
 def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from truebench_hf.engine.ledger import Ledger
 
-    panel = panel_specs(tmp_path)
-    seen = {spec: tmp_path / f"{name}.seen" for name, spec in panel.items() if name != "writer"}
+    seen = {name: tmp_path / f"{name}.seen" for name in (*JUDGES, "mia", "max")}
     options = table_options(
-        tmp_path, model_arg=tuple(f"{spec}@record={file}" for spec, file in seen.items()), concurrency=1
-    )
+        tmp_path, judge_concurrency=1, meta_judge_concurrency=1,
+        judge_arg=tuple(f"{n}.record={seen[name]}" for n, name in enumerate(JUDGES, 1)),
+        meta_judge_arg=tuple(f"{n}.record={seen[name]}" for n, name in enumerate(("mia", "max"), 1)),
+    )  # fmt: skip
     put, count = Ledger.put, 0
 
     def dying(self: Ledger, *args: Any) -> None:
@@ -169,9 +171,10 @@ def test_probabilities_are_not_asked_for_twice(tmp_path: Path) -> None:
     ]
     reference = write_rows(tmp_path / "trusted.jsonl", [row | {"label": "yes"} for row in rows])
     options = ArbitrateOptions(
-        data=write_rows(tmp_path / "data.jsonl", rows), judges=f"{specs['ann']},{specs['bob']}", judge_level="decision",
-        meta_judges=f"{specs['mia']},{specs['max']}", out=str(tmp_path / "out"), reference=reference,
-        model_arg=tuple(f"{specs[name]}@record={file}" for name, file in seen.items()),
+        data=write_rows(tmp_path / "data.jsonl", rows), judge=(specs["ann"], specs["bob"]), judge_level="decision",
+        meta_judge=(specs["mia"], specs["max"]), out=str(tmp_path / "out"), reference=reference,
+        judge_arg=(f"1.record={seen['ann']}", f"2.record={seen['bob']}"),
+        meta_judge_arg=(f"1.record={seen['mia']}", f"2.record={seen['max']}"),
     )  # fmt: skip
     result = arbitrate(options)
     exits = {row["rubric"]: (row["exit"], row["label"]) for row in read_rows(tmp_path / "out" / "exits.jsonl")}
@@ -186,7 +189,7 @@ def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
     arbitrate(table_options(tmp_path))
     with pytest.raises(UserError, match="seed"):
         arbitrate(table_options(tmp_path, seed=5))
-    arbitrate(table_options(tmp_path, concurrency=3))  # shapes no label
+    arbitrate(table_options(tmp_path, judge_concurrency=3))  # shapes no label
 
 
 # --- responses -------------------------------------------------------------------------------------------------------
@@ -227,7 +230,7 @@ def test_where_a_response_comes_from(
 
 
 def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
-    with pytest.raises(UserError, match="name --responders"):
+    with pytest.raises(UserError, match="name --responder"):
         prepare([_subject(0, reference="good")], (), False, 0)
 
 
@@ -264,17 +267,16 @@ def test_a_source_without_responses_is_answered_first(tmp_path: Path) -> None:
         return first | {"messages": [{"role": "user", "content": prompt}]}
 
     path = write_rows(tmp_path / "bare.jsonl", [row("one", "Fine."), row("two", "This one is broken.")])
-    options = table_options(tmp_path, data=f"rubric_eval:{path}", responders=panel_specs(tmp_path)["writer"])
+    writer = panel_specs(tmp_path)["writer"]
+    options = table_options(tmp_path, data=f"rubric_eval:{path}", responder=(writer,))
     result = arbitrate(options)
     assert result["exits"]["unanswered"]["n"] == len(TABLE), "every rubric of the failed answer is counted"
-    assert list(result["why_discarded"]["unanswered"]) == [
-        f"{options.responders} gave no answer: the server burned down"
-    ]
+    assert list(result["why_discarded"]["unanswered"]) == [f"{writer} gave no answer: the server burned down"]
     assert result["funnel"][0]["calls"] == 1
     assert result["funnel"][0]["rubrics_on"] == len(TABLE)
-    assert result["responses_by_model"] == {options.responders: 1}
+    assert result["responses_by_model"] == {writer: 1}
     labelled = read_rows(tmp_path / "out" / "labels" / "easy.jsonl")
-    assert {(row["response"], row["response_model"]) for row in labelled} == {("no such answer", options.responders)}
+    assert {(row["response"], row["response_model"]) for row in labelled} == {("no such answer", writer)}
 
 
 # --- pure parts ------------------------------------------------------------------------------------------------------
@@ -390,29 +392,40 @@ def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"judges": "smollm2"}, "at least two"),
-        ({"judges": "smollm2,smollm2"}, "stands twice"),
-        ({"meta_judges": "hf:a"}, "at least two"),
-        ({"judge_level": "rubric"}, "unknown judge level"),
+        ({"judge": ("smollm2",)}, "at least two"),
+        ({"meta_judge": ("hf:a",)}, "at least two"),
+        ({"judge_level": "text"}, "unknown judge level"),
+        ({"judge_level": "rubric"}, "is not for this command; checklist or decision"),
         ({"threshold": 1.0}, "between 0 and 1"),
-        ({"concurrency": 0}, "must be at least 1"),
-        ({"candidates": "hf:a"}, "name them with --reference"),
-        ({"candidates": "hf:a", "reference": "rubric_mini"}, "is a base judge already"),
+        ({"max_tokens": 0}, "must be at least 1"),
+        ({"judge_max_tokens": 0}, "must be at least 1"),
+        ({"candidate": ("hf:a",)}, "name them with --reference"),
+        ({"candidate": ("hf:a",), "reference": "rubric_mini"}, "is a base judge already"),
     ],
 )
 def test_options_that_make_no_sense(change: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"data": "rubric_mini", "judges": "hf:a,hf:b", "meta_judges": "hf:c,hf:d", "out": "x"}
+    given: dict[str, Any] = {
+        "data": "rubric_mini",
+        "judge": ("hf:a", "hf:b"),
+        "meta_judge": ("hf:c", "hf:d"),
+        "out": "x",
+    }
     with pytest.raises(UserError, match=message):
         ArbitrateOptions(**(given | change))
 
 
-def test_model_arguments_for_all_and_for_one() -> None:
-    from truebench_hf.benchmarks.rubric_eval.model_pool import arguments
-
-    texts = ("openai:a@base_url=http://one", "timeout=9", "openai:b@timeout=3")
-    assert arguments(texts, ("openai:a", "openai:b")) == {
-        "openai:a": {"timeout": "9", "base_url": "http://one"},
-        "openai:b": {"timeout": "3"},
-    }
-    with pytest.raises(UserError, match="openai:a"):
-        arguments(("openai:aa@timeout=3",), ("openai:a",))
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda spec: {"judge": (spec["ann"], spec["ann"])}, "--judge .* stands twice"),
+        (lambda spec: {"meta_judge": (spec["mia"], spec["mia"])}, "--meta-judge .* stands twice"),
+        (lambda spec: {"judge_concurrency": 0}, "--judge-concurrency 0: must be at least 1"),
+        (lambda spec: {"responder_arg": ("seed=1",)}, "are about --responder; name one"),
+    ],
+)
+def test_models_that_make_no_sense_are_refused_before_the_folder_is_opened(
+    tmp_path: Path, change: Any, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        arbitrate(table_options(tmp_path, **change(panel_specs(tmp_path))))
+    assert not (tmp_path / "out").exists()

@@ -36,7 +36,7 @@ def _trusted(folder: Path, **changes: Any) -> str:
 
 def test_validation_by_hand(tmp_path: Path) -> None:
     panel = panel_specs(tmp_path)
-    options = table_options(tmp_path, reference=_trusted(tmp_path), candidates=panel["writer"])
+    options = table_options(tmp_path, reference=_trusted(tmp_path), candidate=(panel["writer"],))
     found = arbitrate(options)["validation"]
     # Gold by place: 0 yes, 1 no, 2 yes, ... 10 yes. Rubric 1 has no fine rule: no judge can be read there.
     ann = found["ranking"][panel["ann"]]  # P ? P F P P P P P P F: right at 0, 2, 3, 4, 6, 8
@@ -141,7 +141,8 @@ def test_real_structflowbench_turns_need_an_answer() -> None:
 
 def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:
     options = table_options(tmp_path)
-    arguments = ["arbitrate", "--data", options.data, "--judges", options.judges, "--meta-judges", options.meta_judges]
+    arguments = ["arbitrate", "--data", options.data, *(part for spec in options.judge for part in ("--judge", spec))]
+    arguments += [part for spec in options.meta_judge for part in ("--meta-judge", spec)]
     done = CliRunner().invoke(app, [*arguments, "--out", options.out, "--reference", _trusted(tmp_path)])
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())

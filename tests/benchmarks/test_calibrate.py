@@ -15,12 +15,12 @@ from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
 from truebench_hf.benchmarks.rubric_eval.calibration.sections import sections
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
-from truebench_hf.benchmarks.truebench.judges import judging_models
-from truebench_hf.benchmarks.truebench.options import JudgeOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import run
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers, run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
 from truebench_hf.report.sections import Plot
+from truebench_hf.study.roles import Roles
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -163,9 +163,11 @@ def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
     assert "No cascade pays here" in page
     assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
     with pytest.raises(UserError, match=r"holds no band.*--abstain-band 0\.2,0\.8"):
-        _ = JudgeOptions(out="o", judge=judge, judge_level="cascade", calibration=str(tmp_path / "out")).settings
-    given = JudgeOptions(
-        out="o", judge=judge, judge_level="cascade", calibration=str(tmp_path / "out"), abstain_band="0.3,0.6"
+        _ = JudgeGivenOptions(
+            out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out")
+        ).settings
+    given = JudgeGivenOptions(
+        out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out"), abstain_band="0.3,0.6"
     )
     assert given.settings.abstain_band == (0.3, 0.6), "a band that is given needs none from the calibration"
 
@@ -240,7 +242,6 @@ def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: An
         ({"kind": "plat"}, "did you mean platt"),
         ({"folds": 1}, "--folds is at least 2"),
         ({"cascade_level": "decision"}, "cascade level"),
-        ({"cascade_arg": ("a=b",)}, "only go with --cascade-judge"),
     ],
 )
 def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
@@ -259,7 +260,7 @@ def scored(tmp_path: Path, out: str, **more: Any) -> tuple[list[list[str | None]
     )
     model, judge = script(tmp_path / "model.json", []), f"scripted:{tmp_path / 'judge.json'}"
     folder = tmp_path / out
-    run(RunOptions(data=data, model=model, judge=judge, out=str(folder), **more))
+    run(RunOptions(data=data, model=model, judge=(judge,), out=str(folder), **more))
     lines = (folder / "judgments.jsonl").read_text().splitlines()
     labels = [[v["label"] for turn in json.loads(line)["verdicts"] for v in turn] for line in lines]
     return labels, json.loads((folder / "run.json").read_text())["settings"]
@@ -303,21 +304,21 @@ def test_a_band_is_refused_for_a_cascade_judge_it_was_not_priced_with(tmp_path: 
         "provider": "scripted", "model": facts["cascade_judge"]["identity"]["model"], "revision": "", "options": {},
     }  # fmt: skip
     chosen: dict[str, Any] = {
-        "out": "o", "judge": f"scripted:{tmp_path / 'judge.json'}", "judge_level": "cascade",
+        "out": "o", "judge": (f"scripted:{tmp_path / 'judge.json'}",), "judge_level": "cascade",
         "calibration": str(tmp_path / "out"), "cascade_level": "rubric",
     }  # fmt: skip
     for second in (other, None):  # without one, the decision judge itself gets the rest
         with pytest.raises(UserError, match="priced with the cascade judge") as refused:
-            _ = JudgeOptions(**chosen, cascade_judge=second).settings
+            _ = JudgeGivenOptions(**chosen, cascade_judge=second).settings
         assert priced in str(refused.value)
         assert "--abstain-band" in str(refused.value)
         assert "\n" not in str(refused.value)
-    assert JudgeOptions(**chosen, cascade_judge=priced).settings.abstain_band == tuple(facts["band"])
+    assert JudgeGivenOptions(**chosen, cascade_judge=priced).settings.abstain_band == tuple(facts["band"])
     plain = {"cascade_level": "checklist"}, {"reasoning": False}, {"prompt": ("rubric=plain",)}
     for more, shown in zip(plain, ("--cascade-level rubric", "--reasoning", "prompt 'rubric'"), strict=True):
         with pytest.raises(UserError, match=shown):
-            _ = JudgeOptions(**{**chosen, **more}, cascade_judge=priced).settings
-    own = JudgeOptions(**chosen, cascade_judge=other, abstain_band="0.3,0.6").settings
+            _ = JudgeGivenOptions(**{**chosen, **more}, cascade_judge=priced).settings
+    own = JudgeGivenOptions(**chosen, cascade_judge=other, abstain_band="0.3,0.6").settings
     assert own.abstain_band == (0.3, 0.6), "a band of one's own was priced with nobody"
     assert own.calibrator is not None
 
@@ -327,13 +328,20 @@ def test_a_band_is_refused_for_another_model_behind_the_name_of_its_cascade_judg
     file = tmp_path / "out" / "calibration.json"
     facts = json.loads(file.read_text())
     more: dict[str, Any] = {"cascade_judge": reasoning(tmp_path), "cascade_level": "rubric", "calibration": str(file)}
-    options = JudgeOptions(out="o", judge=f"scripted:{tmp_path / 'judge.json'}", judge_level="cascade", **more)
-    assert set(judging_models(options)) == {"judge", "cascade"}
+    options = JudgeGivenOptions(out="o", judge=(f"scripted:{tmp_path / 'judge.json'}",), judge_level="cascade", **more)
+    checked(options)
     facts["cascade_judge"]["identity"]["options"] = {"reasoning_effort": "high"}
     file.write_text(json.dumps(facts))
-    with pytest.raises(UserError, match='reasoning_effort "high", not null; set that by --cascade-arg'):
-        judging_models(options)
-    assert judging_models(replace(options, abstain_band="0.2,0.8")), "a band of one's own was priced with nobody"
+    with pytest.raises(UserError, match='reasoning_effort "high", not null; set that by --cascade-judge-arg'):
+        checked(options)
+    checked(replace(options, abstain_band="0.2,0.8"))  # a band of one's own was priced with nobody
+
+
+def checked(options: JudgeGivenOptions) -> None:
+    """What is checked before the folder is opened."""
+    study = JudgeAnswers(options)
+    study.roles = Roles(options)
+    study.check()
 
 
 def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: Path) -> None:
@@ -360,7 +368,7 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
 )
 def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:
     with pytest.raises(UserError, match=shown):
-        _ = JudgeOptions(out="o", judge="scripted:a", **more).settings
+        _ = JudgeGivenOptions(out="o", judge=("scripted:a",), **more).settings
 
 
 def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

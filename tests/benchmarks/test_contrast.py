@@ -1,4 +1,4 @@
-"""Contrast pairs: every fate of an attempt by a scripted writer and judge, and the measure of an edit."""
+"""Contrast pairs: every status of an attempt by a scripted writer and judge, and the measure of an edit."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
+from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.contrast import sections as contrast_sections
-from truebench_hf.benchmarks.rubric_eval.contrast.rewriting import edit_size, read_rewrite
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
-from truebench_hf.prompts import Prompts
+from truebench_hf.metrics.edit_size import edit_size
+from truebench_hf.prompts import Prompts, read_between
 from truebench_hf.report.page import page
 
 FINE = "You check one requirement"
 
-# Name: (given label of "mentions alfa", response, what the writer makes of it, fate). The judge sees a word in a
+# Name: (given label of "mentions alfa", response, what the writer makes of it, status). The judge sees a word in a
 # response by the blank behind it, cannot be read on alfa where `garble` stands, nor on bravo where `blur` stands.
 TABLE: dict[str, tuple[str, str, str | None, str]] = {
     "broken": ("yes", "one alfa bravo .", "one bravo .", "kept"),
@@ -93,11 +93,11 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_every_fate_equals_the_table(tmp_path: Path) -> None:
+def test_every_status_equals_the_table(tmp_path: Path) -> None:
     result = contrast(_options(tmp_path))
-    rejected = {row["id"].removesuffix("-c0"): row["fate"] for row in _lines(tmp_path / "out" / "rejected.jsonl")}
+    rejected = {row["id"].removesuffix("-c0"): row["status"] for row in _lines(tmp_path / "out" / "rejected.jsonl")}
     assert rejected == {name: row[3] for name, row in TABLE.items() if row[3] != "kept"}
-    assert (result["attempts"], result["fates"]["kept"]["n"], result["fates"]["writer_failed"]["n"]) == (12, 2, 2)
+    assert (result["attempts"], result["status"]["kept"]["n"], result["status"]["writer_failed"]["n"]) == (12, 2, 2)
     assert result["by_direction"] == {
         "right_to_wrong": {"attempts": 10, "kept": 1, "paper_table_6": 120},
         "wrong_to_right": {"attempts": 2, "kept": 1, "paper_table_6": 133},
@@ -121,8 +121,8 @@ def test_a_pair_is_two_rows_of_one_rubric_with_opposite_labels(tmp_path: Path) -
 
 def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
     """The writer and whoever reads the pairs are shown what the judge is shown."""
-    seen = (f"scripted:{tmp_path}/writer.json@record={tmp_path / 'seen.jsonl'}",)
-    contrast(_options(tmp_path, _rows(context="On words.", reference="Alfa.", split="hard"), model_arg=seen))
+    seen = (f"record={tmp_path / 'seen.jsonl'}",)
+    contrast(_options(tmp_path, _rows(context="On words.", reference="Alfa.", split="hard"), writer_arg=seen))
     assert "On words." in (tmp_path / "seen.jsonl").read_text()
     source = str(tmp_path / "out" / "pairs.jsonl")
     assert {
@@ -135,13 +135,13 @@ def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
 
 def test_nobody_is_asked_once_a_pair_is_in_doubt(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
-    options = _options(tmp_path, model_arg=(f"scripted:{tmp_path}/writer.json@record={seen}",))
+    options = _options(tmp_path, writer_arg=(f"record={seen}",))
     result = contrast(options)
     prompts = [line[-1] for line in map(json.loads, seen.read_text().splitlines())]
     assert not any("three garble" in prompt or "four alfa" in prompt for prompt in prompts)
     # Ten attempts reach the writer; the answer without tags is asked for twice more.
     assert len(prompts) == 10 + 2
-    assert result["usage"][f"writer scripted:{tmp_path}/writer.json"]["calls"] == 9 + 2, "an error is no call"
+    assert result["usage"]["writer"]["calls"] == 9 + 2, "an error is no call"
 
 
 def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
     ],
 )
 def test_read_rewrite(text: str, expected: str | None, reason: str) -> None:
-    assert read_rewrite(text, "t") == expected, reason
+    assert read_between(text, "rewritten_t") == expected, reason
 
 
 @pytest.mark.parametrize(
@@ -222,14 +222,11 @@ def test_stratified(n: int, expected: dict[str, int], reason: str) -> None:
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.contrast import _chosen
-
-    items = data.items(data.load("rubric_mini"))
-    chosen, unlabelled = _chosen(items, _options(tmp_path, limit=60))
-    kinds = [(rubric.kind, rubric.label) for work in chosen for rubric in work.rubrics]
+    study = Contrast(_options(tmp_path, data="rubric_mini"))
+    kinds = [(rubric.kind, rubric.label) for _, rubric in study.items().sampled(60, 0)]
     assert len(kinds) == 60
     assert len(set(kinds)) == 26, "13 types, both labels"
-    assert unlabelled == 0
+    assert study.unlabelled == 0
 
 
 def test_the_command(tmp_path: Path) -> None:

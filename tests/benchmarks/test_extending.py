@@ -14,7 +14,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions, RunOptions
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
@@ -25,14 +25,14 @@ Study = Callable[..., object]  # (out, address of the models, further options)
 
 def _run(out: Path, given: str, **more: Any) -> object:
     url = given.removeprefix("base_url=")
-    named = {"data": "mini", "model": "openai:a", "judge": "openai:b", "model_base_url": url, "judge_base_url": url}
+    named = {"data": "mini", "model": "openai:a", "judge": ("openai:b",), "model_base_url": url, "judge_base_url": url}
     return run(RunOptions(**{**named, "out": str(out), **more}))
 
 
 def _stages(out: Path, given: str, **more: Any) -> object:
     url = given.removeprefix("base_url=")
     generate(GenerateOptions(**{"data": "mini", "model": "openai:a", "model_base_url": url, "out": str(out), **more}))
-    return judge(JudgeOptions(judge="openai:b", judge_base_url=url, out=str(out)))
+    return judge(JudgeGivenOptions(judge=("openai:b",), judge_base_url=url, out=str(out)))
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ class Folder:
         self.judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
 
     def run(self, limit: int | None, **more: Any) -> Any:
-        named = {"data": self.data, "model": self.model, "judge": self.judge, "out": str(self.out)}
+        named = {"data": self.data, "model": self.model, "judge": (self.judge,), "out": str(self.out)}
         return run(RunOptions(**{**named, "limit": limit, **more}))
 
     def settings(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def test_results_say_how_many_they_are_over(folder: Folder) -> None:
     assert report.scores["overall"].n == 6
     assert {name: score.n for name, score in report.scores["by_language"].items()} == {"DE": 3, "KO": 3}
     assert folder.ids() == sorted(folder.ids()), "in the order of the data"
-    assert (folder.settings()["limit"], folder.settings()["instances"]) == (6, 6)
+    assert (folder.settings()["limit"], folder.settings()["items"]) == (6, 6)
     six = folder.settings()
     report = folder.run(12)
     assert report.scores["overall"].n == 12
@@ -154,7 +154,7 @@ def test_results_say_how_many_they_are_over(folder: Folder) -> None:
     for limit in (20, 99, None):
         folder.run(limit)
         whole = folder.settings()
-        assert (whole["limit"], whole["instances"], whole["data_sha256"]) == (None, 20, whole["selection_sha256"])
+        assert (whole["limit"], whole["items"], whole["data_sha256"]) == (None, 20, whole["selection_sha256"])
 
 
 def test_a_filter_comes_before_the_sample(folder: Folder) -> None:
@@ -171,7 +171,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
     folder.run(6)
     assert read_board(folder.out) is not None
     info = json.loads((folder.out / "run.json").read_text(encoding="utf-8"))
-    info["settings"] |= {"instances": 12, "limit": 12, "data_sha256": "0" * 64}  # as a killed `--limit 12` leaves it
+    info["settings"] |= {"items": 12, "limit": 12, "data_sha256": "0" * 64}  # as a killed `--limit 12` leaves it
     (folder.out / "run.json").write_text(json.dumps(info), encoding="utf-8")
     for arguments in (("score", str(folder.out)), ("label", "sample", str(folder.out), "--n", "2")):
         done = command_here(capsys, *arguments)

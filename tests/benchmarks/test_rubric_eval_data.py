@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import data_hash, items, limited, load
+from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.errors import UserError
 
 ROW: dict[str, Any] = {
@@ -118,16 +118,19 @@ def test_files_folders_and_their_faults(tmp_path: Path) -> None:
 
 def test_a_limit_takes_all_instructions_in_turn() -> None:
     found = items(load("rubric_mini"))
-    few = limited(found, 44, 0)
+    few = selection(found).sampled(44, 0)
     assert len({item.instruction_id for item in few}) == 44
-    assert limited(found, 10_000, 0) == found
-    assert {item.id for item in few} < {item.id for item in limited(found, 60, 0)}
-    assert {item.category for item in limited(found, 8, 0)} == {item.category for item in found}
-    assert len({item.language for item in limited(found, 12, 0)}) >= 6
+    assert selection(found).sampled(10_000, 0) == found
+    assert {item.id for item in few} < {item.id for item in selection(found).sampled(60, 0)}
+    assert {item.category for item in selection(found).sampled(8, 0)} == {item.category for item in found}
+    assert len({item.language for item in selection(found).sampled(12, 0)}) >= 6
 
 
 def test_the_hash_is_that_of_the_content() -> None:
-    assert data_hash(items([ROW])) == data_hash(items([dict(ROW)]))
+    def data_hash(rows: list[dict[str, Any]]) -> str:
+        return selection(found := items(rows)).sha256(found)
+
+    assert data_hash([ROW]) == data_hash([dict(ROW)])
     for change in (
         {"context": "c"},
         {"reference": "c"},
@@ -137,4 +140,4 @@ def test_the_hash_is_that_of_the_content() -> None:
         {"split": "hard"},
         {"instruction_id": "i"},
     ):
-        assert data_hash(items([ROW])) != data_hash(items([ROW | change])), change
+        assert data_hash([ROW]) != data_hash([ROW | change]), change

@@ -14,15 +14,16 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import Item, items, limited, load
+from truebench_hf.benchmarks.rubric_eval.data import Item, items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, paradigms
-from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, Study
+from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.sections import spreads
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.prompts import Prompts
+from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score
 
 CATEGORIES = ("constrained", "compositional", "multi_turn", "system")
@@ -77,11 +78,11 @@ def neighbour(item: Item, index: int) -> str | None:
     return item.rubrics[(index + 1) % len(item.rubrics)].label
 
 
-def by_paradigm(study: Study) -> dict[str, JudgeScores]:
+def by_paradigm(study: MetaEvaluation) -> dict[str, JudgeScores]:
     return {entry.paradigm: entry for entry in study.scores}
 
 
-def run(tmp_path: Path, *judges: str, data: str = "rubric_mini", **more: Any) -> Study:
+def run(tmp_path: Path, *judges: str, data: str = "rubric_mini", **more: Any) -> MetaEvaluation:
     return metaeval(MetaevalOptions(data=data, judge=judges, out=str(tmp_path / "out"), **more))
 
 
@@ -126,7 +127,7 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
 
 
 def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
-    chosen = limited(items(load("rubric_mini")), 12, 0)
+    chosen = selection(items(load("rubric_mini"))).sampled(12, 0)
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
     study = run(tmp_path, spec, limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning")
     found = {name: entry.splits["all"].pooled["balanced_accuracy"].value for name, entry in by_paradigm(study).items()}
@@ -167,7 +168,7 @@ def test_a_checklist_is_read_whole_though_only_some_rubrics_are_labelled(tmp_pat
 
 
 def test_resuming_asks_nothing_again_and_changes_nothing(tmp_path: Path) -> None:
-    chosen, record = limited(items(load("rubric_mini")), 6, 0), tmp_path / "asked.jsonl"
+    chosen, record = selection(items(load("rubric_mini"))).sampled(6, 0), tmp_path / "asked.jsonl"
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
     options = {"limit": 6, "paradigms": "all", "judge_arg": (f"record={record}",)}
     first = run(tmp_path, spec, **options)
@@ -178,7 +179,7 @@ def test_resuming_asks_nothing_again_and_changes_nothing(tmp_path: Path) -> None
 
 
 def test_other_options_are_refused_in_the_same_folder_but_another_judge_joins(tmp_path: Path) -> None:
-    chosen = limited(items(load("rubric_mini")), 4, 0)
+    chosen = selection(items(load("rubric_mini"))).sampled(4, 0)
     one, two = (judge(tmp_path / f"{name}.json", chosen, gold, gold) for name in ("one", "two"))
     run(tmp_path, one, limit=4, paradigms="checklist")
     with pytest.raises(UserError, match="other options"):
@@ -309,11 +310,11 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"weights": "1,2"}, "only go with --panel"),
         ({"limit": 0}, "--limit 0"),
         ({"data": "absent.jsonl"}, "no such file"),
-        ({"judge_arg": ("2.record=x",)}, "no judge number 2"),
+        ({"judge_arg": ("2.record=x",)}, "there is no number 2; there is 1"),
         ({"votes": 3}, "temperature above 0"),
         ({"threshold": 0.0}, "--threshold lies between"),
-        ({"judge_temperature": -1.0}, "--judge-temperature at least 0"),
-        ({"judge_temperature": float("nan")}, "--judge-temperature at least 0"),
+        ({"judge_temperature": -1.0}, "must be at least 0"),
+        ({"judge_temperature": float("nan")}, "must be at least 0"),
     ],
 )
 def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) -> None:
@@ -362,7 +363,7 @@ def test_a_judge_is_not_measured_against_itself(tmp_path: Path) -> None:
 def test_one_model_with_two_settings_is_two_judges() -> None:
     given = ("base_url=http://127.0.0.1:9/v1", "2.reasoning_effort=high")
     options = MetaevalOptions(data="rubric_mini", judge=("openai:m", "openai:m"), out="-", judge_arg=given)
-    assert list(options.judges()) == ["openai:m#1", "openai:m#2"]
+    assert list(Roles(options).named("judge")) == ["openai:m#1", "openai:m#2"]
 
 
 @pytest.mark.parametrize(

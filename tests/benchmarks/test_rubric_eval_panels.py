@@ -11,7 +11,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-from truebench_hf.benchmarks.rubric_eval.scores import Study
+from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.sections import sections, spreads
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Dots
@@ -20,7 +20,7 @@ THREE = ("openai:a", "openai:b", "openai:plain")
 ALL = [{"contains": "<criteria", "verdicts": {}}]
 
 
-def run(out: Path, *judges: str, paradigms: str = "checklist,decision", **more: Any) -> Study:
+def run(out: Path, *judges: str, paradigms: str = "checklist,decision", **more: Any) -> MetaEvaluation:
     return metaeval(
         MetaevalOptions(data="rubric_mini", limit=4, judge=judges, out=str(out), paradigms=paradigms, **more)
     )
@@ -57,7 +57,7 @@ def test_a_judge_that_cannot_be_measured_is_left_out_of_the_spread_alone(tmp_pat
 
 def test_what_nobody_was_measured_under_may_be_left_out_later(tmp_path: Path, url: str) -> None:
     run(tmp_path / "none", "openai:plain", judge_base_url=url)
-    assert held(tmp_path / "none")["paradigms"] == ["checklist"]
+    assert held(tmp_path / "none")["results"]["paradigms"] == ["checklist"]
     run(tmp_path / "none", "openai:plain", judge_base_url=url, paradigms="checklist")
     run(tmp_path / "some", *THREE, judge_base_url=url)
     with pytest.raises(UserError, match="has results of decision too"):
@@ -81,7 +81,7 @@ def test_results_that_cannot_be_written_leave_the_session_open(tmp_path: Path, m
             run(tmp_path / "out", spec)
     info = held(tmp_path / "out")
     assert info["sessions"][-1]["finished"] is None
-    assert "paradigms" not in info
+    assert "results" not in info
     run(tmp_path / "out", spec, paradigms="checklist")  # what has left nothing behind binds nobody
 
 
@@ -93,7 +93,7 @@ def test_a_panel_says_where_it_has_no_row(tmp_path: Path, url: str) -> None:
 
 def test_a_tie_breaker_without_decisions_costs_the_panel_one_row(tmp_path: Path, url: str) -> None:
     yes, no = (script(tmp_path / f"{p}.json", ALL, {"probability": p}) for p in (0.9, 0.1))
-    more = {"panel": "majority", "tie_breaker": "openai:plain", "judge_base_url": url}
+    more = {"panel": "majority", "tie_breaker": "openai:plain", "tie_breaker_base_url": url}
     study = run(tmp_path / "out", yes, no, **more)
     assert [entry.paradigm for entry in study.scores if entry.is_panel] == ["checklist"]
     assert any(note.startswith("the panel has no row for decision: ") and "501" in note for note in study.notes)
@@ -103,12 +103,12 @@ def test_what_a_panel_was_stands_in_every_file(tmp_path: Path) -> None:
     one, two, three = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three"))
     more = {"panel": "weighted", "weights": "2,1.5", "tie_breaker": three}
     study = run(tmp_path / "out", one, two, paradigms="checklist", **more)
-    facts = {"judges": [one, two], "rule": "weighted", "weights": [2.0, 1.5], "tie_breaker": three}
-    assert held(tmp_path / "out")["panel"] == facts
+    facts = f"panel (weighted 2,1.5) of {one}, {two}; {three} breaks ties"
+    assert held(tmp_path / "out")["results"]["panel"] == facts
     assert held(tmp_path / "out", "scores.json")["provenance"]["panel"] == facts
     assert study.scores[-1].judge == "panel (weighted 2,1.5)"
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert f"weighted 2,1.5 of {one}, {two}; {three} breaks ties" in page
+    assert f"weighted 2,1.5) of {one}, {two}; {three} breaks ties" in page
     alone = run(tmp_path / "alone", one, paradigms="checklist")
     assert alone.provenance["panel"] is None
 
@@ -131,7 +131,7 @@ def test_a_panel_does_not_vanish_or_change(
     options: dict[str, Any] = {"panel": "weighted", "weights": "2,1", "tie_breaker": specs["four"]}
     run(tmp_path / "out", specs["one"], specs["two"], paradigms="checklist", **options)
     before = (tmp_path / "out" / "scores.json").read_bytes()
-    with pytest.raises(UserError, match=r"results of a panel too \(weighted 2,1 of .*\), .* again"):
+    with pytest.raises(UserError, match=r"results of panel \(weighted 2,1\) of .* too, .* again"):
         run(tmp_path / "out", *(specs[name] for name in judges), paradigms="checklist", **options | change)
     assert (tmp_path / "out" / "scores.json").read_bytes() == before, reason
     same = options | {"weights": "2.0, 1"}

@@ -21,8 +21,15 @@ Study = Callable[..., object]  # (out, *arguments of the models, further options
 
 
 def _arbitrate(out: Path, *given: str, **more: Any) -> object:
-    named = {"data": "rubric_mini", "judges": "openai:a,openai:b", "meta_judges": "openai:c,openai:d", "limit": 2}
-    return arbitrate(ArbitrateOptions(**{**named, "out": str(out), "model_arg": given, **more}))
+    named = {
+        "data": "rubric_mini",
+        "judge": ("openai:a", "openai:b"),
+        "meta_judge": ("openai:c", "openai:d"),
+        "limit": 2,
+    }
+    return arbitrate(
+        ArbitrateOptions(**{**named, "out": str(out), "judge_arg": given, "meta_judge_arg": given, **more})
+    )
 
 
 def _metaeval(out: Path, *given: str, **more: Any) -> object:
@@ -36,12 +43,12 @@ def _calibrate(out: Path, *given: str, **more: Any) -> object:
 
 
 def _cascade(out: Path, *given: str, **more: Any) -> object:
-    return _calibrate(out, *given, cascade_judge="openai:b", cascade_arg=given, **more)
+    return _calibrate(out, *given, cascade_judge="openai:b", cascade_judge_arg=given, **more)
 
 
 def _contrast(out: Path, *given: str, **more: Any) -> object:
     named = {"data": "rubric_mini", "writer": "openai:a", "judge": "openai:b", "limit": 4}
-    return contrast(ContrastOptions(**{**named, "out": str(out), "model_arg": given, **more}))
+    return contrast(ContrastOptions(**{**named, "out": str(out), "writer_arg": given, "judge_arg": given, **more}))
 
 
 def _taxonomy(out: Path, *given: str, **more: Any) -> object:
@@ -91,26 +98,9 @@ def test_what_shapes_a_models_answers_binds(
 ) -> None:
     one, other = servers
     study(tmp_path / "out", f"base_url={one.url}")
-    with pytest.raises(UserError, match=r'other options \(.*model .*reasoning_effort: null there, "high" now'):
+    with pytest.raises(UserError, match=r'other options \(.*models\..*reasoning_effort: null there, "high" now'):
         study(tmp_path / "out", f"base_url={other.url}", "reasoning_effort=high")
     assert other.stats()["total"] == 0
-
-
-@every_study
-def test_a_folder_of_before_still_opens(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], study: Study
-) -> None:
-    one, other = servers
-    study(tmp_path / "out", f"base_url={one.url}")
-    file = tmp_path / "out" / "run.json"
-    info = json.loads(file.read_text())
-    old = {name: value for name, value in info["settings"].items() if not name.startswith("model ")}
-    if more := old.pop("cascade_prompts", None):  # they stood among the others
-        old["prompts"] |= more
-    file.write_text(json.dumps(info | {"settings": old}))
-    study(tmp_path / "out", f"base_url={other.url}")
-    assert other.stats()["total"] == 0
-    assert any(name.startswith("model ") for name in json.loads(file.read_text())["settings"]), "from now on it binds"
 
 
 @pytest.mark.parametrize(
@@ -118,8 +108,8 @@ def test_a_folder_of_before_still_opens(
     [
         (_metaeval, "judge_base_url"),
         (_calibrate, "judge_base_url"),
-        (_cascade, "cascade_base_url"),
-        (_taxonomy, "base_url"),
+        (_cascade, "cascade_judge_base_url"),
+        (_taxonomy, "model_base_url"),
     ],
 )
 def test_a_login_in_the_url_of_a_server_is_not_written(
@@ -132,13 +122,11 @@ def test_a_login_in_the_url_of_a_server_is_not_written(
     assert "geheim" not in written(tmp_path / "out")
 
 
-@pytest.mark.parametrize("flag", ["2.base_url", "openai:a@base_url", "base_url", "a.b@base_url", " base_url "])
+@pytest.mark.parametrize("flag", ["2.base_url", "base_url", " base_url "])
 def test_an_argument_for_one_model_is_noted_without_its_login(flag: str) -> None:
-    from truebench_hf.benchmarks.rubric_eval.identities import reached
     from truebench_hf.confidential import recorded
 
-    options = ContrastOptions(data="-", writer="-", judge="-", out="-", model_arg=(f"{flag}=http://u:geheim@h:1/v1",))
-    assert recorded(reached(options)) == {"model_arg": [f"{flag}=http://h:1/v1"]}
+    assert recorded({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
 
 
 def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]) -> None:
@@ -147,7 +135,7 @@ def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[
     both = ("openai:a", "openai:b")
     _metaeval(tmp_path / "out", f"base_url={other.url}", "2.timeout=30", "2.reasoning_effort=low", judge=both)
     assert other.stats()["total"] == 4, "only the new one is asked"
-    with pytest.raises(UserError, match=r'model openai:b.*reasoning_effort: "low" there, "high" now'):
+    with pytest.raises(UserError, match=r'judge_models\.judge openai:b.*reasoning_effort: "low" there, "high" now'):
         _metaeval(tmp_path / "out", f"base_url={other.url}", "2.reasoning_effort=high", judge=both)
 
 
@@ -156,9 +144,9 @@ def test_a_candidate_joins_with_an_option_of_its_own(
 ) -> None:
     one, other = servers
     _arbitrate(tmp_path / "out", f"base_url={one.url}", reference="rubric_mini")
-    joining = {"reference": "rubric_mini", "candidates": "openai:e"}
-    own = ("openai:e@timeout=99", "openai:e@reasoning_effort=low")
-    found = _arbitrate(tmp_path / "out", f"base_url={other.url}", *own, **joining)
+    joining = {"reference": "rubric_mini", "candidate": ("openai:e",)}
+    own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
+    found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
     assert isinstance(found, dict)
     assert "openai:e" in found["validation"]["ranking"]
     calls = {role: usage["calls"] for role, usage in found["usage"].items() if role.endswith("openai:e")}
@@ -174,8 +162,8 @@ def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
     assert other.stats()["by_path"] == {"/v1/chat/completions": 12}, "the decisions are there already"
     made = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert made["cascade"]
-    assert set(made["provenance"]["cascade_prompts"]) == {"checklist", "repair"}
-    with pytest.raises(UserError, match=r"results of the cascade judge openai:b too, .* name it again"):
+    assert set(made["provenance"]["prompts"]) == {"decision", "decision_question", "checklist", "repair"}
+    with pytest.raises(UserError, match=r"results of openai:b too, .* name them again with --cascade-judge"):
         _calibrate(tmp_path / "out", f"base_url={one.url}")
 
 
@@ -187,7 +175,8 @@ def test_a_cascade_judge_that_never_finished_leaves_no_trace_in_the_results(
     with pytest.raises(UserError, match="401"):
         _cascade(tmp_path / "out", f"base_url={one.url}")
     _calibrate(tmp_path / "out", f"base_url={one.url}")
-    assert "cascade_judge" not in json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]
+    assert "openai:b" not in (tmp_path / "out" / "calibration.json").read_text()
+    assert json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]["reasoning_judge"] == {}
 
 
 @pytest.mark.parametrize("name", ["calibration", "taxonomy"])

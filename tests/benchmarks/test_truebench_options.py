@@ -53,7 +53,7 @@ def test_what_the_level_has_no_use_for_is_refused(more: dict[str, Any], said: st
 
 def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
     with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
-        Roles(options(**CASCADE, cascade_judge_arg=("timeout=3",)))
+        Roles(options(**CASCADE, judge="smollm2", cascade_judge_arg=("timeout=3",)))
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT
+from truebench_hf.cli.studies import _COMMANDS
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
 SETTINGS: dict[str, Any] = {"data": "mini", "model": "openai:m", "limit": None, "language": ("DE",)}
-SETTINGS["sampling"] = {"top_p": 1.0, "max_tokens": 9}
+SETTINGS |= {"sampling": {"top_p": 1.0, "max_tokens": 9}, "models": {"model": {"seed": 1}}}
 
 
 def opened(
@@ -54,7 +53,12 @@ def test_the_texts_behind_prompt_hashes_stay_unless_a_session_says_otherwise(tmp
         ({"limit": 3, "language": ()}, ["limit: null there, 3 now", 'language: ["DE"] there, [] now'], "two options"),
         ({"data": "x" * 200}, ["..."], "long values are cut"),
         ({"sampling": {"top_p": 1.0, "max_tokens": 7}}, ["(sampling.max_tokens: 9 there, 7 now)"], "inside an object"),
-        ({"sampling": {"max_tokens": 9, "seed": 1}}, ["sampling.seed: null there, 1 now"], "a new entry of an object"),
+        (
+            {"models": {"model": {"seed": 1, "top_k": 2}}},
+            ["(models.model.top_k: null there, 2 now)"],
+            "an option that was not given",
+        ),
+        ({"models": {"model": {}}}, ["(models.model.seed: 1 there, null now)"], "an option that is gone"),
     ],
 )
 def test_other_options_are_refused_by_name(
@@ -69,6 +73,17 @@ def test_other_options_are_refused_by_name(
     assert "data: " not in str(caught.value) or "data" in change, "only what differs"
     assert (tmp_path / "run.json").read_bytes() == before, "nothing is lost"
     assert len(opened(tmp_path)["sessions"]) == 2, "the refused run does not keep the folder locked"
+
+
+def test_another_entry_of_an_object_may_join_and_stays(tmp_path: Path) -> None:
+    opened(tmp_path)
+    for joining in ({"judge a": {"seed": 2}}, {"judge b": {"seed": 3}}):
+        opened(tmp_path, SETTINGS | {"models": joining})
+    with pytest.raises(UserError, match=r"models\.judge a\.seed: 2 there, 4 now"):
+        RunFolder(str(tmp_path), SETTINGS | {"models": {"judge a": {"seed": 4}}})
+    assert read_info(tmp_path)["settings"]["models"] == {
+        "model": {"seed": 1}, "judge a": {"seed": 2}, "judge b": {"seed": 3}
+    }  # fmt: skip
 
 
 def test_nothing_binds_before_a_completion_is_paid_for(tmp_path: Path) -> None:
@@ -114,26 +129,45 @@ def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
             RunFolder(str(out), SETTINGS)
 
 
-SOURCES = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "truebench_hf/benchmarks").rglob("*.py"))
-WRITTEN = set(re.findall(r"folder\.write(?:_lines|_json)?\(\s*\"([\w.]+)\"", SOURCES))
+STUDIES = [study for _, study, _ in _COMMANDS.values()]
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN | {"run.json", "responses.jsonl"}))
+@pytest.mark.parametrize("name", sorted({"run.json"}.union(*(study.files for study in STUDIES))))
 def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("{}")
+    files = next((study.files for study in STUDIES if name in study.files), ())
+    if name == "labels":  # a folder
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("{}")
+    else:
+        (tmp_path / name).write_text("{}")
     with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there; choose another folder"):
-        RunFolder(str(tmp_path), SETTINGS)
+        RunFolder(str(tmp_path), SETTINGS, files=files)
     assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is added"
-    assert (tmp_path / name).read_text() == "{}"
+    assert name == "labels" or (tmp_path / name).read_text() == "{}"
+
+
+def test_a_folder_of_another_kind_or_format_is_not_continued(tmp_path: Path) -> None:
+    RunFolder(str(tmp_path), SETTINGS, kind="truebench").ledger.close()
+    assert {name: read_info(tmp_path)[name] for name in ("kind", "format")} == {"kind": "truebench", "format": 1}
+    with pytest.raises(UserError, match="holds a truebench, no contrast; choose another folder"):
+        RunFolder(str(tmp_path), SETTINGS, kind="contrast")
+    RunFolder(str(tmp_path), SETTINGS).ledger.close()  # whatever it is
+    info = read_info(tmp_path)
+    assert info["kind"] == "truebench"
+    (tmp_path / "run.json").write_text(json.dumps(info | {"format": 0}))
+    for kind in ("", "truebench"):
+        with pytest.raises(UserError, match="holds a truebench, no "):
+            RunFolder(str(tmp_path), SETTINGS, kind=kind)
 
 
 def test_what_no_run_overwrites_and_what_is_empty_may_be_there(tmp_path: Path) -> None:
     (tmp_path / "judgments.jsonl").touch()
     for name in ("data.jsonl", "labels.jsonl", "notes.txt"):
         (tmp_path / name).write_text("mine")
-    opened(tmp_path)
-    (tmp_path / "judgments.jsonl").write_text("from the run")
-    assert len(opened(tmp_path)["sessions"]) == 2, "what the run wrote is its own"
+    for content in ("from the run", "from a later one"):
+        RunFolder(str(tmp_path), SETTINGS, files=("judgments.jsonl", "labels")).ledger.close()
+        (tmp_path / "judgments.jsonl").write_text(content)
+    assert len(read_info(tmp_path)["sessions"]) == 2, "what the run wrote is its own"
 
 
 def test_files_are_whole_or_absent(tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from truebench_hf.errors import UserError
 
 T = TypeVar("T")
 
-# What a folder notes of a sample and does not bind: the selection it is drawn from binds, and the ledger keeps the rest.
-SAMPLED = ("limit", "data_sha256", "instances")
 _WHOLE = 2**64
 _GOLDEN = 0x9E3779B97F4A7C15  # the golden ratio's share of it: multiples of it lie evenly, however many are taken
 

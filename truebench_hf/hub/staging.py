@@ -72,7 +72,7 @@ def stage_run(run: Path, out: Path) -> Staged:
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
     checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
     settings, held = info.get("settings", {}), len(checked.judged)
-    if settings.get("data_sha256") != checked.data_sha256 or settings.get("instances", held) != held:
+    if settings.get("data_sha256") != checked.data_sha256 or settings.get("items", held) != held:
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
     claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
     return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)

@@ -77,7 +77,7 @@ def measured(folder: Path, info: Mapping[str, Any], scores: Mapping[str, Any]) -
     submissions over the same data that name the same judge.
     """
     settings, overall = info["settings"], scores["overall"]
-    if settings.get("instances", held := overall["n"] + overall["unscored"]) != held:
+    if settings.get("items", held := overall["n"] + overall["unscored"]) != held:
         raise TypeError("the scores are of fewer or more instances than the run: it is not finished")
     model, judge = shown.name(settings["model"]), shown.name(settings["judge"])
     protocol, words = settings.get("protocol"), way.words(settings)

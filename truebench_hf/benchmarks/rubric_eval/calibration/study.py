@@ -32,7 +32,7 @@ from truebench_hf.types import Usage, Verdict
 
 _DECISION = JudgeSettings(level="decision")
 # The reasoning judge may join a folder; then it stays as it is.
-_REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {})
+_REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {}, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
