@@ -227,6 +227,7 @@ def test_few_rubrics_need_no_embedding() -> None:
     assert places(found[:3], 0) == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
 
 
+@pytest.mark.slow
 def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
     from truebench_hf.models import embedding
 
