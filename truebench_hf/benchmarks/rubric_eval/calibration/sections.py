@@ -21,8 +21,8 @@ def _measures(study: Fit) -> Grid:
     rows = (
         ("Brier score", fixed(before.brier, 4), fixed(after.brier, 4)),
         ("Calibration error (ECE)", fixed(before.ece, 4), fixed(after.ece, 4)),
-        ("Rubrics", str(before.n), str(after.n)),
-        ("left out", str(before.left_out), str(after.left_out)),
+        ("Rubrics", before.n, after.n),
+        ("left out", before.left_out, after.left_out),
     )
     return Grid("Probabilities before and after", ("", "as given", "calibrated"), rows, note=UNSEEN)
 
@@ -31,9 +31,7 @@ def _decisions(study: Fit) -> Grid:
     ways = dict(study.agreement)
     if study.worth:
         ways["chosen from the cascades, undecided = wrong"] = study.worth
-    rows = tuple(
-        (name, value(score), interval(score), str(score.n), str(score.unscored)) for name, score in ways.items()
-    )
+    rows = tuple((name, value(score), interval(score), score.n, score.unscored) for name, score in ways.items())
     header = ("Decided by", "balanced accuracy %", "95 % interval", "n", "undecided")
     note = "Intervals: the clusters are the instructions."
     if study.worth:
@@ -78,5 +76,5 @@ def _bins(study: Fit) -> Grid:
     pairs = zip(study.before.bins, study.after.bins, strict=True)
     cells = [(f"{b.lower:.1f} to {b.upper:.1f}", b.count, b.share_yes, a.count, a.share_yes) for b, a in pairs]
     header = ("P(yes)", "n as given", "met", "n calibrated", "met")
-    rows = tuple((span, str(n), fixed(met, 4), str(m), fixed(after, 4)) for span, n, met, m, after in cells)
+    rows = tuple((span, n, fixed(met, 4), m, fixed(after, 4)) for span, n, met, m, after in cells)
     return Grid("Bins of the reliability plot", header, rows, printed=False)

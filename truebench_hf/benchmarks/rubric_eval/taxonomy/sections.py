@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Taxonomy, dimension
-from truebench_hf.report.sections import Bars, Grid, Plot, Section, Series, fixed, interval, value
+from truebench_hf.report.sections import Bars, Cells, Grid, Plot, Section, Series, fixed, interval, value
 
 Places = Sequence[tuple[float, float]]
 TITLE = "RubricEval: kinds of rubrics"
@@ -27,7 +27,7 @@ def sections(study: Taxonomy, places: Places | None = None) -> list[Section]:
 
 def _accuracy(study: Taxonomy) -> Grid:
     rows = [
-        (name, value(score), interval(score), str(score.n), str(score.unscored))
+        (name, value(score), interval(score), score.n, score.unscored)
         for name, score in (("13 types", study.type_accuracy), ("4 dimensions", study.dimension_accuracy))
     ]
     kappa = fixed(study.kappa, 3)
@@ -41,7 +41,7 @@ def _kinds(study: Taxonomy) -> Grid:
     for name, counts in study.kinds.items():
         recall = f"{100 * counts.right / counts.known:.1f}" if counts.known else "-"
         mistaken = ", ".join(f"{kind} {n}" for kind, n in list(counts.taken_for.items())[:3])
-        rows.append((name, str(counts.known), str(counts.given), str(counts.right), recall, mistaken))
+        rows.append((name, counts.known, counts.given, counts.right, recall, mistaken))
     header = ("Type", "by the data", "by the model", "both", "found in %", "taken for")
     return Grid("Type by type", header, tuple(rows), printed=False, prose=(5,))
 
@@ -70,16 +70,11 @@ def _dimensions(study: Taxonomy) -> Grid:
 
 def _sources(study: Taxonomy) -> Grid:
     rows = [
-        (
-            f"{c.category}: {c.source or 'unnamed'}",
-            str(c.instructions),
-            str(c.rubrics),
-            f"{c.rubrics / c.instructions:.2f}",
-        )
+        (_where(c.category, c.source or "unnamed"), c.instructions, c.rubrics, fixed(c.rubrics / c.instructions))
         for c in study.sources
     ]
     paper = tuple(
-        (_where(row["Type"], row["Benchmark"]), str(row["#Inst."]), str(row["#Rub."]), f"{row['R/I']:.2f}")
+        (_where(row["Type"], row["Benchmark"]), row["#Inst."], row["#Rub."], f"{row['R/I']:.2f}")
         for row in paper_rows(5)
     )
     header = ("Source", "instructions", "rubrics", "rubrics per instruction")
@@ -88,17 +83,17 @@ def _sources(study: Taxonomy) -> Grid:
 
 def _judgments(study: Taxonomy) -> Grid:
     splits = sorted({split for counts in study.sources for split in counts.rows} | {"easy", "hard"})
-    rows = [
+    rows: list[Cells] = [
         (
-            f"{c.category}: {c.source or 'unnamed'}", str(c.instructions),
+            _where(c.category, c.source or "unnamed"), c.instructions,
             *(str(c.rows.get(split, 0)) for split in splits), str(sum(c.rows.values())),
         )
         for c in study.sources
     ]  # fmt: skip
     paper = tuple(
         (
-            _where(row["Category"], row["Source Benchmark"]), str(row["#Instr."]),
-            *(str(row.get(split.capitalize(), "")) for split in splits), str(row["Total"]),
+            _where(row["Category"], row["Source Benchmark"]), row["#Instr."],
+            *(str(row.get(split.capitalize(), "")) for split in splits), row["Total"],
         )
         for row in paper_rows(8)
     )  # fmt: skip
