@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import subprocess
@@ -310,3 +311,13 @@ def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> N
     assert labels(level="decision", calibration=calibration, threshold=0.5) == ["yes", "yes"]
     with pytest.raises(UserError, match="needs its band"):
         labels(level="cascade", calibration=calibration, cascade_judge=asked)
+
+
+def test_a_judge_that_nobody_holds_any_more_ends_its_thread(tmp_path: Path) -> None:
+    kept = Judge(Saying())
+    thread = kept._background._thread
+    assert kept("Hi.", "Hello.", "greets").passed
+    del kept
+    gc.collect()
+    thread.join(5)
+    assert not thread.is_alive()

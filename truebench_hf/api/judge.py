@@ -16,7 +16,6 @@ from truebench_hf.in_memory import InMemory
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
-    from truebench_hf.api.kept import Kept
     from truebench_hf.api.reading import Criteria, Prompt
     from truebench_hf.judging.case import Case
     from truebench_hf.judging.judge import JudgeSettings
@@ -121,7 +120,7 @@ class Judge:
         except BaseException:
             self._background.close()
             raise
-        self._closed = weakref.finalize(self, _end, self._background, self._kept)
+        self._closed = weakref.finalize(self, self._background.close, self._kept.close)
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
@@ -265,10 +264,3 @@ def _settings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
         sampling=Sampling(temperature, max_tokens=max_tokens), **more,
     )  # fmt: skip
-
-
-def _end(background: Any, kept: Kept) -> None:
-    try:
-        background.run(kept.close())
-    finally:
-        background.close()

@@ -30,7 +30,7 @@ SPECS = {
 def open_model(
     spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, patience: float = PATIENCE
 ) -> ChatModel:
-    """The model a spec names. Nothing heavy is loaded before its first request.
+    """The model a spec names, or holds (`InMemory`). Nothing heavy is loaded before its first request.
 
     `arguments` are the provider's options as text; `base_url` is for `openai:`, and gives way to one among them;
     `patience` is how many seconds a server may be away before the run is stopped.
