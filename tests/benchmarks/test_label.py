@@ -710,7 +710,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 LINE = {
     "id": "a", "instance_id": "1", "conversation": "c", "criteria": 1, "model": "m", "judge": "j", "judging": "h",
     "unit": "instance", "stratum": "pass", "weight": 2.0, "predicted": "no", "label": "yes",
-    "borrowed": False,
+    "borrowed": False, "how": "single", "annotations": [],
 }  # fmt: skip
 
 
@@ -726,6 +726,7 @@ LINE = {
         (json.dumps(LINE | {"model": 3}), "field 'model' is no text"),
         (json.dumps(LINE | {"borrowed": None}), "field 'borrowed' is neither true nor false"),
         (json.dumps({k: v for k, v in LINE.items() if k != "borrowed"}), "cannot be read as labels"),
+        (json.dumps({k: v for k, v in LINE.items() if k != "how"}), "cannot be read as labels"),
         ((json.dumps(LINE) + "\n") * 2, "stands twice"),
         (json.dumps(LINE | {"annotations": ["A"]}), "cannot be read as labels"),
     ],
@@ -738,7 +739,7 @@ def test_a_broken_label_file_is_named(tmp_path: Path, content: str, shown: str) 
 
 def test_a_whole_line_of_labels_is_read(tmp_path: Path) -> None:
     (tmp_path / "labels.jsonl").write_text(json.dumps(LINE) + "\n\n")
-    assert read_labels(tmp_path / "labels.jsonl") == [LINE | {"annotations": []}]
+    assert read_labels(tmp_path / "labels.jsonl") == [LINE]
 
 
 def test_without_labels_there_is_nothing_to_say() -> None:

@@ -223,7 +223,7 @@ def _told(rows: Sequence[Row], unit: str) -> dict[str, Told]:
     if unit == "criterion":
         return {
             row["id"]: Told(
-                row["label"], row["predicted"], row["weight"], row["instance_id"], row.get("how") == "tie", _begun(row)
+                row["label"], row["predicted"], row["weight"], row["instance_id"], row["how"] == "tie", _begun(row)
             )
             for row in rows
         }

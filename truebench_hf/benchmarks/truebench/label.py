@@ -114,7 +114,7 @@ def read(run: str, files: Sequence[str], decisions: Sequence[str] = ()) -> tuple
     before = _stored(run)
     own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
     said = _joined(own, given)
-    settled = {row["id"]: row["label"] for row in own if row.get("how") == "decided"} | _decided(decisions)
+    settled = {row["id"]: row["label"] for row in own if row["how"] == "decided"} | _decided(decisions)
     labels = {row["id"]: row for row in sheets.label_rows(said, sheets.adjudicate(said, settled))}
     rows = before | _rows(run, design, drawn, labels, before)
     lent = _stored(run, borrowed=True)

@@ -18,7 +18,7 @@ FILE = "labels.jsonl"
 UNITS = ("instance", "criterion")
 PLURAL = {"instance": "instances", "criterion": "criteria"}
 _WORDS = ("yes", "no", None)
-_TEXTS = ("id", "instance_id", "conversation", "model", "judge", "judging", "stratum")
+_TEXTS = ("id", "instance_id", "conversation", "model", "judge", "judging", "stratum", "how")
 _KEPT = ("label", "how", "label_source", "annotations")
 Row = Mapping[str, Any]
 
@@ -109,7 +109,7 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
             if (row["id"], row["borrowed"]) in seen:
                 raise UserError(f"{where}: id {row['id']} stands twice; remove one")
             seen.add((row["id"], row["borrowed"]))
-            said = [{"annotator": e["annotator"], "label": e["label"]} for e in row.get("annotations") or ()]
+            said = [{"annotator": e["annotator"], "label": e["label"]} for e in row["annotations"]]
             rows.append(row | {"annotations": said})
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: cannot be read as labels ({type(error).__name__}: {error}); {remedy}") from error
@@ -133,6 +133,6 @@ def answers(rows: Sequence[Row]) -> dict[str, str | None]:
 
 
 def _given(row: Row, annotator: str) -> Any:
-    if row.get("how") == "decided":
+    if row["how"] == "decided":
         return row["label"]
     return next((entry["label"] for entry in row["annotations"] if entry["annotator"] == annotator), None)

@@ -30,7 +30,7 @@ _TEMPLATES = Environment(
 def render(row: Mapping[str, Any] | None, missing: str = "") -> str:
     """One row of a run as HTML; `missing` is said where there is none."""
     turns = [] if row is None else _turns(row)
-    error = shown.scrub(row.get("error") or "") if row else ""
+    error = shown.scrub(row["error"] or "") if row else ""
     state = "" if row is None or row.get("instance_only") else {True: "yes", False: "no"}.get(row["passed"], "open")
     page = _TEMPLATES.get_template("conversation.html.jinja")
     who = shown.name(str(row["model"])) if row else ""
@@ -61,14 +61,14 @@ def _turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
             turns.append({"messages": [], "reasoning": "", "items": []})
         only = bool(row.get("instance_only"))
         turns[number]["items"] = [_of_row(verdict, only) for verdict in verdicts]
-    for number, thought in enumerate(row.get("reasoning") or ()):
+    for number, thought in enumerate(row["reasoning"]):
         if number < len(turns):
             turns[number]["reasoning"] = thought
     return turns
 
 
 def _of_row(verdict: Mapping[str, Any], instance_only: bool) -> dict[str, Any]:
-    item = _item(verdict["criterion"], verdict["label"], verdict.get("reason") or "", verdict.get("probability"))
+    item = _item(verdict["criterion"], verdict["label"], verdict["reason"], verdict["probability"])
     return item | {"word": "", "state": "none"} if instance_only else item
 
 

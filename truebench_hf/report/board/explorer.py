@@ -131,7 +131,10 @@ def _read(file: Path) -> dict[str, Row]:
 
 def _unanswered(row: Row) -> Row:
     messages = [{"role": "user", "content": prompt} for prompt in row["input"]]
-    verdicts = [[{"criterion": text, "label": None, "reason": ""} for text in turn] for turn in row["criteria"]]
+    verdicts = [
+        [{"criterion": text, "label": None, "reason": "", "probability": None} for text in turn]
+        for turn in row["criteria"]
+    ]
     return {
         "id": str(row["index"]), "language": row["language"], "category": row["category"],
         "task": row["sub_category"], "model": "", "judge": "", "passed": None, "error": None, "truncated": [],
