@@ -19,20 +19,21 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import data_hash, load
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
-from truebench_hf.benchmarks.truebench.output import read_judged, write_results
-from truebench_hf.benchmarks.truebench.responses import read_responses, write_responses
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.output import read_judged
+from truebench_hf.benchmarks.truebench.responses import read_responses
+from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.public import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.instances import of_row
-from truebench_hf.records import Judged, read_outcomes
+from truebench_hf.records import RESPONSES, Judged, read_outcomes
 from truebench_hf.report import sheets
 from truebench_hf.report.board.explorer import _read as shown_rows
 from truebench_hf.report.csv_cells import guard, unguard
 from truebench_hf.row_files import records
 from truebench_hf.rows import Record
+from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict
 
 # Every character at which `str.splitlines`, a text file or a spreadsheet may see the end of a line.
@@ -92,8 +93,8 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     verdicts = tuple(Verdict(criterion, "yes", text, "j") for criterion in instance.turns[0].criteria)
     judged = Judged(instance, response, (verdicts,))
     folder = RunFolder(str(out), {"model": "m", "judge": "j", "data_sha256": data_hash([instance])})
-    write_responses(folder, [(instance, response)])
-    write_results(folder, score([judged], provenance={"model": "m", "judge": "j"}), [judged], official=False)
+    write(folder, Outcome(0, {RESPONSES: [response_row((instance, response))]}, ""))
+    write(folder, results(folder, [judged]))
     label = {"label": "yes", "how": "single", "label_source": "human"}
     label |= {"annotations": [{"annotator": text, "label": "yes"}]}
     judge, drawn = {"judge": text, "judging": "h"}, {"unit": "instance", "stratum": text, "weight": 1.0}

@@ -44,7 +44,7 @@ def made_run(tmp_path: Path, out: str = "run", model: str = "model", ask: str = 
     ]
     judge = script(tmp_path / "judge.json", rules)
     data = write_jsonl(tmp_path / f"{out}.jsonl", rows)
-    run(RunOptions(data=data, model=answers, judge=judge, out=str(tmp_path / out), **more))
+    run(RunOptions(data=data, model=answers, judge=(judge,), out=str(tmp_path / out), **more))
     return tmp_path / out
 
 

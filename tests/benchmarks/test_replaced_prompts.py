@@ -18,8 +18,11 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "metaeval": (["metaeval", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--paradigms", "rubric"], "rubric"),
     "calibrate": (["calibrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}"], "decision"),
     "arbitrate": (
-        ["arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}"]
-        + ["--meta-judge", "{c}", "--meta-judge", "{d}"], "meta_judge"
+        [
+            "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
+            "--meta-judge", "{d}",
+        ],
+        "meta_judge",
     ),
     "contrast": (["contrast", "--data", "{tmp}/rows.jsonl", "--writer", "{a}", "--judge", "{b}"], "contrast"),
     "taxonomy": (["taxonomy", "--data", "{tmp}/rows.jsonl", "--model", "{a}", "--no-tsne"], "taxonomy"),

@@ -100,10 +100,10 @@ def test_what_other_commands_write(run: Run, capsys: pytest.CaptureFixture[str])
 def test_an_error_that_is_none_of_the_disk_keeps_its_traceback(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(options: object) -> None:
+    def refused(study: object) -> None:
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr("truebench_hf.benchmarks.truebench.run.run", refused)
+    monkeypatch.setattr("truebench_hf.study.study.Study.run", refused)
     done = run(capsys)
     assert done.returncode == 1
     assert "Traceback" in done.stderr

@@ -12,7 +12,6 @@ from tests.support.runs import command_here
 NO_CREDIT = Bad(reply(402, {"error": {"message": "no money left"}}), "open")
 AT_MODEL = ("--model", "openai:m", "--model-arg", "base_url=URL")
 AT_JUDGE = ("--judge", "openai:j", "--judge-base-url", "URL")
-POOL = ("--model-arg", "base_url=URL")
 
 
 @pytest.mark.parametrize(
@@ -25,10 +24,10 @@ POOL = ("--model-arg", "base_url=URL")
                 ("generate", "--data", "mini", *AT_MODEL),
                 ("metaeval", "--data", "rubric_mini", *AT_JUDGE, "--paradigms", "checklist"),
                 ("calibrate", "--data", "rubric_mini", *AT_JUDGE),
-                ("contrast", "--data", "rubric_mini", "--writer", "openai:w", "--judge", "openai:j", *POOL),
+                ("contrast", "--data", "rubric_mini", "--writer", "openai:w", "--writer-base-url", "URL", *AT_JUDGE),
                 (
-                    "arbitrate", "--data", "rubric_mini", "--judges", "openai:a,openai:b", "--meta-judges",
-                    "openai:c,openai:d", *POOL,
+                    "arbitrate", "--data", "rubric_mini", *AT_JUDGE, "--judge", "openai:b", "--meta-judge", "openai:c",
+                    "--meta-judge", "openai:d", "--meta-judge-base-url", "URL",
                 ),
                 ("taxonomy", "--data", "rubric_mini", *AT_MODEL, "--no-tsne"),
             )

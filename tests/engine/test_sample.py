@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.truebench.data import limited, load
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.benchmarks.truebench.options import GenerateOptions
+from truebench_hf.benchmarks.truebench.study import selection
 from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 
@@ -119,7 +121,8 @@ def test_the_same_on_every_machine() -> None:
 @pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 def test_sixty_instances_of_the_real_file_are_a_fair_picture_of_it() -> None:
     every = load(str(REAL))
-    sixty, thirty = limited(every, 60), limited(every, 30)
+    items = selection(GenerateOptions(data=str(REAL), model="-", out="-"))
+    sixty, thirty = items.sampled(60, 0), items.sampled(30, 0)
     assert {instance.id for instance in thirty} < {instance.id for instance in sixty}
     ways: list[tuple[Callable[[Any], str], int]] = [(lambda i: i.language, 12), (lambda i: i.category, 10)]
     for way, kinds in ways:
@@ -127,5 +130,5 @@ def test_sixty_instances_of_the_real_file_are_a_fair_picture_of_it() -> None:
         assert len(found) == len(shares) == kinds, "every language, and every category"
         assert all(abs(found[name] - 60 * n / len(every)) < 2.5 for name, n in shares.items()), found
         for size in (120, 600, 1500):  # and it never goes astray
-            found = Counter(map(way, limited(every, size)))
+            found = Counter(map(way, items.sampled(size, 0)))
             assert all(abs(found[name] - size * n / len(every)) < 5 for name, n in shares.items()), (size, found)

@@ -164,7 +164,10 @@ def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
         ({"reasoning": False}, "giving reasons, not giving none; ask it by --reasoning"),
         ({"prompts": PRICED.prompts | {"rubric": "2" * 64}}, "another prompt 'rubric'; give that one by --prompt"),
         ({"prompts": {"repair": "1" * 64}}, "another prompt 'rubric'"),
-        ({"identity": IDENTITY | {"options": {}}}, 'with reasoning_effort "high", not null; set that by --cascade-arg'),
+        (
+            {"identity": IDENTITY | {"options": {}}},
+            'with reasoning_effort "high", not null; set that by --cascade-judge-arg',
+        ),
         ({"identity": IDENTITY | {"revision": "v2"}}, 'with revision "", not "v2"'),
         ({"identity": IDENTITY | {"options": {"reasoning_effort": "high", "x": 1}}}, "with x null, not 1"),
     ],

@@ -17,9 +17,11 @@ from truebench_hf.study.options import LabellingOptions
         ({"temperature": float("nan")}, "--temperature nan"),
         ({"threshold": 0.0}, "--threshold 0.0"),
         ({"max_tokens": 0}, "--max-tokens 0"),
-        ({"judge_level": "txt"}, "did you mean text"),
+        ({"judge_level": "rubrik"}, "did you mean rubric"),
+        ({"judge_level": "text"}, "unknown judge level"),
+        ({"judge_level": "checklist"}, "is not for this command; rubric or decision"),
     ],
 )
 def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        LabellingOptions(**more)
+        LabellingOptions(data="-", out="-", **more)
