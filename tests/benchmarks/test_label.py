@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +33,44 @@ MIXED = [TEXTS[(i * 37) % 200] for i in range(200)]
 PAIRS = [[f"{text} n{i // 2}-{j}" for j, text in enumerate(MIXED[i : i + 2])] for i in range(0, 200, 2)]
 
 
+made: dict[str, Path] = {}  # runs of this module by what they were made of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept() -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as folder:
+        made[""] = Path(folder)
+        yield
+    made.clear()
+
+
 def made_run(tmp_path: Path, out: str = "run", model: str = "model", ask: str = "Prompt", **more: Any) -> Path:
-    """A judged run over the criteria above; another `model` answers otherwise, another `ask` asks for other answers."""
-    texts = more.pop("texts", PAIRS)
+    """A judged run over the criteria above; another `model` answers otherwise, another `ask` asks for other answers.
+
+    A copy where the same was made before; a folder that is there is run once more.
+    """
+    key = repr((out, model, ask, more))
+    if (tmp_path / out).exists():
+        return _run(tmp_path / out, out, model, ask, **more)
+    if key not in made:
+        made[key] = _run(made[""] / f"run-{len(made)}", out, model, ask, **more)
+    return Path(shutil.copytree(made[key], tmp_path / out))
+
+
+def _run(path: Path, out: str, model: str, ask: str, **more: Any) -> Path:
+    texts, folder = more.pop("texts", PAIRS), made[""]
     rows = [row(i, [(f"{ask} {i}", pair)]) for i, pair in enumerate(texts)]
-    answers = script(tmp_path / f"{model}.json", [{"contains": ask, "reply": f"Same answer of {model[::-1]}"}])
+    answers = script(folder / f"{model}.json", [{"contains": ask, "reply": f"Same answer of {model[::-1]}"}])
     rules = [
         {"contains": ["<criteria", "gamma"], "reply": "I cannot tell."},
         {"contains": "<criteria", "verdicts": JUDGE},
         {"contains": "alpha", "probability": 0.9},
         {"contains": "beta", "probability": 0.2},
     ]
-    judge = script(tmp_path / "judge.json", rules)
-    data = write_jsonl(tmp_path / f"{out}.jsonl", rows)
-    run(RunOptions(data=data, model=answers, judge=(judge,), out=str(tmp_path / out), **more))
-    return tmp_path / out
+    judge = script(folder / "judge.json", rules)
+    data = write_jsonl(folder / f"{out}.jsonl", rows)
+    run(RunOptions(data=data, model=answers, judge=(judge,), out=str(path), **more))
+    return path
 
 
 def truth(question: str) -> str:
