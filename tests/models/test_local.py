@@ -87,6 +87,7 @@ def test_a_long_prompt_shortens_no_other_answer(loaded: tuple[Any, Any], monkeyp
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("local", ["smollm2"], indirect=True)  # one that ends a greeting sooner than a story
 def test_rows_that_leave_a_growing_batch_change_nothing_for_those_that_stay(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
