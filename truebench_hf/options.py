@@ -76,7 +76,7 @@ class Options:
         own = vars(cls).get("__annotations__", {})
         for name in [name for name in own if _is_role(cls.__dict__.get(name))]:
             title = name.replace("_", " ")
-            several = ", N.k=v for the N-th" if own[name].startswith("tuple") else ""
+            several = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
             for part, kind, default, help in (
                 ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{several}; may be repeated."),
                 ("base_url", "str | None", None, f"URL of the OpenAI-compatible server of the {title}."),

@@ -381,8 +381,11 @@ def test_what_a_folder_holds_does_not_vanish(
     specs = {name: judge(tmp_path / f"{name}.json", items(load(data)), gold, gold) for name in ("one", "two", "three")}
     run(tmp_path, specs["one"], specs["two"], data=data, paradigms="checklist,rubric")
     before, asked = (tmp_path / "out" / "scores.json").read_bytes(), calls(tmp_path)
-    with pytest.raises(UserError, match=rf"results of {re.escape(specs.get(gone, gone))} too, .* name them again"):
+    with pytest.raises(
+        UserError, match=rf"results of {re.escape(specs.get(gone, gone))} too, .* name them again"
+    ) as told:
         run(tmp_path, *(specs[name] for name in judges), data=data, paradigms=paradigms)
+    assert f"with --{'paradigms' if gone == 'rubric' else 'judge'} (" in str(told.value)
     assert ((tmp_path / "out" / "scores.json").read_bytes(), calls(tmp_path)) == (before, asked)
     study = run(tmp_path, *specs.values(), data=data, paradigms="checklist,rubric,decision")
     assert len(study.scores) == 9, "more may be named"

@@ -69,8 +69,9 @@ class Call:
         self.flags = {"--data": data, "--model": answers, "--judge": judge, "--out": str(folder / "out")}
 
     def __call__(self, *more: str) -> Done:
-        """`truebench run` with the good flags, then `more`: the last value of a flag counts."""
-        return self.command("run", *(text for pair in self.flags.items() for text in pair), *more)
+        """`truebench run` with the good flags but for those in `more`, then `more`."""
+        good = [text for flag, value in self.flags.items() if flag not in more for text in (flag, value)]
+        return self.command("run", *good, *more)
 
     def command(self, *arguments: str) -> Done:
         """`truebench` with these arguments; `{tmp}` in them is the folder."""
@@ -172,7 +173,7 @@ def test_wrong_flags_show_the_usage(call: Call, arguments: list[str], words: str
         (["score", "{tmp}/nowhere"], "cannot be read"),
         (["score", "{tmp}/broken.jsonl"], "line 1"),
         (["score", "{tmp}/broken.jsonl", "--protocol", "x"], "unknown protocol"),
-        (["judge", "--judge", "smolm2", "--out", "{tmp}"], "holds no answers"),
+        (["judge", "--judge", "smollm2", "--out", "{tmp}"], "holds no answers"),
     ],
 )
 def test_the_other_commands_too(call: Call, arguments: list[str], words: str) -> None:

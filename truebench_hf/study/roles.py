@@ -38,6 +38,15 @@ class Roles:
         """How many requests a model of this role gets at a time."""
         return int(getattr(self.options, f"{role}_concurrency"))
 
+    @property
+    def slots(self) -> int:
+        """How many requests all models together may have in work at a time."""
+        found: dict[int, int] = {}
+        for role, models in self.models.items():
+            for model in models:
+                found[id(model)] = max(found.get(id(model), 0), self.concurrency(role), model.batch or 0)
+        return sum(found.values())
+
     def identities(self, role: str) -> dict[str, Any]:
         """What shapes the answers of the models of a role, under a name that another order does not change."""
         several = isinstance(getattr(self.options, role), list | tuple)

@@ -138,6 +138,8 @@ class Study(Generic[O, T, D, V]):
             with progress(self.bars()) as self.step, rare_collection():
                 done = asyncio.run(self._work())
             outcome = self.score(done)
+            undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
+            assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             results = {name: held[name] for name in self._growing()} | dict(outcome.results)
             write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
             return outcome
@@ -156,9 +158,8 @@ class Study(Generic[O, T, D, V]):
             return place, found
 
         # Twice the slots: while some items wait for one role, others keep the next one busy.
-        slots = {id(c.model): c.concurrency for c in self._callers.values()}
         try:
-            done = dict([pair async for pair in bounded(order, one, 2 * (sum(slots.values()) or 8))])
+            done = dict([pair async for pair in bounded(order, one, 2 * (self.roles.slots or 8))])
         finally:
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
@@ -179,9 +180,9 @@ class Study(Generic[O, T, D, V]):
             value = getattr(self.options, field.name)
             if binds is None:
                 usual = () if field.default is MISSING else field.default  # which says nothing
+                free.add(field.name)
                 if field.name not in ("out", "prompt") and value != usual:
                     held[field.name] = value
-                    free.add(field.name)
                 continue
             name = binds.name or field.name
             held[name] = binds.value(self.options) if binds.value else value
@@ -206,19 +207,20 @@ class Study(Generic[O, T, D, V]):
         limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
         return items | {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
 
-    def _growing(self) -> list[str]:
+    def _growing(self) -> dict[str, str]:
+        """The options that may be added to, by the names under which run.json notes them."""
         found = [(field.metadata["binds"], field.name) for field in fields(self.options)]
-        return [binds.name or name for binds, name in found if binds and binds.grows]
+        return {binds.name or name: name for binds, name in found if binds and binds.grows}
 
     def _refuse_to_drop(self, held: Mapping[str, Any]) -> None:
         """Results are written anew from what a command names: one that names less would drop what the folder holds."""
         before = read_info(Path(self.options.out)).get("results", {})
-        for name in self._growing():
+        for name, option in self._growing().items():
             now = _several(held[name])
             if gone := [one for one in _several(before.get(name)) if one not in now]:
                 raise UserError(
                     f"--out {self.options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; "
-                    f"name them again with {flag(name)} (finished calls are not asked again), or choose another folder"
+                    f"name them again with {flag(option)} (finished calls are not asked again), or choose another folder"
                 )
 
 

@@ -1,0 +1,60 @@
+"""A benchmark as a newcomer writes it, whole: rows of data, one prompt, one score. Which colour is a thing?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.options import option, role
+from truebench_hf.report.sections import Grid
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Message
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColourOptions(StudyOptions):
+    """Who is asked about which things."""
+
+    model: str = role(help="Who names the colours.")
+    max_tokens: int = option(16, binds=True, help="Token limit of one answer.")
+
+
+class Colours(Study[ColourOptions, Row, Row, float]):
+    """The share of things whose colour a model knows, in percent."""
+
+    kind, files = "colours", ("scores.json", "answers.jsonl")
+
+    def items(self) -> Items[Row]:
+        rows = [row for _, row in jsonl.read(Path(self.options.data))]
+        return Items(rows, name=lambda row: row["thing"], content=lambda row: row)
+
+    async def work(self, row: Row) -> Row:
+        question = Message("user", f"Which colour is {row['thing']}?")
+        request = ChatRequest((question,), Sampling(max_tokens=self.options.max_tokens))
+        answer = await self.caller("model").complete(request)
+        return row | {"answer": answer.text, "right": row["colour"] in answer.text}
+
+    def score(self, done: Sequence[Row]) -> Outcome[float]:
+        share = 100 * sum(row["right"] for row in done) / len(done)
+        table = Grid("Colours known", ("things", "right"), ((str(len(done)), f"{share:.1f}%"),))
+        # [board] Its place on a leaderboard stands here: board=Board(...).
+        return Outcome(share, {"answers.jsonl": done, "scores.json": {"right": share}}, "Colours", [table])
+
+
+if __name__ == "__main__":
+    import typer
+
+    from truebench_hf.cli.options import command
+
+    app = typer.Typer()
+    command(app, "colours", ColourOptions, lambda options: print(Colours(options).run().value), "Colours known.")
+    app()

@@ -1,0 +1,198 @@
+"""Options that commands share: what roles make of themselves, what is refused, and what binds a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import script
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.options import Binds, Options, option, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import FolderOptions, LabellingOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Message
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"temperature": -3.0}, "--temperature -3.0"),
+        ({"temperature": float("nan")}, "--temperature nan"),
+        ({"threshold": 0.0}, "--threshold 0.0"),
+        ({"max_tokens": 0}, "--max-tokens 0"),
+        ({"judge_level": "rubrik"}, "did you mean rubric"),
+        ({"judge_level": "text"}, "unknown judge level"),
+        ({"judge_level": "checklist"}, "is not for this command; rubric or decision"),
+        ({"patience": -1.0}, "--patience -1.0: must be at least 0"),
+    ],
+)
+def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        LabellingOptions(data="-", out="-", **more)
+
+
+# --- roles ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class One(Options):
+    """A role each way."""
+
+    judge: tuple[str, ...] = role(help="Judges.")
+    tie_breaker: str | None = role(None, help="Breaks ties.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class More(One):
+    """What a role made is inherited; another class may say the role anew."""
+
+    judge: tuple[str, ...] = role(help="Other judges.")
+    votes: int = option(1, help="Votes.")
+
+
+def test_a_role_makes_the_options_of_its_models() -> None:
+    made = {field.name: field for field in fields(One)}
+    assert set(made) == {"judge", "tie_breaker"} | {
+        f"{name}_{part}" for name in ("judge", "tie_breaker") for part in ("arg", "base_url", "concurrency")
+    }
+    assert "N.k=v for the N-th" in made["judge_arg"].metadata["help"]
+    assert "N.k=v" not in made["tie_breaker_arg"].metadata["help"], "there is only one"
+    assert "tie breaker" in made["tie_breaker_base_url"].metadata["help"]
+    given = More(judge=("a",))
+    assert (given.judge_arg, given.judge_base_url, given.judge_concurrency) == ((), None, 16)
+    assert {field.name for field in fields(More)} == {*made, "votes"}
+
+
+def test_annotations_that_are_types_will_do() -> None:
+    """A benchmark that does without `from __future__ import annotations`."""
+    plain = type("Plain", (Options,), {"__annotations__": {"judge": tuple[str, ...]}, "judge": role(help="Judges.")})
+    assert "N.k=v" in plain.__dict__["judge_arg"].metadata["help"]
+
+
+# --- what binds -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingOptions(FolderOptions):
+    """An option for each way to bind."""
+
+    model: str = role(help="Who is asked.")
+    judge: str | None = role(None, help="Who would judge.", binds=Binds(late=True))
+    first: int = option(0, binds=True, help="Tied from the first paid call on.")
+    late: int = option(0, binds=Binds(late=True), help="Tied from the first results on.")
+    names: str = option("", binds=Binds("list", lambda o: o.names.split(","), grows=True), help="May be added to.")
+    small: int = option(0, binds=Binds("size", lambda o: {"of": min(o.small, 9)}), help="Tied to what comes of it.")
+    free: int = option(0, help="Shapes nothing.")
+
+
+class Binding(Study[BindingOptions, str, str, None]):
+    """One question."""
+
+    kind, files, dies = "binding", ("done.json",), False
+
+    def items(self) -> Items[str]:
+        return Items(["Hello?"], name=lambda text: text, content=lambda text: text)
+
+    async def work(self, text: str) -> str:
+        return (await self.caller("model").complete(ChatRequest((Message("user", text),)))).text
+
+    def score(self, done: Sequence[str]) -> Outcome[None]:
+        if self.dies:
+            raise ZeroDivisionError
+        return Outcome(None, {"done.json": list(done)}, "Binding")
+
+
+class Folder:
+    """A study with every kind of option, in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out = folder / "out"
+        self.model, self.other = (script(folder / f"{n}.json", [], {"reply": "Hi."}) for n in ("model", "other"))
+        self.silent = script(folder / "silent.json", [], {"error": "nobody is there"})
+
+    def run(self, *, dies: bool = False, **more: Any) -> None:
+        study = Binding(BindingOptions(**{"out": str(self.out), "model": self.model, "names": "a"} | more))
+        study.dies = dies
+        study.run()
+
+    def info(self) -> dict[str, Any]:
+        info: dict[str, Any] = json.loads((self.out / "run.json").read_text())
+        return info
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+CHANGES = [
+    ({"first": 1}, "first: 0 there, 1 now"), ({"small": 1}, r"size\.of: 0 there, 1 now"), ({"model": "OTHER"}, "model: "),
+    ({"late": 1}, "late: 0 there, 1 now"), ({"judge": "OTHER"}, "judge: "), ({"names": "b"}, "has results of a too"),
+]  # fmt: skip
+
+
+def changed(folder: Folder, change: dict[str, Any]) -> dict[str, Any]:
+    return {name: folder.other if value == "OTHER" else value for name, value in change.items()}
+
+
+@pytest.mark.parametrize("change", [change for change, _ in CHANGES])
+def test_nothing_binds_before_a_call_is_paid_for(folder: Folder, change: dict[str, Any]) -> None:
+    with pytest.raises(Exception, match="nobody is there"):
+        folder.run(model=folder.silent)
+    folder.run(**changed(folder, change))
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES[:3])
+def test_what_binds_does_so_from_the_first_paid_call_on(folder: Folder, change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        folder.run(dies=True)
+    with pytest.raises(UserError, match=rf"other options \(.*{said}"):
+        folder.run(**changed(folder, change))
+    folder.run()
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES[3:])
+def test_what_binds_late_or_grows_is_free_until_there_are_results(
+    folder: Folder, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ZeroDivisionError):
+        folder.run(dies=True)
+    folder.run(**changed(folder, change))
+    (folder.out / "done.json").unlink()
+    folder.out = folder.out / "another"
+    folder.run()
+    before = (folder.out / "done.json").read_bytes()
+    with pytest.raises(UserError, match=said):
+        folder.run(**changed(folder, change))
+    assert (folder.out / "done.json").read_bytes() == before
+
+
+def test_what_grows_may_be_added_to_but_not_taken_from(folder: Folder) -> None:
+    folder.run()
+    assert folder.info()["results"] == {"list": ["a"]}
+    folder.run(names="b,a")
+    assert folder.info()["results"] == {"list": ["b", "a"]}
+    with pytest.raises(UserError, match=r"has results of a too, .* name them again with --names "):
+        folder.run(names="b,c")
+
+
+def test_what_binds_by_its_value_may_be_said_otherwise(folder: Folder) -> None:
+    folder.run(small=10)
+    folder.run(small=99)
+    assert folder.info()["settings"]["size"] == {"of": 9}
+
+
+def test_what_does_not_bind_may_change_and_is_noted_where_it_is_not_as_usual(folder: Folder) -> None:
+    folder.run(free=1, model_concurrency=3)
+    settings = folder.info()["settings"]
+    assert (settings["free"], settings["model_concurrency"]) == (1, 3)
+    folder.run()
+    assert not {"free", "model_concurrency", "out"} & set(folder.info()["settings"])

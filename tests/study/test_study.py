@@ -1,0 +1,228 @@
+"""The life of a study, lived by a benchmark of thirty lines: see `colours.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.colours import ColourOptions, Colours, Row
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, script, write_jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.study.outcome import Outcome
+
+THINGS = {"snow": "white", "grass": "green", "coal": "black", "milk": "white"}
+ANSWERS = [{"contains": thing, "reply": f"It is {colour}."} for thing, colour in THINGS.items()]
+ANSWERS[1] = {"contains": "grass", "reply": "Blue, I think."}
+
+
+def rows(count: int) -> list[Row]:
+    return [{"thing": f"thing {number}", "colour": "red"} for number in range(count)]
+
+
+class Bench:
+    """Data, a scripted model that notes what it is asked, and studies on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, self.record = folder, folder / "out", folder / "record.jsonl"
+        self.data = write_jsonl(folder / "data.jsonl", [{"thing": t, "colour": c} for t, c in THINGS.items()])
+        self.model = script(folder / "model.json", ANSWERS)
+
+    def options(self, **more: Any) -> ColourOptions:
+        given = {"data": self.data, "model": self.model, "out": str(self.out), "model_arg": (f"record={self.record}",)}
+        return ColourOptions(**given | more)
+
+    def run(self, study: type[Colours] = Colours, **more: Any) -> Outcome[float]:
+        return study(self.options(**more)).run()
+
+    def asked(self) -> list[str]:
+        return [json.loads(line)[0] for line in self.record.read_text().splitlines()] if self.record.exists() else []
+
+    def info(self) -> dict[str, Any]:
+        info: dict[str, Any] = json.loads((self.out / "run.json").read_text())
+        return info
+
+    def answers(self) -> list[Row]:
+        return [json.loads(line) for line in (self.out / "answers.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_it_runs_scores_and_reports(bench: Bench) -> None:
+    assert bench.run().value == 75
+    assert [(row["thing"], row["right"]) for row in bench.answers()] == [(t, t != "grass") for t in THINGS]
+    assert json.loads((bench.out / "scores.json").read_text()) == {"right": 75}
+    page = (bench.out / "report.html").read_text()
+    for text in ("Colours known", "75.0%", "data.jsonl", "truebench-hf"):
+        assert text in page
+    assert {path.name for path in bench.out.iterdir()} == {
+        "run.json", "ledger.sqlite", "scores.json", "answers.jsonl", "report.html"
+    }  # fmt: skip
+
+
+def test_what_its_folder_notes(bench: Bench) -> None:
+    bench.run(patience=7.0)
+    info = bench.info()
+    assert (info["kind"], info["format"]) == ("colours", 1)
+    assert info["sessions"][0]["finished"]
+    assert {role: used["calls"] for role, used in info["usage"]["total"].items()} == {"model": 4}
+    settings = info["settings"]
+    assert (settings["items"], settings["limit"], settings["patience"]) == (4, None, 7)
+    assert settings["data_sha256"] == settings["selection_sha256"]
+    assert settings["models"]["model"]["provider"] == "scripted"
+    assert settings["model_arg"] == [f"record={bench.record}"]
+    assert "model_concurrency" not in settings, "an option that is as usual says nothing"
+    assert settings["max_tokens"] == 16, "but one that binds is noted"
+
+
+def test_the_second_time_nobody_is_asked(bench: Bench) -> None:
+    first = bench.run()
+    files = {name: (bench.out / name).read_bytes() for name in ("answers.jsonl", "scores.json")}
+    assert bench.run().value == first.value
+    assert len(bench.asked()) == 4
+    assert {name: (bench.out / name).read_bytes() for name in files} == files
+    assert bench.info()["usage"] == {"now": {}, "total": bench.info()["usage"]["total"]}
+
+
+def test_a_larger_sample_asks_for_what_it_has_more(bench: Bench) -> None:
+    bench.run(limit=2)
+    assert len(bench.answers()) == len(bench.asked()) == 2
+    few, selection = bench.answers(), bench.info()["settings"]["selection_sha256"]
+    bench.run()
+    assert len(bench.asked()) == 4
+    assert [row for row in bench.answers() if row in few] == few
+    assert bench.info()["settings"]["selection_sha256"] == selection
+    write_jsonl(Path(bench.data), rows(2))
+    with pytest.raises(UserError, match="selection_sha256"):
+        bench.run()
+
+
+def test_results_keep_the_order_of_the_data_though_the_largest_is_begun_first(bench: Bench) -> None:
+    bench.data, begun = write_jsonl(bench.folder / "many.jsonl", rows(30)), list[str]()
+
+    class Uneven(Colours):
+        def items(self) -> Any:
+            found = super().items()
+            return type(found)(found.every, found.name, found.content, size=lambda row: int(row["thing"].split()[1]))
+
+        async def work(self, row: Row) -> Row:
+            begun.append(row["thing"])
+            await asyncio.sleep(0.001 * (int(row["thing"].split()[1]) % 5))
+            return await super().work(row)
+
+    bench.run(Uneven)
+    names = [row["thing"] for row in rows(30)]
+    assert [row["thing"] for row in bench.answers()] == names
+    assert begun == names[::-1]
+
+
+@pytest.mark.parametrize("concurrency", [3, 40])
+def test_enough_items_are_in_work_to_keep_a_model_busy(
+    bench: Bench, concurrency: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the benchmark asks for its model no sooner than in its work."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    bench.data = write_jsonl(bench.folder / "many.jsonl", rows(60))
+    with OpenAIServer(delay=0.05) as server:
+        address = (f"base_url={server.url}",)
+        bench.run(model="openai:m", model_arg=address, model_concurrency=concurrency)
+        assert server.stats()["max_in_flight"] == concurrency
+
+
+def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:
+    class Dies(Colours):
+        def score(self, done: Any) -> Any:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        bench.run(Dies)
+    assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite"}
+    bench.run()
+    assert len(bench.asked()) == 4
+    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
+
+
+def test_a_folder_of_another_kind_is_refused(bench: Bench) -> None:
+    class Shades(Colours):
+        kind = "shades"
+
+    bench.run()
+    before = {path.name: path.read_bytes() for path in bench.out.iterdir()}
+    with pytest.raises(UserError, match="holds a colours, no shades; choose another folder"):
+        bench.run(Shades)
+    assert {path.name: path.read_bytes() for path in bench.out.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["scores.json", "answers.jsonl", "report.html", "run.json"])
+def test_files_of_somebody_else_are_not_overwritten(bench: Bench, name: str) -> None:
+    bench.out.mkdir()
+    (bench.out / name).write_text("{}")
+    with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there"):
+        bench.run()
+    assert [path.name for path in bench.out.iterdir()] == [name]
+    assert bench.asked() == [], "and nobody is asked"
+
+
+def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench) -> None:
+    class Careless(Colours):
+        files = ("scores.json",)
+
+    with pytest.raises(AssertionError, match=r"Careless\.files lacks \{'answers\.jsonl'\}"):
+        bench.run(Careless)
+    assert not (bench.out / "scores.json").exists()
+
+
+def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
+    async def notebook() -> float:
+        return bench.run().value
+
+    assert asyncio.run(notebook()) == 75
+
+
+def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench) -> None:
+    count, at_a_time = 40, 4
+    bench.data = write_jsonl(bench.folder / "many.jsonl", rows(count))
+    with OpenAIServer(delay=0.05) as server:
+        address = ["--model-base-url", server.url, "--model-concurrency", str(at_a_time)]
+        command = [sys.executable, "-m", "tests.study.colours", "--data", bench.data, "--out", str(bench.out)]
+
+        def start() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [*command, "--model", "openai:m", *address], cwd=ROOT, env={**os.environ, "OPENAI_API_KEY": "x"},
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+
+        process, until = start(), time.monotonic() + 60
+        while server.stats()["total"] < 12:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert not (bench.out / "scores.json").exists()
+        again = start()
+        said = again.communicate(timeout=60)
+        assert again.returncode == 0, said
+        assert count <= server.stats()["total"] <= count + at_a_time, "only what was in flight is asked for again"
+    assert [row["thing"] for row in bench.answers()] == [row["thing"] for row in rows(count)]
+    with sqlite3.connect(bench.out / "ledger.sqlite") as ledger:
+        assert ledger.execute("SELECT COUNT(*) FROM calls").fetchone() == (count,)
+    ledger.close()
+    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
+
+
+# [board] That a finished study of thirty lines appears on a leaderboard is tested here, once `Board` is written.
