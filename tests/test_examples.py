@@ -38,7 +38,6 @@ def test_judge(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert server.stats()["by_kind"] == {"model": 0, "judge": 1}
 
 
-@pytest.mark.xfail(reason="rows with `prompt` or `turns` are read by the new reader of data", strict=True)
 def test_own_data(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     report = run("own_data.py", monkeypatch=monkeypatch)["report"]
     assert [len(item.verdicts) for item in report.verdicts] == [1, 2]

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.truebench.options import RunOptions
 
 # Texts on the command line for which Python has a better form.
 SPECIAL = {"abstain_band": "Band | None", "weights": "Weights | None", "calibration": "File | None", "prompt": "Pairs"}
-ROLES = {"cascade_judge", "tie_breaker", "panel_judge"}
+SPECIAL |= {"column": "Pairs", "criteria": "File | None"}
 
 
 def as_python(field: Field[Any]) -> str:
@@ -26,7 +26,7 @@ def as_python(field: Field[Any]) -> str:
         return SPECIAL[name]
     if name.endswith("_arg"):
         return "Pairs"
-    if field.metadata.get("role") or name in ROLES:
+    if field.metadata.get("role"):
         return {"str": "ModelLike", "str | None": "ModelLike | None"}.get(kind, "Models")
     return "Texts" if kind == "tuple[str, ...]" else kind
 

@@ -234,7 +234,7 @@ def test_the_command(tmp_path: Path) -> None:
     arguments = ["--data", options.data, "--writer", options.writer, "--judge", options.judge, "--out", options.out]
     done = CliRunner().invoke(app, ["contrast", *arguments])
     assert done.exit_code == 0, done.output
-    for text in ("paper: Table 6", "253", "not_flipped", "Edit size of kept pairs: median"):
+    for text in ("paper: Table 6", "253", "not_flipped", "Share of the text changed: median"):
         assert text in done.output, text
     result = json.loads((Path(options.out) / "contrast.json").read_text(encoding="utf-8"))
     whole = "".join(page(contrast_sections.TITLE, contrast_sections.sections(result)))

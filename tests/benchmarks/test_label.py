@@ -377,7 +377,7 @@ def test_answers_that_broke_off_are_neither_sampled_nor_counted(tmp_path: Path) 
     model = script(tmp_path / "model.json", [*broken, {"contains": "Stop", "reply": "Well"}])
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": JUDGE}])
     path = tmp_path / "run"
-    run(RunOptions(data=write_jsonl(tmp_path / "d.jsonl", rows), model=model, judge=judge, out=str(path)))
+    run(RunOptions(data=write_jsonl(tmp_path / "d.jsonl", rows), model=model, judge=(judge,), out=str(path)))
     report, _ = read(str(path), labelled(path))
     found = report.bias_corrected
     assert (found["drawn"], found["n"], found["incomplete"], found["estimate"]) == (20, 20, 10, 1.0)

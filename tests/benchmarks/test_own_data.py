@@ -109,7 +109,7 @@ def test_weights_and_faults(tmp_path: Path, models: dict[str, Any]) -> None:
         -1,
     ]
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "(-5 points; met)" in page
+    assert "(-5 points)" in page
     assert '<b class="no">FAIL</b> names a lake' in page
     assert '<b class="yes">PASS</b> has a slip' in page
 
@@ -158,7 +158,7 @@ def test_answers_first_and_verdicts_later_keep_it_all(tmp_path: Path, models: di
            "criteria": [{"text": "a slip", "weight": -2, "condition": "it is said", "kind": "k"}, "names a colour"]}  # fmt: skip
     path = write_jsonl(tmp_path / "rows.jsonl", [one])
     from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
-    from truebench_hf.benchmarks.truebench.run import generate, judge
+    from truebench_hf.benchmarks.truebench.study import generate, judge
 
     generate(GenerateOptions(data=path, model=models["model"], out=models["out"]))
     (line,) = (tmp_path / "out" / "responses.jsonl").read_text().splitlines()

@@ -232,7 +232,7 @@ def test_rows_of_two_models_or_judges_are_scored_apart(
 
 
 def test_a_file_of_two_models_is_not_that_of_the_run_it_lies_in(folder: Folder) -> None:
-    run(RunOptions(data=folder.data, model=folder.old, judge=folder.judge, out=str(folder.out)))
+    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
     first, second = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     other = json.dumps(json.loads(second) | {"model": "openai:b"})
     (folder.out / "judgments.jsonl").write_text(f"{first}\n{other}\n", encoding="utf-8")

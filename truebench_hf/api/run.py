@@ -57,6 +57,8 @@ class RunKeywords(TypedDict, total=False):
     model_arg: Pairs
     model_base_url: str | None
     model_concurrency: int
+    column: Pairs
+    criteria: File | None
     language: Texts
     category: Texts
     max_tokens: int

@@ -8,6 +8,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.correction import corrected
+from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
@@ -31,6 +32,11 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _title(model: str, judged: Sequence[Judged]) -> str:
+    official = all(item.instance.category in CATEGORIES for item in judged)
+    return f"TRUEBench: {model}" if official else f"Instructions followed: {model}"
+
+
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     """What comes of a run; with `labels.jsonl` in its folder the report is corrected by people's labels."""
     made = provenance(folder.info)
@@ -47,6 +53,6 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
             files[f"scores_{name}.csv"] = tables.to_csv(table(named, official))
     known = {"self_judged": made["self_judged"], "secrets_masked": secrets_in(judged)}
     return Outcome(
-        report, files, f"TRUEBench: {model}", sections(report, judged), lead(report), report.notes, facts(report),
+        report, files, _title(model, judged), sections(report, judged), lead(report), report.notes, facts(report),
         known=known, incomplete=len(report.unscored),
     )  # fmt: skip

@@ -35,7 +35,7 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
-BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by
+BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
 Answered = tuple[Instance, Response]
 
 
@@ -86,7 +86,7 @@ class Run(Judging[RunOptions, Instance]):
 
         def answered(response: Response) -> None:
             self.step("answers")
-            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, BENCHMARK)[-1]))
+            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, benchmark(instance))[-1]))
             task.add_done_callback(lambda _: self.step("judgments"))
             tasks.append(task)
 
@@ -153,7 +153,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
     async def work(self, pair: Answered) -> Judged:
         instance, response = pair
         spent = metered()
-        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, BENCHMARK)))
+        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
         for _ in verdicts:
             self.step("judgments")
         return judged(instance, response, verdicts, spent | {"model": response.usage})
@@ -167,6 +167,11 @@ def selection(options: InstanceOptions) -> Items[Instance]:
         chosen, lambda instance: instance.id, data.content, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns),
     )  # fmt: skip
+
+
+def benchmark(instance: Instance) -> str | None:
+    """The benchmark whose conventions judges are told: TRUEBench, where the instance is told as one of it."""
+    return BENCHMARK if instance.category in data.CATEGORIES and instance.task else None
 
 
 def judged(
