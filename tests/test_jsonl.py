@@ -27,12 +27,12 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.public import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.instances import of_row
-from truebench_hf.records import RESPONSES, Judged, read_outcomes
+from truebench_hf.records import RESPONSES, Judged, read_outcomes, response_lines
 from truebench_hf.report import sheets
-from truebench_hf.report.board.explorer import _read as shown_rows
 from truebench_hf.report.csv_cells import guard, unguard
 from truebench_hf.row_files import records
 from truebench_hf.rows import Record
+from truebench_hf.space.board.explorer import _read as shown_rows
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict
 

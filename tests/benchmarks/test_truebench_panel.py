@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hub.public import base_name
 from truebench_hf.records import Reader
-from truebench_hf.report.board import shown
+from truebench_hf.space.board import shown
 from truebench_hf.types import Report, Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]

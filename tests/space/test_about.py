@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.space.sample_runs import many_runs
-from truebench_hf.report.board.entries import Entry
-from truebench_hf.report.board.store import Board, Snapshot
-from truebench_hf.report.space import about
+from truebench_hf.space import about
+from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.types import Score
 
 

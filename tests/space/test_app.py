@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.space.sample_runs import many_runs
 from tests.space.visitor import Visitor
-from truebench_hf.report.board.entries import slug
-from truebench_hf.report.space.app import serve
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space.app import serve
+from truebench_hf.space.board.entries import slug
+from truebench_hf.space.options import SpaceOptions
 
 
 def _models(visitor: Visitor) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.errors import UserError
 from truebench_hf.records import read_outcomes
-from truebench_hf.report.board import (
+from truebench_hf.space.board import (
     charts,
     columns,
     conversation,
@@ -25,9 +25,9 @@ from truebench_hf.report.board import (
     table,
     ties,
 )
-from truebench_hf.report.board.entries import Entry
-from truebench_hf.report.board.explorer import Shelf, Wanted
-from truebench_hf.report.board.store import Board
+from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.explorer import Shelf, Wanted
+from truebench_hf.space.board.store import Board
 from truebench_hf.types import Criterion, Score, Verdict
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.space.conftest import go, serving
 from tests.space.sample_runs import many_runs, real_runs
-from truebench_hf.report.board.columns import VIEWS
+from truebench_hf.space.board.columns import VIEWS
 
 pytestmark = pytest.mark.slow
 Open = Callable[..., Any]

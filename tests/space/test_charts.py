@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.report.board import charts, entries
-from truebench_hf.report.board.entries import Entry, Source
+from truebench_hf.space.board import charts, entries
+from truebench_hf.space.board.entries import Entry, Source
 from truebench_hf.types import Score
 
 

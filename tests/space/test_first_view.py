@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.report.board.table import framed_rows
-from truebench_hf.report.space.first_view import FirstView, render
+from truebench_hf.space.board.table import framed_rows
+from truebench_hf.space.first_view import FirstView, render
 
 PAGE = "<body><gradio-app></gradio-app>ü</body>"
 

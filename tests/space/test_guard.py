@@ -12,9 +12,9 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.report.space import guard
-from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space import guard
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.options import SpaceOptions
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import script
-from truebench_hf.report.board import judges, reference, runs
-from truebench_hf.report.board.runs import JudgeRun
+from truebench_hf.space.board import judges, reference, runs
+from truebench_hf.space.board.runs import JudgeRun
 
 
 def _cell(value: float | None, interval: list[float] | None = None, unscored: int = 0) -> dict[str, Any]:

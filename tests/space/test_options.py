@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.space.options import SpaceOptions, check_address, from_environment
+from truebench_hf.space.options import SpaceOptions, check_address, from_environment
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.space.visitor import Visitor
-from truebench_hf.report.space import playground
-from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space import playground
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.options import SpaceOptions
 
 SECRET = "A very private question about tea, asked by me."
 RULES = [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.visitor import Visitor
-from truebench_hf.report.space import guard, steps
+from truebench_hf.space import guard, steps
 
 
 @dataclass

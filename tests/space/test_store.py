@@ -20,10 +20,10 @@ from tests.support.runs import ROOT
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.report.board import columns, conversation, explorer, judges, runs, table
-from truebench_hf.report.board.entries import Entry
-from truebench_hf.report.board.explorer import Shelf
-from truebench_hf.report.board.store import Board
+from truebench_hf.space.board import columns, conversation, explorer, judges, runs, table
+from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.explorer import Shelf
+from truebench_hf.space.board.store import Board
 
 
 def _shown(*roots: Path) -> list[Entry]:
@@ -298,7 +298,7 @@ def look(board):
 with HubStub() as hub:
     os.environ.update(hub.env)
     from huggingface_hub import HfApi
-    from truebench_hf.report.board.store import Board
+    from truebench_hf.space.board.store import Board
 
     api = HfApi()
     api.create_repo("org/results", repo_type="dataset")

@@ -10,8 +10,8 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.report.space import guard, submit
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space import guard, submit
+from truebench_hf.space.options import SpaceOptions
 
 RESULTS = "org/results"
 
@@ -37,8 +37,8 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
         said = HubClient(hub, tmp_path).value(f"""
             import json
             import huggingface_hub as h
-            from truebench_hf.report.space import guard, submit
-            from truebench_hf.report.space.options import SpaceOptions
+            from truebench_hf.space import guard, submit
+            from truebench_hf.space.options import SpaceOptions
             h.create_repo({RESULTS!r}, repo_type="dataset")
             options, said = SpaceOptions(results={RESULTS!r}), []
             for number in range(3):

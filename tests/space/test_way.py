@@ -11,8 +11,8 @@ import pytest
 from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
 from truebench_hf.benchmarks.truebench.options import JudgeOptions
 from truebench_hf.hub.public import public
-from truebench_hf.report.board import entries
-from truebench_hf.report.board.entries import Entry
+from truebench_hf.space.board import entries
+from truebench_hf.space.board.entries import Entry
 
 
 @pytest.fixture(autouse=True)

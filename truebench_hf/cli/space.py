@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from truebench_hf.cli.options import command
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space.options import SpaceOptions
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,6 +14,6 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _space(options: SpaceOptions) -> None:
-    from truebench_hf.report.space.app import serve
+    from truebench_hf.space.app import serve
 
     serve(options)

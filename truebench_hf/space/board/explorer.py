@@ -12,8 +12,8 @@ from typing import Any
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.records import Reader
-from truebench_hf.report.board import reference, runs, shown
-from truebench_hf.report.board.entries import Entry
+from truebench_hf.space.board import reference, runs, shown
+from truebench_hf.space.board.entries import Entry
 
 Row = Mapping[str, Any]  # a line of judgments.jsonl
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered

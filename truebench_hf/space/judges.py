@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from truebench_hf.report.board import judges, table
-from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import look
+from truebench_hf.space import look
+from truebench_hf.space.board import judges, table
+from truebench_hf.space.board.store import Board
 
 _TABLES: dict[str, Callable[..., judges.Table]] = {
     "Judges": judges.overview,

@@ -13,11 +13,11 @@ from typing import Any
 
 from markupsafe import escape
 
-from truebench_hf.report.board import reference
-from truebench_hf.report.board.conversation import verdict_list
-from truebench_hf.report.space import guard, steps
-from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.look import QUIET
+from truebench_hf.space import guard, steps
+from truebench_hf.space.board import reference
+from truebench_hf.space.board.conversation import verdict_list
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.look import QUIET
 from truebench_hf.types import Verdict
 
 _LONGEST_CRITERION = 400

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.report.board.columns import SOURCES
-from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
+from truebench_hf.space.board.columns import SOURCES
+from truebench_hf.space.board.entries import CATEGORIES, LANGUAGES, Entry
 
 MOST = 5  # models in one radar: more cannot be told apart
 _HEAT_ROWS = 30

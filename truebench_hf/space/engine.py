@@ -20,9 +20,9 @@ from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel, stream
 from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.board import shown
-from truebench_hf.report.space.guard import VisitorError
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space.board import shown
+from truebench_hf.space.guard import VisitorError
+from truebench_hf.space.options import SpaceOptions
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Message, Verdict
 

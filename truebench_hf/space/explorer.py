@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.board import explorer, table
-from truebench_hf.report.board.conversation import render
-from truebench_hf.report.board.explorer import SAMPLE, Row, Shelf, Wanted
-from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import look
+from truebench_hf.space import look
+from truebench_hf.space.board import explorer, table
+from truebench_hf.space.board.conversation import render
+from truebench_hf.space.board.explorer import SAMPLE, Row, Shelf, Wanted
+from truebench_hf.space.board.store import Board
 
 _ANY = "any"
 _NONE = ("none", "")

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.report.space import guard
-from truebench_hf.report.space.look import QUIET
+from truebench_hf.space import guard
+from truebench_hf.space.look import QUIET
 
 # The values of a step's outputs (None leaves one as it is), and what the line says.
 Update = tuple[Sequence[Any], str]

@@ -9,12 +9,12 @@ from typing import Any
 
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
-from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import about, explorer, judges, leaderboard, look, playground, submit
-from truebench_hf.report.space.assets import AssetCache
-from truebench_hf.report.space.engine import Engine
-from truebench_hf.report.space.first_view import FirstView, render
-from truebench_hf.report.space.options import SpaceOptions, check_address
+from truebench_hf.space import about, explorer, judges, leaderboard, look, playground, submit
+from truebench_hf.space.assets import AssetCache
+from truebench_hf.space.board.store import Board
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.first_view import FirstView, render
+from truebench_hf.space.options import SpaceOptions, check_address
 from truebench_hf.terminal import say
 
 _PATIENCE = 45.0  # seconds

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
-from truebench_hf.report.board.entries import Entry
+from truebench_hf.space.board.entries import Entry
 
 Outcomes = Mapping[str, bool | None]  # instance id -> passed
 

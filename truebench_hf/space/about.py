@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from truebench_hf import __version__
-from truebench_hf.report.board.store import Board, Snapshot
-from truebench_hf.report.space.look import QUIET
+from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.look import QUIET
 
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).with_name("citations.txt")

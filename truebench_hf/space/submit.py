@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.board import shown
-from truebench_hf.report.space import guard, steps
-from truebench_hf.report.space.options import SpaceOptions
+from truebench_hf.space import guard, steps
+from truebench_hf.space.board import shown
+from truebench_hf.space.options import SpaceOptions
 from truebench_hf.types import Score
 
 _HEAD = ("Model", "Judge", "Pass rate in %", "95 % interval", "n", "Unscored", "Data", "Data SHA-256")

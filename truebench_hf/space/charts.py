@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.report.board import charts, table
-from truebench_hf.report.board.entries import Entry
-from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import look
+from truebench_hf.space import look
+from truebench_hf.space.board import charts, table
+from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.store import Board
 
 Chosen = Callable[..., list[Entry]]
 

@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf.hub.public import public
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
-from truebench_hf.report.board import shown
+from truebench_hf.space.board import shown
 
 _PARTS = ("protocol", "cascade_judge", "panel", "prompts")
 # Provider options about where and how fast a judge is asked, not about what it answers. Any other counts.

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from truebench_hf.report.board import shown
+from truebench_hf.space.board import shown
 from truebench_hf.types import Verdict
 
 _WORDS = {"yes": "Pass", "no": "Fail"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truebench_hf.report.board import reference, shown
-from truebench_hf.report.board.runs import JudgeRun
+from truebench_hf.space.board import reference, shown
+from truebench_hf.space.board.runs import JudgeRun
 
 Table = tuple[list[str], list[list[Any]]]  # headers, rows
 _CATEGORIES = ("Constrained", "Compositional", "Multi-turn", "System")

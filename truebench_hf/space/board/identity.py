@@ -12,7 +12,7 @@ from truebench_hf import jsonl
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.records import JudgedRow, Reader
-from truebench_hf.report.board import shown
+from truebench_hf.space.board import shown
 
 # These follow from the verdicts alone: a submission tells no protocol, on which the other scores depend.
 _SCORES = ("official", "drfr", "soft_criterion", "soft_turn")

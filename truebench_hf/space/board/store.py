@@ -10,10 +10,10 @@ from pathlib import Path
 
 from truebench_hf.errors import UserError
 from truebench_hf.records import read_outcomes
-from truebench_hf.report.board import runs, ties
-from truebench_hf.report.board.entries import Entry, once, published
-from truebench_hf.report.board.results import ResultsCopy
-from truebench_hf.report.board.runs import JudgeRun
+from truebench_hf.space.board import runs, ties
+from truebench_hf.space.board.entries import Entry, once, published
+from truebench_hf.space.board.results import ResultsCopy
+from truebench_hf.space.board.runs import JudgeRun
 from truebench_hf.terminal import warn
 
 

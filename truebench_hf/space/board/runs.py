@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.ledger import digest
-from truebench_hf.report.board import shown
-from truebench_hf.report.board.entries import Entry, measured
+from truebench_hf.space.board import shown
+from truebench_hf.space.board.entries import Entry, measured
 
 _DEEPEST = 4
 

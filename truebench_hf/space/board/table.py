@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.report.board import columns
-from truebench_hf.report.board.columns import COLUMNS, UNKNOWN, WEIGHTS, Cell
-from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
 from truebench_hf.report.csv_cells import guard
+from truebench_hf.space.board import columns
+from truebench_hf.space.board.columns import COLUMNS, UNKNOWN, WEIGHTS, Cell
+from truebench_hf.space.board.entries import CATEGORIES, LANGUAGES, Entry
 
 SIZES = {
     "under 3 B": (0.0, 3.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from truebench_hf.report.board.entries import CATEGORIES, LANGUAGES, Entry
+from truebench_hf.space.board.entries import CATEGORIES, LANGUAGES, Entry
 
 Cell = str | float | int | None
 FIXED = ("Rank", "Model", "Overall")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.board import identity, reference, shown, way
+from truebench_hf.space.board import identity, reference, shown, way
 from truebench_hf.types import Score
 
 Source = Literal["paper", "measured", "submitted"]

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from truebench_hf.report.board import columns
-from truebench_hf.report.space import look
+from truebench_hf.space import look
+from truebench_hf.space.board import columns
 
 _BEFORE = b"<gradio-app"
 _TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)

@@ -9,10 +9,10 @@ from typing import Any
 
 from markupsafe import escape
 
-from truebench_hf.report.board import columns, reference, table
-from truebench_hf.report.board.entries import Entry
-from truebench_hf.report.board.store import Board
-from truebench_hf.report.space import charts, look
+from truebench_hf.space import charts, look
+from truebench_hf.space.board import columns, reference, table
+from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.store import Board
 
 _SHOW = {"All": "", "Measured": "measured", "Submitted": "submitted", "Published": "paper"}
 _FIRST = "Overview"
