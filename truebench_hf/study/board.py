@@ -1,0 +1,42 @@
+"""What a leaderboard may show of a finished study: it stands in `run.json`, and the Space reads nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from truebench_hf.types import Score
+
+
+@dataclass(frozen=True)
+class Column:
+    """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview."""
+
+    name: str
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model's (or judge's) scores by column name; `setting` is equal where rows may be ranked together."""
+
+    name: str
+    setting: str
+    scores: Mapping[str, Score]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The rows of a study, its columns, and the `main` one that rows are ranked by: the highest first or the lowest."""
+
+    main: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    order: Literal["descending", "ascending"] = "descending"
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `run.json` under "board"."""
+        return asdict(self)
