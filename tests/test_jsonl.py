@@ -24,7 +24,7 @@ from truebench_hf.benchmarks.truebench.responses import read_responses
 from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
-from truebench_hf.hub.public import public_judgments
+from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.instances import of_row
 from truebench_hf.records import RESPONSES, Judged, read_outcomes, response_lines

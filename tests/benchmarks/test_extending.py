@@ -16,6 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
+from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
 from truebench_hf.space.board.runs import read as read_board
@@ -172,7 +173,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
     assert read_board(folder.out) is not None
     info = json.loads((folder.out / "run.json").read_text(encoding="utf-8"))
     info["settings"] |= {"items": 12, "limit": 12, "data_sha256": "0" * 64}  # as a killed `--limit 12` leaves it
-    (folder.out / "run.json").write_text(json.dumps(info), encoding="utf-8")
+    RunFolder(str(folder.out), info["settings"], tuple(info["settings"])).ledger.close()
     for arguments in (("score", str(folder.out)), ("label", "sample", str(folder.out), "--n", "2")):
         done = command_here(capsys, *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

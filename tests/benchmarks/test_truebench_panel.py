@@ -10,11 +10,10 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import row, script, write_jsonl
+from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.errors import UserError
-from truebench_hf.hub.public import base_name
 from truebench_hf.records import Reader
-from truebench_hf.space.board import shown
 from truebench_hf.types import Report, Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]
@@ -109,7 +108,7 @@ def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -
 
 def test_no_table_shows_one_judge_alone_or_a_path() -> None:
     name = "openai:org/a + scripted:/home/me/b.json + hf:org/c (weighted 2,1,1)"
-    assert shown.name(name) == base_name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
+    assert anonymous.name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
 
 
 @pytest.mark.parametrize(

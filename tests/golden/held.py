@@ -12,8 +12,9 @@ from typing import Any
 
 from truebench_hf.engine.ledger import canonical, digest
 
-# Hashes of the data stay. Those of the prompts' templates go: what is asked is held by the ledger, text by text.
-_BOUND = {"versions": "<versions>", "started": "<time>", "finished": "<time>"}
+# Hashes of the data stay. Those of the prompts' templates go, alone or in the setting of a board: what is asked is held
+# by the ledger, text by text.
+_BOUND = {"versions": "<versions>", "started": "<time>", "finished": "<time>", "setting": "<setting>"}
 _HASHED_PROMPTS = ("prompts", "cascade_prompts")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _VERSIONS = re.compile(r"python \d+\.\d+[^|\n]*")  # the line in reports

@@ -18,8 +18,7 @@ from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command
 from truebench_hf.errors import UserError
-from truebench_hf.hub.public import public
-from truebench_hf.hub.staging import stage_run
+from truebench_hf.hub.staging import public, stage_run
 
 
 def publish(hub: HubStub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

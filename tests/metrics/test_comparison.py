@@ -8,6 +8,8 @@ from scipy.stats import multinomial
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import mcnemar, paired_difference, rank_groups, unpaired
+from truebench_hf.metrics.intervals import wilson
+from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -91,7 +93,27 @@ def test_few_scores_between_0_and_1_are_not_compared() -> None:
 def test_two_shares_without_pairing(
     first: tuple[float, int], second: tuple[float, int], ahead: int, reason: str
 ) -> None:
-    assert unpaired(first, second) == ahead, reason
+    scores = [Score(100 * share, n, 0, _percent(wilson(round(share * n), n))) for share, n in (first, second)]
+    assert unpaired(*scores) == ahead, reason
+
+
+def _percent(ends: tuple[float, float] | None) -> tuple[float, float]:
+    assert ends is not None
+    return 100 * ends[0], 100 * ends[1]
+
+
+@pytest.mark.parametrize(
+    ("second", "ahead", "reason"),
+    [
+        (Score(4.0, 50, 0, (3.5, 4.4)), 1, "any scale: 1 apart, half of it in the ends"),
+        (Score(4.0, 50, 0, (3.0, 5.0)), 0, "the ends reach too far"),
+        (Score(4.0, 50), 0, "no interval"),
+        (Score(None, 0, 9), 0, "no score"),
+        (Score(6.0, 50, 0, (5.6, 6.4)), -1, "the other way round"),
+    ],
+)
+def test_two_scores_by_their_intervals(second: Score, ahead: int, reason: str) -> None:
+    assert unpaired(Score(5.0, 50, 0, (4.6, 5.4)), second) == ahead, reason
 
 
 def test_pairing_narrows_the_interval() -> None:

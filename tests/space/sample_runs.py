@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
+from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, load
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.types import Report
 
 SCRIPT = "<script>window.broken = 1</script>"
 
@@ -44,7 +48,7 @@ def patchy_run(folder: Path, out: Path) -> Path:
 
 
 def many_runs(folder: Path, models: int, instances: int) -> Path:
-    """Run folders with scores and short judgments of so many models and instances; seeded."""
+    """Run folders with boards and short judgments of so many models and instances; seeded."""
     chance = random.Random(7)
     plan = [(f"q{i}", chance.choice(LANGUAGES), chance.choice(CATEGORIES), chance.random()) for i in range(instances)]
     for number in range(models):
@@ -53,27 +57,27 @@ def many_runs(folder: Path, models: int, instances: int) -> Path:
         skill = 0.2 + 0.6 * number / models
         passed = [chance.random() < 0.5 * skill + 0.5 * (1 - ease) for *_, ease in plan]
         size = chance.choice((1, 3, 7, 14, 32, 70, 235))
-        settings = {
-            "model": f"hf:org{number % 9}/Model-{number:03}-{size}B", "judge": "openai:judge", "data": "v0.6.1",
-            "data_sha256": "d" * 64, "protocol": "default", "judging": {"level": "checklist"},
-        }  # fmt: skip
-        (out / "run.json").write_text(json.dumps({"settings": settings}))
-        groups = {"by_language": 1, "by_category": 2}
-        scores: dict[str, object] = {"overall": _score(passed), "official": _score(passed), "unscored": {}}
-        for name, place in groups.items():
-            kinds = {row[place] for row in plan}
-            scores[name] = {
-                k: _score([p for p, row in zip(passed, plan, strict=True) if row[place] == k]) for k in kinds
-            }
-        (out / "scores.json").write_text(json.dumps(scores))
+        model = f"hf:org{number % 9}/Model-{number:03}-{size}B"
+        made = {"model": model, "judge": "openai:judge", "data": "v0.6.1", "data_sha256": "d" * 64}
+        scores: dict[str, Any] = {"overall": pass_rate(passed)}
+        for name, place in (("by_category", 2), ("by_language", 1)):
+            pairs = list(zip(passed, plan, strict=True))
+            kinds = sorted({row[place] for row in plan})
+            scores[name] = {kind: pass_rate([p for p, row in pairs if row[place] == kind]) for kind in kinds}
+        board = truebench.board(Report(scores, provenance=made)).as_json()
+        info = {"kind": "truebench", "format": 1, "settings": made, "board": board, "content": str(number)}
+        (out / "run.json").write_text(json.dumps(info))
         with (out / "judgments.jsonl").open("w") as file:
-            file.writelines(_line(row, ok, settings["model"]) for row, ok in zip(plan, passed, strict=True))
+            file.writelines(_line(row, ok, model) for row, ok in zip(plan, passed, strict=True))
     return folder
 
 
-def _score(passed: list[bool]) -> dict[str, object]:
-    value = 100 * sum(passed) / len(passed) if passed else None
-    return {"value": value, "n": len(passed), "unscored": 0, "ci95": None if value is None else [value - 2, value + 2]}
+def changed(run: Path, **row: object) -> Path:
+    """The run after what its board says of its one row was changed."""
+    info = json.loads((run / "run.json").read_text())
+    info["board"]["rows"][0] |= row
+    (run / "run.json").write_text(json.dumps(info | {"content": json.dumps(row)}))
+    return run
 
 
 def _line(row: tuple[str, str, str, float], passed: bool, model: object) -> str:

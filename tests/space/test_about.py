@@ -6,19 +6,20 @@ from pathlib import Path
 
 from tests.space.sample_runs import many_runs
 from truebench_hf.space import about
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.types import Score
 
 
 def _submitted(data: str) -> Entry:
-    return Entry("k", "m", "submitted", "j", data, "s", Score(None, 0, 0, None), {})
+    return Entry("k", "truebench", "m", "submitted", "s", Score(None, 0), {}, {"Data": data})
 
 
 def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path: Path) -> None:
     told = about.held(Board([many_runs(tmp_path, 2, 20)]).snapshot)
-    assert "32 published results, 2 measured runs, 0 submitted runs, 0 measurements of judges" in told
-    assert "v0.6.1 (2 runs)" in told
+    assert "TRUEBench: 32 published, 2 measured, 0 submitted." in told
+    assert "Judges: 50 published, 0 measured, 0 submitted." in told
+    assert "v0.6.1 (2 lines)" in told
     assert " UTC" in told
     assert "No run has been measured here yet." in about.held(Board().snapshot)
 
@@ -26,7 +27,7 @@ def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path
 def test_names_given_by_strangers_are_text_and_few() -> None:
     entries = tuple(_submitted(f"<b>{number}") for number in range(20))
     told = about.held(Snapshot(entries, (), True, 0.0, stale="Since 04:00 UTC the data set is out of reach."))
-    assert "&lt;b&gt;0 (1 run)" in told
+    assert "&lt;b&gt;0 (1 line)" in told
     assert "<b>" not in told
     assert "and 12 more" in told
     assert "not yet" in told

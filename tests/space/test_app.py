@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-from tests.space.sample_runs import many_runs
+from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import Visitor
 from truebench_hf.space.app import serve
-from truebench_hf.space.board.entries import slug
+from truebench_hf.space.board.runs import slug
 from truebench_hf.space.options import SpaceOptions
 
 
@@ -27,10 +26,7 @@ def _models(visitor: Visitor) -> list[str]:
 
 def test_the_page_carries_what_a_window_shows_and_half_a_name_breaks_nothing(tmp_path: Path) -> None:
     runs = many_runs(tmp_path / "runs", 1, 30)
-    file = runs / "run000" / "run.json"
-    info = json.loads(file.read_text())
-    info["settings"]["model"] = "hf:org/half \ud83c"
-    file.write_text(json.dumps(info))
+    changed(runs / "run000", name="hf:org/half \ud83c")
     app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=3600), block=False)
     try:
         page = urllib.request.urlopen(app.local_url, timeout=30).read().decode()
@@ -47,10 +43,7 @@ def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None
     try:
         first, second, third = (Visitor(app.local_url) for _ in range(3))
         assert _models(first)[1] == "o1", "one measured run, then the paper's"
-        info = json.loads((runs / "run000" / "run.json").read_text())
-        later = many_runs(tmp_path / "more", 1, 30) / "run000"
-        info["settings"]["model"] = "hf:org/Later-9B"
-        (later / "run.json").write_text(json.dumps(info))
+        later = changed(many_runs(tmp_path / "more", 1, 30) / "run000", name="hf:org/Later-9B")
         later.rename(runs / "run001")
         end = time.monotonic() + 30
         while "hf:org/Later-9B" not in _models(second):

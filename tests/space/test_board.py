@@ -12,21 +12,13 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import SCRIPT, real_runs
+from truebench_hf import anonymous
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.intervals import wilson
 from truebench_hf.records import read_outcomes
-from truebench_hf.space.board import (
-    charts,
-    columns,
-    conversation,
-    entries,
-    explorer,
-    reference,
-    shown,
-    table,
-    ties,
-)
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board import charts, conversation, explorer, papers, table, ties
 from truebench_hf.space.board.explorer import Shelf, Wanted
+from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
 from truebench_hf.types import Criterion, Score, Verdict
 
@@ -38,24 +30,33 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
     return board
 
 
-def _entry(key: str, value: float | None, **more: Any) -> Entry:
-    score = Score(value, 100 if value is not None else 0)
-    return Entry(key, f"M-{key}", "measured", "j", "d", more.pop("setting", "s"), score, {}, **more)
+PUBLISHED = papers.PAPERS["truebench"].published()
+(KIND,), _ = table.merged([PUBLISHED])
+PAPER = table.merged([PUBLISHED])[1]
+
+
+def _entry(key: str, value: float | None, n: int = 100, **more: Any) -> Entry:
+    interval = None if value is None else wilson(round(value * n / 100), n)
+    score = Score(value, n if value is not None else 0, 0, interval and (100 * interval[0], 100 * interval[1]))
+    facts = {"Judge": "j", "Data": "d"} | more.pop("facts", {})
+    made = Entry(key, "truebench", f"M-{key}", "measured", more.pop("setting", "s"), score, {"overall": score}, facts)
+    return replace(made, **more)
 
 
 def test_published_models_are_the_papers() -> None:
-    found = {entry.model: entry for entry in entries.published()}
+    found = {entry.name: entry for entry in PAPER}
     assert len(found) == 32
     o1 = found["o1"]
-    assert (o1.overall.value, o1.overall.n, o1.parts["Safety"].n, o1.parts["EN"].n) == (69.07, 1329, 79, 403)
+    numbers = [o1.scores[name].n for name in ("category:Safety", "language:EN")]
+    assert (o1.overall.value, o1.overall.n, numbers) == (69.07, 1329, [79, 403])
     assert o1.overall.ci95 == pytest.approx((66.54, 71.50), abs=0.01)  # Wilson for 918 of 1329
-    assert found["Llama4-Maverick"].misprints == {"EN"}
-    assert all(entry.licence and entry.open is not None for entry in found.values())
-    assert set(found) == set(reference.facts())
+    assert found["Llama4-Maverick"].misprints == {"language:EN"}
+    assert all({"Weights", "Licence"} <= entry.facts.keys() for entry in found.values())
+    assert set(found) == {row["Model"] for row in papers.table("truebench_table5_category")["rows"]}
 
 
 def test_table_6_repeats_table_5() -> None:
-    both = [{row["Model"]: row["Overall"] for row in reference.table(name)["rows"]} for name in (
+    both = [{row["Model"]: row["Overall"] for row in papers.table(name)["rows"]} for name in (
         "truebench_table5_category", "truebench_table6_language")]  # fmt: skip
     assert both[0] == both[1]
 
@@ -73,7 +74,7 @@ def test_table_6_repeats_table_5() -> None:
     ],
 )
 def test_specs_are_shown_without_folders(spec: str, expected: str, why: str) -> None:
-    assert shown.name(spec) == expected, why
+    assert anonymous.name(spec) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -87,29 +88,12 @@ def test_specs_are_shown_without_folders(spec: str, expected: str, why: str) -> 
     ],
 )
 def test_reasons_are_scrubbed(text: str, hidden: str) -> None:
-    assert hidden not in shown.scrub(text)
+    assert hidden not in anonymous.text(text)
 
 
 def test_plain_reasons_stay() -> None:
     text = "criteria_2 has no label; 3/4 of and/or 12/11/2025, see e.g. TCP/IP"
-    assert shown.scrub(text) == text
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("smollm2", (0.135, True, "Apache-2.0")),
-        ("openai:o1", (None, False, "proprietary")),
-        ("hf:Qwen/Qwen2.5-14B-Instruct", (14, True, "Apache-2.0")),
-        ("hf:org/New-3.5B-chat", (3.5, True, None)),
-        ("vllm:org/tiny-350m", (0.35, True, None)),
-        ("openai:house-model", (None, None, None)),
-        ("hf:/models/local-9B", (9.0, None, None)),
-        (f"openai:{'9' * 400}B", (None, None, None)),  # beyond every number, and so no size
-    ],
-)
-def test_what_a_name_tells(spec: str, expected: tuple[Any, ...]) -> None:
-    assert entries.model_facts(spec) == expected
+    assert anonymous.text(text) == text
 
 
 def test_ties_by_hand() -> None:
@@ -125,7 +109,7 @@ def test_ties_by_hand() -> None:
 
 def test_few_instances_rank_nobody_and_a_run_without_outcomes_is_compared_by_its_share() -> None:
     few = {"A": {"1": True, "2": True}, "B": {"1": False, "2": False}}
-    made = [replace(_entry(key, value), overall=Score(value, 2)) for key, value in (("A", 100.0), ("B", 0.0))]
+    made = [_entry(key, value, 2) for key, value in (("A", 100.0), ("B", 0.0))]
     assert {(e.rank, e.last) for e in ties.by_score(made)} == {(1, 2)}
     assert {(e.rank, e.last) for e in ties.paired(made, few)} == {(1, 2)}
     shares = [_entry("A", 80.0), _entry("B", 79.0), _entry("C", 20.0)]
@@ -143,7 +127,7 @@ def test_a_model_without_a_score_takes_no_rank_from_one_that_scored_nothing() ->
 
 
 def test_published_ties_are_tests_of_two_shares() -> None:
-    found = {e.model: e for e in ties.by_score(entries.published())}
+    found = {e.name: e for e in ties.by_score(PAPER)}
     # o1 69.07 leads by 9.6 points, far over 1.96 standard errors (3.6); the next two differ by 0.2.
     assert (found["o1"].rank, found["o1"].last) == (1, 1)
     assert found["Claude-3.5-Sonnet (2024-10-22)"].rank == found["Claude-3.7-Sonnet-Thinking"].rank == 2
@@ -161,15 +145,28 @@ def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
     assert list(read_outcomes(file).values()) == [None, True, False]
 
 
+def _names(wanted: table.Filter) -> list[str]:
+    return [entry.name for entry in table.select(KIND, PAPER, wanted)]
+
+
 def test_filters() -> None:
-    all_of_them = entries.published()
-    sizes = table.select(all_of_them, table.Filter(sizes=("under 3 B",)))
-    assert [e.model for e in sizes] == ["Gemma-3-1B-it"]
-    closed = table.select(all_of_them, table.Filter(weights=("closed",)))
-    assert {e.licence for e in closed} == {"proprietary"}
-    assert len(table.select(all_of_them, table.Filter(licences=("MIT",)))) == 2  # DeepSeek-R1 and Phi-4
-    assert [e.model for e in table.select(all_of_them, table.Filter(text="QWQ"))] == ["Qwen-QwQ-32B"]
-    assert table.select(all_of_them, table.Filter(source="measured")) == []
+    assert _names(table.Filter(facts=("Size (B): under 3 B",))) == ["Gemma-3-1B-it"]
+    closed = table.select(KIND, PAPER, table.Filter(facts=("Weights: closed",)))
+    assert {e.facts["Licence"] for e in closed} == {"proprietary"}
+    assert len(_names(table.Filter(facts=("Licence: MIT",)))) == 2  # DeepSeek-R1 and Phi-4
+    assert _names(table.Filter(facts=("Licence: MIT", "Size (B): 3 to 15 B"))) == ["Phi-4"], "of each fact one"
+    assert len(_names(table.Filter(facts=("Size (B): under 3 B", "Size (B): 3 to 15 B")))) == 6, "of one fact any"
+    assert _names(table.Filter(text="QWQ")) == ["Qwen-QwQ-32B"]
+    assert _names(table.Filter(source="measured")) == []
+
+
+def test_what_can_be_chosen_is_what_there_is() -> None:
+    choices = table.fact_choices(KIND, PAPER)
+    sizes = [choice for choice in choices if choice.startswith("Size")]
+    assert sizes == [f"Size (B): {name}" for name in (
+        "under 3 B", "3 to 15 B", "15 to 50 B", "50 to 150 B", "over 150 B", "unknown")]  # fmt: skip
+    assert {"Weights: open", "Weights: closed", "Licence: MIT"} <= set(choices)
+    assert all(_names(table.Filter(facts=(choice,))) for choice in choices)
 
 
 def test_order_keeps_together_what_was_ranked_together() -> None:
@@ -181,70 +178,56 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
         )
     ]  # fmt: skip
     ranked = ties.by_score(found)
-    by_rank = [e.key for e in table.select(ranked, table.Filter())]
+    by_rank = [e.key for e in table.select(KIND, ranked, table.Filter())]
     # The larger group first, though another holds a better score; then what was submitted; the paper last.
     assert by_rank == ["first", "second", "none", "alone", "sent", "paper"]
-    by_score = [e.key for e in table.select(ranked, table.Filter(), "Overall")]
+    by_score = [e.key for e in table.select(KIND, ranked, table.Filter(), "Overall")]
     assert by_score == ["paper", "sent", "alone", "first", "second", "none"]
-    assert [e.key for e in table.select(ranked, table.Filter(), "Model")] == sorted(by_score)
-    assert table.select(ranked, table.Filter(), "no such column") == table.select(ranked, table.Filter())
-
-
-@pytest.mark.parametrize(
-    ("options", "shown_as"),
-    [
-        ({}, "mini"),
-        ({"limit": None, "language": [], "category": []}, "mini"),  # as a run over the whole writes it
-        ({"limit": 60}, "mini, sample of 60"),
-        ({"language": ["DE"], "category": ["Editing"], "limit": 5}, "mini, DE, Editing, sample of 5"),
-    ],
-)
-def test_a_run_over_a_part_says_so(tmp_path: Path, options: dict[str, Any], shown_as: str) -> None:
-    score = {"value": 50.0, "n": 2, "unscored": 0, "ci95": None}
-    info = {"settings": {"model": "openai:m", "judge": "openai:j", "data": "mini", **options}}
-    scores = {"overall": score, "official": score, "by_category": {}, "by_language": {}}
-    assert entries.measured(tmp_path, info, scores).data == shown_as
+    assert [e.key for e in table.select(KIND, ranked, table.Filter(), "Model")] == sorted(by_score)
+    assert table.select(KIND, ranked, table.Filter(), "no such column") == table.select(KIND, ranked, table.Filter())
 
 
 def test_cells_read_as_what_they_are() -> None:
-    maverick = next(e for e in entries.published() if e.model == "Llama4-Maverick")
-    assert columns.text(maverick, "EN").endswith(columns.MISPRINT)
-    assert not columns.text(maverick, "KO").endswith(columns.MISPRINT)
-    assert columns.text(_entry("tiny", 5.0, size_b=0.135), "Size (B)") == "0.135"
-    assert columns.text(replace(_entry("x", 5.0), rank=3, last=5), "Rank") == "3-5"
-    assert columns.text(replace(_entry("x", 5.0), rank=3, last=3), "Rank") == "3"
-    assert columns.text(_entry("x", None), "Overall") == ""
+    maverick = next(e for e in PAPER if e.name == "Llama4-Maverick")
+    assert KIND.text(maverick, "EN").endswith(table.MISPRINT)
+    assert not KIND.text(maverick, "KO").endswith(table.MISPRINT)
+    assert KIND.text(_entry("tiny", 5.0, facts={"Size (B)": "0.135"}), "Size (B)") == "0.135"
+    assert KIND.text(replace(_entry("x", 5.0), rank=3, last=5), "Rank") == "3-5"
+    assert KIND.text(replace(_entry("x", 5.0), rank=3, last=3), "Rank") == "3"
+    assert KIND.text(_entry("x", None), "Overall") == ""
 
 
 def test_frame_sorts_by_numbers_and_reads_as_text() -> None:
-    made = ties.by_score(entries.published())[:2]
-    frame = table.framed(made, ("Safety",))
+    made = ties.by_score(PAPER)[:2]
+    frame = table.framed(KIND, made, ("Safety",))
     assert frame["headers"] == ["Rank", "Model", "Overall", "Safety"]
     assert frame["data"][0] == [1, "o1", 69.1, 30.4]
     assert frame["metadata"]["display_value"][1][0] == "2-7", "places that cannot be told apart"
 
 
 def test_csv_has_every_column_and_no_formulas() -> None:
-    rows = list(csv.DictReader(io.StringIO(table.to_csv([_entry("x", 50.0, licence="=1+1", rank=1, last=2)]))))
+    rows = list(
+        csv.DictReader(io.StringIO(table.to_csv(KIND, [_entry("x", 50.0, facts={"Licence": "=1+1"}, rank=1, last=2)])))
+    )
     assert rows[0]["Licence"] == "'=1+1"
     assert rows[0]["Overall"] == "50.0"
     assert (rows[0]["Rank"], rows[0]["Last rank"]) == ("1", "2")
-    assert set(table.COLUMNS) - {"95 % interval"} <= set(rows[0])
+    assert set(KIND.headers) - {"95 % interval"} <= set(rows[0])
 
 
 def test_charts_leave_blank_what_is_not_there() -> None:
-    entry = _entry("x", 50.0, size_b=7.0)
-    heat = charts.heat_map([entry]).to_dict()["data"][0]
+    entry = _entry("x", 50.0, facts={"Size (B)": "7"})
+    heat = charts.heat_map(KIND, [entry]).to_dict()["data"][0]
     assert heat["z"] == [[None] * 12]
     assert heat["text"] == [[""] * 12]
-    assert len(charts.radar([entry] * 7).data) == charts.MOST
-    points = charts.score_by_size([entry, _entry("y", 60.0)]).data[0]
+    assert len(charts.radar(KIND, [entry] * 7).data) == charts.MOST
+    points = charts.score_by_size(KIND, [entry, _entry("y", 60.0)]).data[0]
     assert list(points.x) == [7.0]  # y has no known size
 
 
 def test_real_runs_reach_the_board(board: Board) -> None:
     found = [e for e in board.snapshot.entries if e.source == "measured"]
-    assert {e.model for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
+    assert {e.name for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
     for entry in found:
         assert entry.folder is not None
         told = json.loads((entry.folder / "scores.json").read_text())["overall"]
@@ -253,7 +236,7 @@ def test_real_runs_reach_the_board(board: Board) -> None:
 
 
 def test_explorer_filters_and_neighbours(board: Board) -> None:
-    alpha = next(e for e in board.snapshot.entries if "Alpha" in e.model)
+    alpha = next(e for e in board.snapshot.entries if "Alpha" in e.name)
     rows = Shelf().rows(alpha)
     failed = explorer.select(rows, Wanted(failed="MUST be english"))
     assert failed
@@ -270,8 +253,8 @@ def test_explorer_filters_and_neighbours(board: Board) -> None:
 
 
 def test_published_entries_have_nothing_to_explore() -> None:
-    with pytest.raises(UserError, match="published"):
-        Shelf().rows(entries.published()[0])
+    with pytest.raises(UserError, match="no conversations"):
+        Shelf().rows(PAPER[0])
 
 
 def test_the_sample_can_be_browsed_without_a_run() -> None:
@@ -307,6 +290,10 @@ def test_an_open_verdict_tells_no_address() -> None:
 
 
 def test_a_models_name_is_no_markup_in_a_chart() -> None:
-    hostile = _entry('m <a href="https:e.co">x</a>', 50.0, size_b=1.0)
-    for figure in (charts.radar([hostile]), charts.heat_map([hostile]), charts.score_by_size([hostile])):
+    hostile = _entry('m <a href="https:e.co">x</a>', 50.0, facts={"Size (B)": "1"})
+    for figure in (
+        charts.radar(KIND, [hostile]),
+        charts.heat_map(KIND, [hostile]),
+        charts.score_by_size(KIND, [hostile]),
+    ):
         assert "<a" not in figure.to_json().replace("\\u003c", "<")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.conftest import RESULTS, Served, came, go, serving, settle, shoot
-from tests.space.sample_runs import SCRIPT, many_runs
+from tests.space.sample_runs import SCRIPT, changed, many_runs
 
 pytestmark = pytest.mark.slow
 TABS = {
@@ -86,7 +86,7 @@ def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) 
     page.get_by_label("Languages", exact=True).check()
     page.wait_for_function(HAS_COLUMN, arg="VI")
     page.locator("#leaderboard", has_text=MISPRINTED).wait_for()
-    for chart in ("Radar", "Languages", "Score and size"):
+    for chart in ("Radar", "Heat map", "Score and size"):
         page.get_by_role("tab", name=chart, exact=True).last.click()
         page.locator(".js-plotly-plot:visible .main-svg").first.wait_for()
         settle(page)
@@ -222,10 +222,7 @@ def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, t
     page = open_page(space.url)
     page.wait_for_selector(CELL)
     assert "Gamma-9B" not in page.content()
-    run = many_runs(tmp_path / "new", 1, 30) / "run000"
-    info = json.loads((run / "run.json").read_text())
-    info["settings"]["model"] = "hf:org/Gamma-9B"
-    (run / "run.json").write_text(json.dumps(info))
+    run = changed(many_runs(tmp_path / "new", 1, 30) / "run000", name="hf:org/Gamma-9B")
     api = HfApi(endpoint=space.hub.url, token="any")
     api.upload_folder(repo_id=RESULTS, repo_type="dataset", folder_path=run, path_in_repo="runs/gamma")
     for _ in range(30):
@@ -305,7 +302,7 @@ def test_playground_is_stopped(space: Served, open_page: Open) -> None:
 def test_first_page_with_200_models_and_3000_instances(open_page: Open, tmp_path: Path) -> None:
     runs = many_runs(tmp_path / "many", 200, 3000)
     with serving(["--runs", str(runs), "--refresh", "3600"], tmp_path / "log.txt") as url:
-        wanted = "document.querySelector('#leaderboard-notes')?.innerText.includes('Ranks with =')"
+        wanted = "document.querySelector('#leaderboard-notes')?.innerText.includes('A rank spans the places')"
         page = open_page(url)
         for _ in range(100):  # until the background has told which ranks are tied
             page.locator("#renew-button").click()

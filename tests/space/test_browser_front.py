@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.space.conftest import go, serving
-from tests.space.sample_runs import many_runs, real_runs
-from truebench_hf.space.board.columns import VIEWS
+from tests.space.sample_runs import changed, many_runs, real_runs
+from truebench_hf.space.board.papers import PAPERS
+from truebench_hf.space.board.table import merged
 
 pytestmark = pytest.mark.slow
 Open = Callable[..., Any]
@@ -28,7 +29,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("front")
     runs = real_runs(folder)
     first = many_runs(runs, 1, 30) / "run000"
-    second = Path(shutil.copytree(first, runs / "run001"))
+    second = changed(Path(shutil.copytree(first, runs / "run001")), setting="other")
     for run, said in ((first, "said by one"), (second, "said by the other")):
         file = run / "judgments.jsonl"
         file.write_text(file.read_text().replace('"Answer"', f'"{said}"'))
@@ -61,7 +62,8 @@ def _button(page: Any, text: str) -> Any:
 def test_a_line_is_known_in_every_view(url: str, open_page: Open) -> None:
     page = open_page(url)
     page.wait_for_selector(CELL)
-    for view, names in VIEWS.items():
+    (kind,), _ = merged([PAPERS["truebench"].published()])
+    for view, names in kind.views.items():
         page.locator("#view").get_by_label(view, exact=True).check()
         page.wait_for_function(
             "name => [...document.querySelectorAll('#leaderboard th')].some(head => head.title === name)", arg=names[-1]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from truebench_hf.space.board import charts, entries
-from truebench_hf.space.board.entries import Entry, Source
+from truebench_hf.space.board import charts, papers, table
+from truebench_hf.space.board.runs import Entry, Run, Source
+from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 
 
 def _entry(model: str, source: Source = "measured", judge: str = "j", data: str = "d") -> Entry:
-    return Entry(f"{model}-{judge}-{data}", model, source, judge, data, "s", Score(50.0, 100), {}, 7.0)
+    score, facts = Score(50.0, 100), {"Judge": judge, "Data": data, "Size (B)": "7"}
+    return Entry(f"{model}-{judge}-{data}", "truebench", model, source, "s", score, {"overall": score}, facts)
+
+
+(KIND,), PAPER = table.merged([papers.PAPERS["truebench"].published()])
 
 
 LONG = "hf:a-very-long-name/of-a-model-7B-"
@@ -32,15 +36,15 @@ LONG = "hf:a-very-long-name/of-a-model-7B-"
     ],
 )
 def test_every_line_of_a_chart_has_a_name_of_its_own(lines: list[Entry], names: list[str]) -> None:
-    assert [line.name for line in charts.radar(lines).data] == names
-    heat = charts.heat_map(lines)
+    assert [line.name for line in charts.radar(KIND, lines).data] == names
+    heat = charts.heat_map(KIND, lines)
     assert list(heat.layout.yaxis.ticktext) == names[::-1]
     assert [row[0] for row in heat.data[0].customdata] == names[::-1]
 
 
 def test_score_and_size_draws_each_kind_of_result_by_itself() -> None:
     lines = [_entry("A"), _entry("A", judge="k"), _entry("B", "submitted"), _entry("C", "paper")]
-    drawn = {line.name: line for line in charts.score_by_size(lines).data}
+    drawn = {line.name: line for line in charts.score_by_size(KIND, lines).data}
     assert {name: list(line.text) for name, line in drawn.items()} == {
         "measured here": ["A, j", "A, k"], "submitted ‡": ["B ‡"], "published in the paper †": ["C †"],
     }  # fmt: skip
@@ -49,6 +53,20 @@ def test_score_and_size_draws_each_kind_of_result_by_itself() -> None:
 
 
 def test_what_there_is_none_of_is_not_in_the_key() -> None:
-    published: Any = charts.score_by_size([replace(e, source="paper") for e in entries.published()])
+    published: Any = charts.score_by_size(KIND, PAPER)
     assert [line.name for line in published.data] == ["published in the paper †"]
-    assert len(charts.score_by_size([]).data) == 0
+    assert len(charts.score_by_size(KIND, []).data) == 0
+
+
+def test_charts_follow_the_columns_that_are_there() -> None:
+    columns = (Column("m", "Main"), *(Column(f"{g}{n}", f"{g}{n}", g) for g in ("Tone", "Form") for n in range(3)))
+    scores = {"m": Score(2.5, 9), "Tone0": Score(1.0, 9), "Form1": Score(4.0, 9)}
+    (kind,), lines = table.merged(
+        [Run("k", "m", False, columns, (Entry("a", "k", "A", "measured", "s", Score(None, 0), scores),))]
+    )
+    assert list(charts.radar(kind, lines).data[0].theta) == ["Tone0", "Tone1", "Tone2", "Tone0"], "the first group"
+    assert list(charts.radar(kind, lines, "Form").data[0].r) == [None, 4.0, None, None], "that of the view"
+    assert list(charts.heat_map(kind, lines).data[0].x) == ["Form0", "Form1", "Form2"], "the last group"
+    bare = table.merged([Run("k", "m", False, columns[:1], ())])[0][0]
+    assert len(charts.radar(bare, lines).data[0].r) == 0
+    assert charts.heat_map(bare, lines).data[0].x == ()

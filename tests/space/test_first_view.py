@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.space.board.table import framed_rows
 from truebench_hf.space.first_view import FirstView, render
 
 PAGE = "<body><gradio-app></gradio-app>ü</body>"
+
+
+def framed_rows(headers: list[str], rows: list[list[Any]]) -> dict[str, Any]:
+    styles = [["font-style: italic" if "paper †" in row else ""] * len(row) for row in rows]
+    return {"headers": headers, "metadata": {"display_value": [list(map(str, row)) for row in rows], "styling": styles}}
 
 
 def _get(parts: list[bytes], path: str = "/", query: str = "", method: str = "GET", status: int = 200) -> list[Any]:

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import many_runs, patchy_run
+from tests.space.sample_runs import changed, many_runs, patchy_run
 from tests.support.runs import ROOT
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.space.board import columns, conversation, explorer, judges, runs, table
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board import conversation, explorer, runs, table
 from truebench_hf.space.board.explorer import Shelf
+from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
 
 
@@ -41,9 +41,7 @@ def _change(file: Path, edit: Callable[[Any], None]) -> None:
 
 def _one(folder: Path, model: str) -> Path:
     """A made-up run of a model."""
-    run = many_runs(folder, 1, 30) / "run000"
-    _change(run / "run.json", lambda info: info["settings"].update(model=model))
-    return run
+    return changed(many_runs(folder, 1, 30) / "run000", name=model)
 
 
 def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
@@ -59,7 +57,7 @@ def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
     assert board.snapshot.read_at > first.read_at, "but it was looked at"
     _one(tmp_path / "late", "hf:org/Late-9B")
     board.refresh()
-    assert {e.model for e in board.snapshot.entries} - {e.model for e in first.entries} == {"hf:org/Late-9B"}
+    assert {e.name for e in board.snapshot.entries} - {e.name for e in first.entries} == {"hf:org/Late-9B"}
     assert board.snapshot.version > first.version
 
 
@@ -71,28 +69,57 @@ def test_a_version_grows_when_ties_become_known(tmp_path: Path) -> None:
     assert board.snapshot.version > plain.version
 
 
+def _refused(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the operator reads of a run that is left out."""
+    found = _shown(run.parent)
+    assert [entry.folder for entry in found] == [run.parent / "run001"], "and no other run is hidden"
+    assert "Model-001" in table.to_csv(Board().snapshot.kinds[0], found)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1, "once, not whenever the board looks"
+    return told
+
+
 @pytest.mark.parametrize(
-    ("scores", "info", "why"),
+    ("text", "why"),
     [
-        ("{", '{"settings": {"model": "m"}}', "torn"),
-        ("[]", '{"settings": {"model": "m"}}', "a list"),
-        ('{"by_category": 3}', '{"settings": {"model": "m"}}', "scores of another form"),
-        ('{"judges": []}', '{"settings": "model"}', "settings of another form"),
-        ("[" * 100_000, '{"settings": {"model": "m"}}', "nested beyond what can be read"),
+        ("{", "torn"),
+        ("[" * 100_000, "nested beyond what can be read"),
+        ('{"board": 3}', "nothing but a board"),
+        ('{"board": {}, "kind": "truebench", "format": 1}', "an empty board"),
+        (b"\xff\xfe", "no text"),
     ],
 )
-def test_a_bad_folder_hides_no_other(tmp_path: Path, scores: str, info: str, why: str) -> None:
-    root = many_runs(tmp_path, 1, 20)
-    (root / "bad").mkdir()
-    (root / "bad" / "scores.json").write_text(scores)
-    (root / "bad" / "run.json").write_text(info)
-    board = Board([root])
-    assert [e.source for e in board.snapshot.entries if e.source != "paper"] == ["measured"], why
-    assert judges.overview(board.snapshot.judges)[1], "the Judges tab reads what is left"
+def test_a_bad_file_hides_no_other_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | bytes, why: str
+) -> None:
+    run = many_runs(tmp_path, 2, 20) / "run000"
+    (run / "run.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert _refused(run, capsys).startswith("board: run000 is left out: run.json"), why
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '{"settings": {}}'], ids=["a list", "a number", "unfinished"])
+def test_what_has_no_board_is_passed_over_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    run = many_runs(tmp_path, 2, 20) / "run000"
+    (run / "run.json").write_text(text)
+    assert len(_shown(tmp_path)) == 1
+    assert capsys.readouterr().err == ""
 
 
 def _overall(**change: Any) -> Callable[[Any], None]:
-    return lambda scores: scores["overall"].update(change)
+    return lambda info: info["board"]["rows"][0]["scores"]["overall"].update(change)
+
+
+def _board(**change: Any) -> Callable[[Any], None]:
+    return lambda info: info["board"].update(change)
+
+
+def _row(**change: Any) -> Callable[[Any], None]:
+    return lambda info: info["board"]["rows"][0].update(change)
+
+
+MANY = [{"name": f"c{number}", "title": "t", "group": ""} for number in range(251)]
 
 
 @pytest.mark.parametrize(
@@ -112,16 +139,31 @@ def _overall(**change: Any) -> Callable[[Any], None]:
         (_overall(ci95="ab"), "an interval that is a text"),
         (_overall(ci95=["1", "2"]), "ends that are texts"),
         (_overall(ci95=[float("nan"), 2.0]), "an end that is no number"),
-        (lambda scores: scores["by_category"].update(Safety={"value": "x", "n": 1}), "a category that is no number"),
-        (lambda scores: scores["by_language"].update(EN=[1, 2]), "a language of another form"),
+        (_board(main="absent"), "ranked by a column that is not there"),
+        (_board(order="random"), "ranked in no order"),
+        (_board(columns=[]), "no columns"),
+        (_board(columns=MANY, main="c1"), "more columns than a page can hold"),
+        (_board(columns=[*MANY[:2], MANY[0]], main="c1"), "two columns of one name"),
+        (_board(columns=[{"name": "c", "title": "x" * 501}], main="c"), "a title as long as a paragraph"),
+        (_board(rows=3), "rows of another form"),
+        (_row(name=""), "a nameless model"),
+        (_row(name="x" * 501), "a name as long as a book"),
+        (_row(facts={"Judge": 3}), "a fact that is no text"),
+        (_row(facts={str(number): "f" for number in range(21)}), "more facts than can be told"),
+        (_row(scores=[1, 2]), "scores of another form"),
+        (_row(scores={"absent": {"value": 1.0, "n": 1}}), "a score without a column"),
+        (_board(columns=[{"name": "c", "title": "t", "group": "x" * 501}], main="c", rows=[]), "a group as long"),
+        (lambda info: info.update(kind="../up"), "a kind that is no name"),
+        (lambda info: info.update(format=2), "another format"),
+        (lambda info: info.update(submitted="no"), "a flag that is a text"),
     ],
 )
-def test_scores_that_cannot_be_drawn_hide_no_other_run(tmp_path: Path, edit: Callable[[Any], None], why: str) -> None:
-    many_runs(tmp_path, 2, 20)
-    _change(tmp_path / "run000" / "scores.json", edit)
-    found = _shown(tmp_path)
-    assert [entry.folder for entry in found] == [tmp_path / "run001"], why
-    assert "Model-001" in table.to_csv(found)
+def test_a_board_that_cannot_be_drawn_hides_no_other_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[Any], None], why: str
+) -> None:
+    run = many_runs(tmp_path, 2, 20) / "run000"
+    _change(run / "run.json", edit)
+    assert _refused(run, capsys).startswith("board: run000 is left out: run.json, "), why
 
 
 @pytest.mark.parametrize(
@@ -168,7 +210,7 @@ def test_a_folder_that_may_not_be_looked_into_hides_no_other(mode: int, why: str
         try:
             with _no_superuser():
                 with pytest.raises(PermissionError):
-                    (locked / "inner" / "scores.json").stat()
+                    (locked / "inner" / "run.json").stat()
                 found = [folder.name for folder in runs.folders([Path(made), Path(made, "x" * 300)])]
                 read = [entry.source for entry in Board([Path(made)]).snapshot.entries if entry.source != "paper"]
         finally:
@@ -190,9 +232,10 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     with (run / "judgments.jsonl").open("a") as lines:
         lines.write(json.dumps(whole | row) + "\n")
     found = _shown(tmp_path / "runs")
-    assert {entry.model for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
-    assert b"hf:org/x?" in _sent(table.framed(found, columns.COLUMNS))
-    patchy, named = sorted(found, key=lambda entry: entry.model, reverse=True)
+    assert {entry.name for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
+    kind = Board().snapshot.kinds[0]
+    assert b"hf:org/x?" in _sent(table.framed(kind, found, kind.headers))
+    patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
     assert b'["?", "DE?"' in _sent(explorer.listing(list(Shelf().rows(named).values())))
     answered = Shelf().rows(patchy)
     assert b"Half of ?." in b"".join(_sent(conversation.render(row)) for row in answered.values())
@@ -206,15 +249,13 @@ def _sent(value: Any) -> bytes:
 def test_two_runs_of_the_same_settings_are_two_lines(tmp_path: Path) -> None:
     first = many_runs(tmp_path, 1, 30) / "run000"
     again = Path(shutil.copytree(first, tmp_path / "again"))
-    lines = (again / "judgments.jsonl").read_text()
-    (again / "judgments.jsonl").write_text(lines.replace("Answer", "Another answer"))
+    _change(again / "run.json", lambda info: info.update(content="other answers"))
     assert len(_shown(tmp_path)) == 2, "answers differ, settings and scores do not"
 
 
-def test_judgments_scored_by_another_protocol_are_two_lines(tmp_path: Path) -> None:
+def test_runs_of_another_setting_are_ranked_apart(tmp_path: Path) -> None:
     first = many_runs(tmp_path, 1, 30) / "run000"
-    shutil.copytree(first, tmp_path / "official")
-    _change(tmp_path / "official" / "run.json", lambda info: info["settings"].update(protocol="official"))
+    changed(Path(shutil.copytree(first, tmp_path / "official")), setting="by the official rule")
     assert [entry.rank for entry in _shown(tmp_path)] == [1, 1], "and each is ranked among its own kind"
 
 
@@ -224,14 +265,6 @@ def test_a_copy_of_a_run_is_the_same_line(tmp_path: Path) -> None:
     before, after = _shown(tmp_path / "there"), _shown(tmp_path / "here", tmp_path / "there")
     assert [entry.key for entry in after] == [entry.key for entry in before], "links stay, wherever the folder lies"
     assert after[0].folder == first, "the first folder named is the one that is read"
-
-
-def test_a_copied_study_of_judges_is_the_same_line(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "run.json").write_text('{"settings": {"data": "rubric_mini"}}')
-        (tmp_path / name / "scores.json").write_text('{"judges": []}')
-    assert len(Board([tmp_path]).snapshot.judges) == 1
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +288,7 @@ def test_a_published_run_has_the_line_and_link_of_the_run_here(kinds: dict[str, 
 
 def test_a_submission_is_told_from_a_measured_run(kinds: dict[str, Path]) -> None:
     (entry,) = _shown(kinds["submitted"])
-    assert (entry.source, entry.data, entry.model) == ("submitted", "mini", "scripted:Patchy-3B.json")
+    assert (entry.source, entry.facts["Data"], entry.name) == ("submitted", "mini", "scripted:Patchy-3B.json")
 
 
 def test_a_submission_of_a_measured_run_adds_no_line(kinds: dict[str, Path]) -> None:
@@ -268,7 +301,7 @@ def test_a_submission_is_never_ranked_with_measured_runs(kinds: dict[str, Path],
     # Another model's submission over the same data, by a judge of the same name.
     shutil.copytree(kinds["submitted"], tmp_path / "other")
     for file in (tmp_path / "other").rglob("run.json"):
-        _change(file, lambda info: info["settings"].update(model="hf:org/Other-3B"))
+        changed(file.parent, name="hf:org/Other-3B")
     found = _shown(kinds["here"], tmp_path / "other")
     assert {(entry.source, entry.rank, entry.last) for entry in found} == {
         ("measured", 1, 1),
@@ -291,7 +324,7 @@ seen = []
 def look(board):
     board.refresh()
     now = board.snapshot
-    models = sorted(e.model.rpartition("/")[2] for e in now.entries if e.source == "measured")
+    models = sorted(e.name.rpartition("/")[2] for e in now.entries if e.source == "measured")
     seen.append([models, now.stale, now.version])
 
 

@@ -113,6 +113,7 @@ class RunFolder:
 
     def _joined(self, settings: Mapping[str, Any], free: Collection[str]) -> dict[str, Any]:
         known = read_info(self.path)
+        known.pop("board", None)  # of the session before: no board shows what is being changed
         there: dict[str, Any] = known.get("settings", {})
         # Compared as JSON: that is how they were kept.
         here = json.loads(json.dumps(settings))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from truebench_hf import anonymous, jsonl
+from truebench_hf.benchmarks.truebench.board import board, content
 from truebench_hf.benchmarks.truebench.results import provenance
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.folder import FORMAT, read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.public import base_name, no_address, public, public_judgments
 from truebench_hf.hub.submission import Submission, validate
-from truebench_hf.redaction import known
-from truebench_hf.types import Report, Score
+from truebench_hf.records import Judged, Reader, judgment_lines
+from truebench_hf.redaction import known, masked
+from truebench_hf.types import Report, Score, Verdict
 
 CARD = """---
 pretty_name: TRUEBench results
@@ -81,8 +83,34 @@ def stage_run(run: Path, out: Path) -> Staged:
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
     """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
     settings = {"model": checked.model, "judge": checked.judge, "data": checked.data}
-    info = public({"submitted": True, "settings": settings | {"data_sha256": checked.data_sha256}})
-    return _stage(checked, {}, info, judgments, out)
+    settings["data_sha256"] = checked.data_sha256
+    told = replace(checked, report=replace(checked.report, provenance=settings))
+    return _stage(told, {}, public({"submitted": True, "settings": settings}), judgments, out)
+
+
+def public(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What strangers may see of a `run.json`. A submission stays one when it is fetched and published again."""
+    kept = ("submitted", "settings", "sessions", "versions", "usage", "self_judged")
+    return {name: anonymous.settings(info[name]) for name in kept if name in info}
+
+
+def public_judgments(path: Path) -> bytes:
+    """The file's lines, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
+    reader = Reader()
+    read = [reader.judged(row, where) for where, row in jsonl.read(path)]
+    judge = anonymous.name(read[0][1])  # of a file that holds one run
+    return "".join(judgment_lines((masked(_public(item)) for item, _ in read), judge)).encode("utf-8", errors="replace")
+
+
+def _public(item: Judged) -> Judged:
+    error = item.response.error and anonymous.text(item.response.error)
+    response = replace(item.response, model=anonymous.name(item.response.model), error=error)
+    return replace(item, response=response, verdicts=tuple(tuple(map(_public_verdict, turn)) for turn in item.verdicts))
+
+
+def _public_verdict(verdict: Verdict) -> Verdict:
+    reason = anonymous.text(verdict.reason) if verdict.label is None else verdict.reason
+    return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
 
 
 def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,13 +127,27 @@ def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any]
     folder = out / "runs" / run_id
     folder.mkdir(parents=True)
     (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
-    reasons = {name: no_address(reason) for name, reason in checked.report.unscored.items()}
+    reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
     _write(folder / "scores.json", _json(checked.report.to_dict() | claimed | {"unscored": reasons}, 1))
-    _write(folder / "run.json", _json(info, 1))
+    # Computed as the scores are, whatever a board in the run.json said.
+    made = {
+        "kind": "truebench",
+        "format": FORMAT,
+        "board": _board(checked),
+        "content": content(checked.judged, checked.judge),
+    }
+    _write(folder / "run.json", _json({**info, **made}, 1))
     # One file per run, not one table: two pull requests then never touch the same file.
     (out / "index").mkdir()
     _write(out / "index" / f"{run_id}.jsonl", _json(row))
     return Staged(run_id, checked, row)
+
+
+def _board(checked: Submission) -> dict[str, Any]:
+    try:
+        return board(checked.report).as_json()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError("run.json holds settings that no run writes; judge the run again") from error
 
 
 def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,8 +155,8 @@ def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dic
     sessions = info.get("sessions") or [{}]
     return {
         "run_id": run_id,
-        "model": base_name(checked.model),
-        "judge": base_name(checked.judge),
+        "model": anonymous.name(checked.model),
+        "judge": anonymous.name(checked.judge),
         "data": settings.get("data"),
         "data_sha256": settings.get("data_sha256", checked.data_sha256),
         "judge_level": settings.get("judging", {}).get("level"),
@@ -148,7 +190,7 @@ def _plain(score: Score) -> dict[str, Any]:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", base_name(text)).strip("-").lower()[:60] or "unnamed"
+    return re.sub(r"[^A-Za-z0-9]+", "-", anonymous.name(text)).strip("-").lower()[:60] or "unnamed"
 
 
 def _write(file: Path, text: str) -> None:

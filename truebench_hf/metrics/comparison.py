@@ -8,11 +8,11 @@ from math import hypot, sqrt
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, wilson_at
+from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.types import Score
 
 # Fewer shared instances say too little for an interval: they are compared by McNemar's exact test.
 MIN_PAIRS = 10
-_Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -127,17 +127,19 @@ def rank_spans(models: Sequence[str], ahead: Callable[[str, str], int]) -> dict[
     return {model: (1 + better[model], len(models) - worse[model]) for model in models}
 
 
-def unpaired(first: tuple[float, int], second: tuple[float, int]) -> int:
-    """1 where the first share is surely greater, -1 where the second is, else 0; each is (share in 0..1, n).
+def unpaired(first: Score, second: Score) -> int:
+    """1 where the first score is surely greater, -1 where the second is, else 0: for scores of which only totals are known.
 
-    For shares of which only totals are known: the 95 % interval of the difference by Newcombe (1998, method 10), that
-    is of Wilson's, which says something at 0 and 1 too. Fewer than `MIN_PAIRS` in one of them separate nothing.
+    The 95 % interval of the difference is made of those of both scores (Zou and Donner 2008); for shares with Wilson's
+    that is Newcombe's (1998, method 10). A score without an interval, or over fewer than `MIN_PAIRS`, separates nothing.
     """
-    if min(first[1], second[1]) < MIN_PAIRS:
+    if first.value is None or second.value is None or first.ci95 is None or second.ci95 is None:
         return 0
-    (low, high), (floor, roof) = (wilson_at(share, n, _Z95) for share, n in (first, second))
-    gap = first[0] - second[0]
-    below, above = hypot(first[0] - low, roof - second[0]), hypot(high - first[0], second[0] - floor)
+    if min(first.n, second.n) < MIN_PAIRS:
+        return 0
+    (low, high), (floor, roof) = first.ci95, second.ci95
+    gap = first.value - second.value
+    below, above = hypot(first.value - low, roof - second.value), hypot(high - first.value, second.value - floor)
     return int(gap > below) - int(-gap > above)
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from truebench_hf import __version__
 from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.board.table import UNKNOWN
 from truebench_hf.space.look import QUIET
 
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
@@ -32,22 +33,23 @@ def build(board: Board, tab: Any) -> None:
 
 def held(snapshot: Snapshot) -> str:
     """What a board holds, as HTML: how many results of which kind, over which data, and when it was last read."""
-    kinds = Counter(entry.source for entry in snapshot.entries)
-    data = Counter(entry.data for entry in snapshot.entries if entry.source != "paper")
-    results = [
-        _count(kinds["paper"], "published result"), _count(kinds["measured"], "measured run"),
-        _count(kinds["submitted"], "submitted run"), _count(len(snapshot.judges), "measurement of judges", "measurements of judges"),
-    ]  # fmt: skip
-    named = ", ".join(f"{name} ({_count(runs, 'run')})" for name, runs in data.most_common(_MOST_DATA))
+    data = Counter(entry.facts.get("Data", UNKNOWN) for entry in snapshot.entries if entry.source != "paper")
+    results = []
+    for kind in snapshot.kinds:
+        count = Counter(entry.source for entry in snapshot.of(kind))
+        results.append(
+            f"{kind.title}: {count['paper']} published, {count['measured']} measured, {count['submitted']} submitted."
+        )
+    named = ", ".join(f"{name} ({_count(lines, 'line')})" for name, lines in data.most_common(_MOST_DATA))
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
     lines = [
-        f"This board holds {', '.join(results)}.",
+        f"This board holds results of {_count(len(results), 'kind')}. {' '.join(results)}",
         f"Data of the runs: {named}{more}." if data else "No run has been measured here yet.",
         f"Sources last read: {when}. {snapshot.stale}".strip(),
     ]
     return Markup("<p>{}</p>").format(Markup("<br>").join(escape(line) for line in lines))
 
 
-def _count(number: int, one: str, several: str = "") -> str:
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+def _count(number: int, one: str) -> str:
+    return f"{number:,} {one if number == 1 else one + 's'}"

@@ -96,7 +96,9 @@ def _first_view(app: Any, board: Board) -> Callable[[dict[str, str]], str]:
         if query.get("tab", tabs[0].id) != tabs[0].id:
             return ""
         (shown, _), theme = leaderboard.first(board, _SEEN), query.get("__theme", "")
-        return render(shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=leaderboard.LABEL, theme=theme)
+        return render(
+            shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=board.snapshot.models[0].unit, theme=theme
+        )
 
     return html
 
@@ -107,15 +109,16 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
 
     names = {tab.id for tab in tabs.children}
     renewable = [first.grid, first.keys, first.notes, first.version]
+    outputs = [*renewable, first.kind]
 
     def renewed(seen: str) -> list[Any]:
         now = leaderboard.version_of(board)
         if now == seen:
-            return [gr.skip() for _ in renewable]
+            return [*(gr.skip() for _ in renewable), leaderboard.kind_choices(board)]
         values = [*leaderboard.first(board), leaderboard.notes_on(board), now]
         if now != first.version.value:
             _lay_out_anew(app, dict(zip(renewable, values, strict=True)))
-        return values
+        return [*values, leaderboard.kind_choices(board)]
 
     def opened(seen: str, request: Any) -> tuple[Any, ...]:
         query = {name: str(value)[:300] for name, value in request.query_params.items()}
@@ -135,7 +138,7 @@ def _on_load(app: Any, board: Board, tabs: Any, first: leaderboard.Leaderboard, 
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     opened.__annotations__ = {"request": gr.Request}
-    filled = [*renewable, tabs, explored.run, explored.instance, explored.other]
+    filled = [*outputs, tabs, explored.run, explored.instance, explored.other]
     app.load(opened, first.version, filled, **look.QUIET).then(None, js=look.FOLLOWED)
 
 

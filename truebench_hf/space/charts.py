@@ -8,10 +8,11 @@ from typing import Any
 
 from truebench_hf.space import look
 from truebench_hf.space.board import charts, table
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.table import Kind
 
-Chosen = Callable[..., list[Entry]]
+Chosen = Callable[..., tuple[Kind, list[Entry]]]
 
 
 @dataclass(frozen=True)
@@ -22,34 +23,34 @@ class Charts:
     redrawn: Callable[..., tuple[Any, ...]]
 
 
-def build(board: Board, inputs: list[Any], chosen: Chosen, table_tab: Any, opened: Any) -> Charts:
+def build(board: Board, inputs: list[Any], chosen: Chosen, view: Any, table_tab: Any, opened: Any) -> Charts:
     """Lay out the chart tabs inside the current Tabs; `inputs` are the filter's controls, `chosen` what passes it.
 
-    `opened` is a State for the name of the open chart. It must not stand among the tabs, which Gradio counts by place.
+    Radar and heat map show the group of columns that `view` names. `opened` is a State for the name of the open chart.
+    It must not stand among the tabs, which Gradio counts by place.
     """
     import gradio as gr
 
-    _radar(board, opened)
-    with gr.Tab("Languages") as heat_tab:
-        heat = gr.Plot(label="Pass rate by language, the first 30 lines of the table", elem_classes="tb-chart tb-wide")
+    _radar(board, inputs[0], view, opened)
+    with gr.Tab("Heat map") as heat_tab:
+        heat = gr.Plot(label="The first 30 lines of the table by its columns", elem_classes="tb-chart tb-wide")
     with gr.Tab("Score and size") as size_tab:
-        sized = gr.Plot(label="Overall pass rate against size, where known", elem_classes="tb-chart")
+        sized = gr.Plot(label="Main score against size, where known", elem_classes="tb-chart")
     makers = {"heat": charts.heat_map, "size": charts.score_by_size}
 
-    def redrawn(name: str, *values: Any) -> tuple[Any, ...]:
-        return tuple(make(chosen(*values)) if name == own else gr.skip() for own, make in makers.items())
+    def redrawn(name: str, group: str, *values: Any) -> tuple[Any, ...]:
+        return tuple(make(*chosen(*values), group) if name == own else gr.skip() for own, make in makers.items())
+
+    def drawn(name: str) -> Callable[..., tuple[str, Any]]:
+        return lambda group, *values: (name, makers[name](*chosen(*values), group))
 
     for tab, name, plot in ((heat_tab, "heat", heat), (size_tab, "size", sized)):
-        tab.select(_drawn(name, makers[name], chosen), inputs, [opened, plot], **look.QUIET)
+        tab.select(drawn(name), [view, *inputs], [opened, plot], **look.QUIET)
     table_tab.select(lambda: "", None, opened, **look.QUIET)
     return Charts([heat, sized], redrawn)
 
 
-def _drawn(name: str, make: Callable[[Sequence[Entry]], Any], chosen: Chosen) -> Callable[..., tuple[str, Any]]:
-    return lambda *values: (name, make(chosen(*values)))
-
-
-def _radar(board: Board, opened: Any) -> None:
+def _radar(board: Board, kind: Any, view: Any, opened: Any) -> None:
     import gradio as gr
 
     with gr.Tab("Radar") as tab:
@@ -57,18 +58,24 @@ def _radar(board: Board, opened: Any) -> None:
             [], value=[], multiselect=True, max_choices=charts.MOST, label=f"Models (up to {charts.MOST})",
             elem_id="radar-models",
         )  # fmt: skip
-        plot = gr.Plot(label="Pass rate by category", elem_classes="tb-chart")
+        plot = gr.Plot(label="Scores by a group of columns", elem_classes="tb-chart")
 
-    def entered(keys: Sequence[str]) -> tuple[str, Any, Any]:
+    def entered(name: str, group: str, keys: Sequence[str]) -> tuple[str, Any, Any]:
         """Choices as of now: runs come in while the page is open."""
-        entries = table.select(board.snapshot.entries, table.Filter())
-        kept = [key for key in keys if board.snapshot.entry(key)] or [entry.key for entry in entries[:3]]
-        judged = [e.model if e.source == "paper" else f"{e.model} ({e.judge})" for e in entries]
+        now = board.snapshot
+        shown = now.kind(name)
+        entries = table.select(shown, now.of(shown), table.Filter())
+        kept = [e.key for e in entries if e.key in keys] or [entry.key for entry in entries[:3]]
+        judged = [
+            f"{e.name} ({e.facts['Judge']})" if e.source != "paper" and "Judge" in e.facts else e.name for e in entries
+        ]
         choices = [(f"{name}{charts.mark(e)}", e.key) for name, e in zip(judged, entries, strict=True)]
-        return "", gr.update(choices=choices, value=kept), compared(kept)
+        return "", gr.update(choices=choices, value=kept), compared(name, group, kept)
 
-    def compared(keys: Sequence[str]) -> Any:
-        return charts.radar([e for key in keys if (e := board.snapshot.entry(key)) is not None])
+    def compared(name: str, group: str, keys: Sequence[str]) -> Any:
+        shown = board.snapshot.kind(name)
+        return charts.radar(shown, [e for key in keys if (e := board.snapshot.entry(key)) is not None], group)
 
-    tab.select(entered, models, [opened, models, plot], **look.QUIET)
-    models.input(compared, models, plot, **look.QUIET)
+    tab.select(entered, [kind, view, models], [opened, models, plot], **look.QUIET)
+    for part in (models.input, view.change):
+        part(compared, [kind, view, models], plot, **look.QUIET)

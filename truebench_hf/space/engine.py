@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from math import inf
 from pathlib import Path
 
-from truebench_hf import redaction
+from truebench_hf import anonymous, redaction
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.case import Case
@@ -20,7 +20,6 @@ from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel, stream
 from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.board import shown
 from truebench_hf.space.guard import VisitorError
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.terminal import warn
@@ -41,12 +40,12 @@ class Engine:
     @property
     def model_name(self) -> str:
         """The model's spec as a visitor may see it."""
-        return shown.name(self.options.model)
+        return anonymous.name(self.options.model)
 
     @property
     def judge_name(self) -> str:
         """The judge's spec as a visitor may see it."""
-        return shown.name(self.options.judge or self.options.model)
+        return anonymous.name(self.options.judge or self.options.model)
 
     @property
     def default_level(self) -> str:
@@ -147,7 +146,7 @@ def _note(spec: str, error: RequestFailed, *typed: str) -> None:
         given = " ".join(text.split())
         while (same := SequenceMatcher(None, said, given, autojunk=False).find_longest_match()).size > _QUOTED:
             said = f"{said[: same.a]}[…]{said[same.a + same.size :]}"
-    warn(f"playground: {shown.name(spec)} gave no answer: {shown.scrub(said)}")
+    warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(said)}")
 
 
 def _memory() -> Ledger:

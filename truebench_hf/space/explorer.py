@@ -26,8 +26,9 @@ class View:
 
     def runs(self) -> list[tuple[str, str]]:
         """(label, key) of the runs that can be looked through, in the leaderboard's order."""
-        there = [e for e in table.select(self.board.snapshot.entries, table.Filter()) if e.folder]
-        return [(f"{e.model}, judged by {e.judge}", e.key) for e in there]
+        now = self.board.snapshot
+        there = [e for kind in now.models for e in table.select(kind, now.of(kind), table.Filter()) if e.folder]
+        return [(f"{e.name}, judged by {e.facts['Judge']}" if "Judge" in e.facts else e.name, e.key) for e in there]
 
     def choices(self, key: str | None) -> list[tuple[str, str]]:
         """What the list of runs offers; a key that the board does not have is named as such, not replaced."""

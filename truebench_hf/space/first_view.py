@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from truebench_hf.space import look
-from truebench_hf.space.board import columns
+from truebench_hf.space.board.table import width
 
 _BEFORE = b"<gradio-app"
 _TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
@@ -72,5 +72,5 @@ def render(table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: s
     return page.render(
         scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(look.font_list()),
         head=Markup(head), tabs=tabs, label=label, rows=rows,
-        columns=[{"name": name, "width": columns.width(name)} for name in table["headers"]],
+        columns=[{"name": name, "width": width(name)} for name in table["headers"]],
     )  # fmt: skip

@@ -1,45 +1,40 @@
-"""Tab 2: how far judges can be trusted."""
+"""Tab 2: how far judges can be trusted, as the board of meta-evaluations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from truebench_hf.space import look
-from truebench_hf.space.board import judges, table
-from truebench_hf.space.board.store import Board
+from markupsafe import escape
 
-_TABLES: dict[str, Callable[..., judges.Table]] = {
-    "Judges": judges.overview,
-    "Ways of asking": judges.paradigms,
-    "Rubric types": judges.rubric_types,
-}
-_LABELS = {
-    "Judges": "Balanced accuracy in %",
-    "Ways of asking": "Balanced accuracy in %",
-    "Rubric types": "Accuracy in %",
-}
+from truebench_hf.space import look
+from truebench_hf.space.board import table
+from truebench_hf.space.board.papers import JUDGES, PAPERS
+from truebench_hf.space.board.store import Board
 
 
 def build(board: Board, tab: Any) -> None:
-    """Lay out the tab. Its tables are filled whenever it is opened, so that the first page need not carry them."""
+    """Lay out the tab, a table per view. They are filled whenever it is opened: the first page need not carry them."""
     import gradio as gr
 
     gr.HTML(
         "<p>A score is worth no more than its judge. Here judges are held against rubrics whose answers are known.</p>"
     )
     grids = []
+    views = list(board.snapshot.kind(JUDGES).views)
     with gr.Tabs():
-        for name in _TABLES:
+        for name in views:
             with gr.Tab(name):
                 grid = gr.Dataframe(
-                    interactive=False, max_height=560, label=_LABELS[name], show_search="search",
+                    interactive=False, max_height=560, label=PAPERS[JUDGES].unit, show_search="search",
                     buttons=["fullscreen"], datatype="auto", elem_classes="tb-table",
                 )  # fmt: skip
             grids.append(grid)
-    gr.HTML("".join(f"<p>{note}</p>" for note in judges.notes()), elem_classes="tb-note-small")
-    tab.select(lambda: [_rows(board, make) for make in _TABLES.values()], None, grids, **look.QUIET)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in PAPERS[JUDGES].notes)
+    gr.HTML(notes, elem_classes="tb-note-small")
 
+    def filled() -> list[dict[str, Any]]:
+        kind = board.snapshot.kind(JUDGES)
+        lines = table.select(kind, board.snapshot.of(kind), table.Filter())
+        return [table.framed(kind, lines, kind.views.get(name, ())) for name in views]
 
-def _rows(board: Board, make: Callable[..., judges.Table]) -> dict[str, Any]:
-    return table.framed_rows(*make(board.snapshot.judges))
+    tab.select(filled, None, grids, **look.QUIET)

@@ -14,8 +14,8 @@ from typing import Any
 from markupsafe import escape
 
 from truebench_hf.space import guard, steps
-from truebench_hf.space.board import reference
 from truebench_hf.space.board.conversation import verdict_list
+from truebench_hf.space.board.papers import mini
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.types import Verdict
@@ -165,7 +165,7 @@ def _wire(bench: Bench, parts: steps.Controls, work: steps.Work, inputs: list[An
 def _examples() -> list[dict[str, Any]]:
     """The first single-turn instance of each language in the built-in sample."""
     first: dict[str, dict[str, Any]] = {}
-    for row in reference.mini():
+    for row in mini():
         if len(row["input"]) == 1:
             first.setdefault(row["language"], row)
     return list(first.values())

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.space import guard, steps
-from truebench_hf.space.board import shown
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.types import Score
 
@@ -59,7 +59,7 @@ def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tu
     assert isinstance(overall, Score)
     low, high = overall.ci95 or (0.0, 0.0)
     values = [
-        shown.name(found.model), shown.name(found.judge), "undefined" if overall.value is None else f"{overall.value:.2f}",
+        anonymous.name(found.model), anonymous.name(found.judge), "undefined" if overall.value is None else f"{overall.value:.2f}",
         f"{low:.1f} to {high:.1f}" if overall.ci95 else "", f"{overall.n:,}", f"{overall.unscored:,}",
         found.data or "not the whole of a known release", found.data_sha256,
     ]  # fmt: skip

@@ -14,8 +14,10 @@ from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.data import Item
 from truebench_hf.benchmarks.rubric_eval.output import as_json, rows
+from truebench_hf.benchmarks.rubric_eval.paradigms import PARADIGMS
 from truebench_hf.benchmarks.rubric_eval.scores import Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.sections import LEAD, TITLE, sections
 from truebench_hf.engine.gate import GivenUp
@@ -32,14 +34,6 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
-# Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
-PARADIGMS: Mapping[str, tuple[str, bool]] = {
-    "checklist": ("checklist", False),
-    "checklist-reasoning": ("checklist", True),
-    "rubric": ("rubric", False),
-    "rubric-reasoning": ("rubric", True),
-    "decision": ("decision", False),
-}
 Found = dict[tuple[str, str], tuple[Verdict, ...]]  # by (judge or panel, paradigm): a verdict per row of a response
 _PANEL = Binds("panel", lambda o: o.panel_shown, grows=True)
 _FITTED = Binds("decision", lambda o: {"threshold": o.settings("decision").threshold, "calibrator": o.calibrator})
@@ -135,7 +129,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
 class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
-    kind = "metaeval"
+    kind = KIND
     files = ("scores.json", "judgments.jsonl")
 
     def items(self) -> Items[Item]:
@@ -226,7 +220,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
         return Outcome(
             result, {"judgments.jsonl": rows(judged), "scores.json": as_json(result)}, TITLE,
-            sections(result), notes=result.notes, facts=facts, results={"paradigms": measured},
+            sections(result), notes=result.notes, facts=facts, board=board(result), results={"paradigms": measured},
             lead=LEAD,
         )  # fmt: skip
 

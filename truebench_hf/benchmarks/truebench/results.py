@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import official as tables
+from truebench_hf.benchmarks.truebench.board import board, content
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
@@ -51,8 +52,12 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     for name, table in (("category", tables.category_table), ("language", tables.language_table)):
         if f"by_{name}" in report.scores:
             files[f"scores_{name}.csv"] = tables.to_csv(table(named, official))
-    known = {"self_judged": made["self_judged"], "secrets_masked": secrets_in(judged)}
+    known = {
+        "self_judged": made["self_judged"],
+        "secrets_masked": secrets_in(judged),
+        "content": content(judged, judge),
+    }
     return Outcome(
         report, files, _title(model, judged), sections(report, judged), lead(report), report.notes, facts(report),
-        known=known, incomplete=len(report.unscored),
+        board(report), known=known, incomplete=len(report.unscored),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.given_responses import given_responses
 from truebench_hf.benchmarks.truebench.options import (
     GenerateOptions,
@@ -42,7 +43,7 @@ Answered = tuple[Instance, Response]
 class Judging(Study[O, T, Judged, Report]):
     """What `run` and `judge` share: who judges, and what comes of it."""
 
-    kind = "truebench"
+    kind = KIND
     files = (*FILES, RESPONSES)
     options: Any  # with those of JudgeOptions
 
@@ -102,7 +103,7 @@ class Run(Judging[RunOptions, Instance]):
 class Generate(Study[GenerateOptions, Instance, Answered, int]):
     """The first stage alone: the answers, kept in the ledger and in `responses.jsonl`."""
 
-    kind = "truebench"
+    kind = KIND
     files = (RESPONSES,)
     unit = "answers"
 

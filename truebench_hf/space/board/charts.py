@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.space.board.columns import SOURCES
-from truebench_hf.space.board.entries import CATEGORIES, LANGUAGES, Entry
+from truebench_hf.space.board.runs import Entry
+from truebench_hf.space.board.table import SOURCES, Kind, size
 
 MOST = 5  # models in one radar: more cannot be told apart
 _HEAT_ROWS = 30
@@ -20,38 +20,39 @@ _GRID = "rgba(128,128,128,0.3)"
 _HEAT = ((0, "#fbe9c6"), (0.5, "#d6e6f4"), (1, "#5aa9dc"))
 
 
-def radar(entries: Sequence[Entry]) -> Any:
-    """Pass rates by category of up to `MOST` models; line styles differ too, so colour is not needed to read it."""
+def radar(kind: Kind, entries: Sequence[Entry], group: str = "") -> Any:
+    """The scores of a group of columns (else the first) of up to `MOST` models; line styles differ as colours do."""
     from plotly import graph_objects as go
 
-    figure = go.Figure()
-    around = [name.replace(" ", "<br>") for name in CATEGORIES]  # two lines: narrow pages would cut one off
+    figure, headers = go.Figure(), _headers(kind, group, 0)
+    values = [[kind.cell(entry, header) for header in headers] for entry in entries[:MOST]]
+    around = [_inert(name).replace(" ", "<br>") for name in headers]  # two lines: narrow pages would cut one off
     names = _names(entries[:MOST])
-    for i, entry in enumerate(entries[:MOST]):
-        values = [_value(entry, name) for name in CATEGORIES]
+    for i, row in enumerate(values):
         figure.add_trace(
             go.Scatterpolar(
-                r=[*values, values[0]], theta=[*around, around[0]], name=names[i], mode="lines+markers",
-                line={"color": _COLOURS[i], "dash": _DASHES[i], "width": 2}, hovertemplate="%{theta}: %{r:.1f} %",
+                r=[*row, *row[:1]], theta=[*around, *around[:1]], name=names[i], mode="lines+markers",
+                line={"color": _COLOURS[i], "dash": _DASHES[i], "width": 2}, hovertemplate="%{theta}: %{r:.1f}",
             )
         )  # fmt: skip
-    axis = {"range": [0, 100], "gridcolor": _GRID, "ticksuffix": " %", "angle": 90, "tickangle": 90, "nticks": 6}
+    axis = {"range": _range(values), "gridcolor": _GRID, "angle": 90, "tickangle": 90, "nticks": 6}
     polar = {"bgcolor": "rgba(0,0,0,0)", "radialaxis": axis, "angularaxis": {"gridcolor": _GRID}}
     return _plain(figure, 520).update_layout(polar=polar, margin={"l": 85, "r": 85, "t": 50, "b": 20})
 
 
-def heat_map(entries: Sequence[Entry]) -> Any:
-    """Pass rates of models (rows, the best on top) in each language; cells without instances stay empty."""
+def heat_map(kind: Kind, entries: Sequence[Entry], group: str = "") -> Any:
+    """Models (rows, the best on top) by the columns of a group (else the last); what is not there stays empty."""
     from plotly import graph_objects as go
 
-    shown = list(entries[:_HEAT_ROWS])[::-1]
-    values = [[_value(entry, name) for name in LANGUAGES] for entry in shown]
+    shown, headers = list(entries[:_HEAT_ROWS])[::-1], _headers(kind, group, -1)
+    values = [[kind.cell(entry, header) for header in headers] for entry in shown]
     texts = [["" if value is None else f"{value:.0f}" for value in row] for row in values]
-    labels = _names(shown)
+    labels, (low, high) = _names(shown), _range(values) or (None, None)
     heat = go.Heatmap(
-        z=values, x=list(LANGUAGES), y=list(range(len(shown))), text=texts, texttemplate="%{text}", zmin=0, zmax=100,
-        colorscale=_HEAT, textfont={"color": "#1a1a1a"}, xgap=1, ygap=1, customdata=[[label] * len(LANGUAGES) for label in labels],
-        hovertemplate="%{customdata}, %{x}: %{z:.1f} %<extra></extra>", showscale=False,
+        z=values, x=[_inert(header) for header in headers], y=list(range(len(shown))), text=texts, texttemplate="%{text}",
+        zmin=low, zmax=high, colorscale=_HEAT, textfont={"color": "#1a1a1a"}, xgap=1, ygap=1,
+        customdata=[[label] * len(headers) for label in labels], showscale=False,
+        hovertemplate="%{customdata}, %{x}: %{z:.1f}<extra></extra>",
     )  # fmt: skip
     figure = _plain(go.Figure(heat), 130 + 24 * max(4, len(shown)))
     axis = {"tickvals": list(range(len(shown))), "ticktext": labels, "automargin": True}
@@ -61,8 +62,18 @@ def heat_map(entries: Sequence[Entry]) -> Any:
     )
 
 
-def score_by_size(entries: Sequence[Entry]) -> Any:
-    """Overall pass rate with its interval against the number of parameters, for models whose size is known."""
+def _headers(kind: Kind, group: str, otherwise: int) -> tuple[str, ...]:
+    groups = list(kind.groups.values())
+    return kind.groups.get(group) or (groups[otherwise] if groups else ())
+
+
+def _range(values: Sequence[Sequence[Any]]) -> tuple[float, float] | None:
+    """0 to 100 for percent, as far as can be seen; else what the figures need."""
+    return (0, 100) if all(0 <= value <= 100 for row in values for value in row if value is not None) else None
+
+
+def score_by_size(kind: Kind, entries: Sequence[Entry], group: str = "") -> Any:
+    """The main score with its interval against the number of parameters, for models whose size is known."""
     from plotly import graph_objects as go
 
     figure = go.Figure()
@@ -71,7 +82,7 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
         ("submitted", "submitted ‡", "square", _COLOURS[2]),
         ("paper", "published in the paper †", "diamond-open", _COLOURS[1]),
     ):
-        known = [e for e in entries if e.source == source and e.size_b and e.overall.value is not None]
+        known = [e for e in entries if e.source == source and size(e) and e.overall.value is not None]
         if not known:
             continue
         spans = [e.overall.ci95 or (e.overall.value or 0.0,) * 2 for e in known]
@@ -83,24 +94,19 @@ def score_by_size(entries: Sequence[Entry]) -> Any:
         }
         figure.add_trace(
             go.Scatter(
-                x=[e.size_b for e in known], y=y, error_y=bars, mode="markers", name=name,
+                x=[size(e) for e in known], y=y, error_y=bars, mode="markers", name=name,
                 text=_names(known, most=100), marker={"symbol": symbol, "size": 10, "color": colour},
-                hovertemplate="%{text}<br>%{x} B: %{y:.1f} %<extra></extra>",
+                hovertemplate="%{text}<br>%{x} B: %{y:.1f}<extra></extra>",
             )
         )  # fmt: skip
     ticks = [0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
     return _plain(figure, 480).update_layout(
         xaxis={"type": "log", "title": "Parameters in billions (total)", "tickvals": ticks, "gridcolor": _GRID},
-        yaxis={"title": "Pass rate in %", "rangemode": "tozero", "gridcolor": _GRID, "automargin": True},
+        yaxis={"title": _inert(kind.unit), "rangemode": "tozero", "gridcolor": _GRID, "automargin": True},
         margin={"l": 60, "r": 15, "t": 50, "b": 90},
         legend={"orientation": "h", "y": -0.2},
         showlegend=True,
     )
-
-
-def _value(entry: Entry, name: str) -> float | None:
-    score = entry.parts.get(name)
-    return None if score is None else score.value
 
 
 def mark(entry: Entry) -> str:
@@ -109,14 +115,14 @@ def mark(entry: Entry) -> str:
 
 
 def _names(entries: Sequence[Entry], most: int = 28) -> list[str]:
-    """What the entries are called, shortened to so many characters; judge and data where two would read the same."""
-    cut = Counter(_short(model, most) for model in {entry.model for entry in entries})
-    models = [_short(e.model, most if cut[_short(e.model, most)] == 1 else len(e.model)) for e in entries]
+    """What the entries are called, shortened to so many characters; facts where two would read the same."""
+    cut = Counter(_short(name, most) for name in {entry.name for entry in entries})
+    models = [_short(e.name, most if cut[_short(e.name, most)] == 1 else len(e.name)) for e in entries]
     names = [f"{model}{mark(entry)}" for model, entry in zip(models, entries, strict=True)]
-    for facts in ([entry.judge for entry in entries], [entry.data for entry in entries]):
+    for fact in dict.fromkeys(fact for entry in entries for fact in entry.facts):
         count = Counter(names)
-        pairs = zip(names, facts, strict=True)
-        names = [f"{name}, {_short(fact, most)}" if count[name] > 1 else name for name, fact in pairs]
+        pairs = zip(names, (entry.facts.get(fact, "") for entry in entries), strict=True)
+        names = [f"{name}, {_short(said, most)}" if count[name] > 1 and said else name for name, said in pairs]
     return names
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from truebench_hf.space.board import shown
+from truebench_hf import anonymous
 from truebench_hf.types import Verdict
 
 _WORDS = {"yes": "Pass", "no": "Fail"}
@@ -30,10 +30,10 @@ _TEMPLATES = Environment(
 def render(row: Mapping[str, Any] | None, missing: str = "") -> str:
     """One row of a run as HTML; `missing` is said where there is none."""
     turns = [] if row is None else _turns(row)
-    error = shown.scrub(row["error"] or "") if row else ""
+    error = anonymous.text(row["error"] or "") if row else ""
     state = "" if row is None or row.get("instance_only") else {True: "yes", False: "no"}.get(row["passed"], "open")
     page = _TEMPLATES.get_template("conversation.html.jinja")
-    who = shown.name(str(row["model"])) if row else ""
+    who = anonymous.name(str(row["model"])) if row else ""
     return page.render(row=row, turns=turns, missing=missing, error=error, state=state, who=who)
 
 
@@ -79,6 +79,6 @@ def _item(text: str, label: str | None, reason: str, probability: float | None) 
         "word": _WORDS.get(label or "", "Open"),
         "state": label if decided else "open",
         # Why nothing was decided may quote an address or a path of the machine behind.
-        "reason": reason if decided else shown.scrub(reason),
+        "reason": reason if decided else anonymous.text(reason),
         "probability": probability,
     }

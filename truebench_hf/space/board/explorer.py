@@ -12,8 +12,8 @@ from typing import Any
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.records import Reader
-from truebench_hf.space.board import reference, runs, shown
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board import papers, runs
+from truebench_hf.space.board.runs import Entry
 
 Row = Mapping[str, Any]  # a line of judgments.jsonl
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
@@ -44,7 +44,7 @@ class Shelf:
         if entry is None:
             return sample()
         if entry.folder is None:
-            raise UserError("this entry is published, not measured here: it has no conversations to show")
+            raise UserError("this entry has no conversations to show")
         mark = runs.stamp(entry.folder)
         with self._lock:
             kept = self._kept.get(entry.key)
@@ -59,7 +59,7 @@ class Shelf:
 
 def sample() -> dict[str, Row]:
     """The built-in instances in the form of rows that nobody has answered."""
-    return {str(row["index"]): _unanswered(row) for row in reference.mini()}
+    return {str(row["index"]): _unanswered(row) for row in papers.mini()}
 
 
 def select(rows: Mapping[str, Row], wanted: Wanted) -> list[Row]:
@@ -122,7 +122,7 @@ def _read(file: Path) -> dict[str, Row]:
     try:
         with file.open("rb") as content:
             for where, line in jsonl.lines(content, file.name):
-                row = reader.row(shown.loads(line.decode("utf-8")), where)
+                row = reader.row(runs.loads(line.decode("utf-8")), where)
                 rows[row["id"]] = row
     except (OSError, ValueError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error

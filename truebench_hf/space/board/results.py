@@ -9,7 +9,7 @@ from typing import Any
 
 from truebench_hf.terminal import warn
 
-_FILES = ["*scores.json", "*run.json", "*judgments.jsonl"]
+_FILES = ["*run.json", "*judgments.jsonl"]
 _PATIENCE = 10.0  # seconds
 # Differs from request to request, and would make every failure look new.
 _CHANGING = re.compile(r"\(Request ID: [^)]*\)|0x[0-9a-f]{6,}", re.IGNORECASE)

@@ -1,31 +1,97 @@
-"""Finding run folders, and reading what they hold about a model or about judges."""
+"""Run folders as a board reads them: the part of `run.json` that is meant for it, whoever wrote it, and nothing else."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from truebench_hf.engine.ledger import digest
-from truebench_hf.space.board import shown
-from truebench_hf.space.board.entries import Entry, measured
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.study.board import Board, Column
+from truebench_hf.terminal import warn
+from truebench_hf.types import Score
+
+Source = Literal["paper", "measured", "submitted"]
 _DEEPEST = 4
+_LARGEST = 2**24  # bytes of a run.json
+_MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
+_HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+_LONGEST = 500  # characters of a name, a title or a fact; entries of a list
+
+
+class _RunFile(BaseModel):
+    """What a board reads of a `run.json`."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    kind: Annotated[str, Field(pattern=r"^[\w.-]{1,60}$")]
+    format: Literal[1]
+    board: Board
+    submitted: bool = False
+    content: Annotated[str, Field(max_length=100)] = ""
+
+    @field_validator("board")
+    @classmethod
+    def _holds_together(cls, board: Board) -> Board:
+        names = [column.name for column in board.columns]
+        texts = [text for column in board.columns for text in (column.name, column.title)]
+        texts += [text for row in board.rows for text in (row.name, row.setting, *row.facts)]
+        values = [column.group for column in board.columns]
+        values += [text for row in board.rows for text in row.facts.values()]
+        sizes = [len(board.rows), 2 * len(names), *(25 * len(row.facts) for row in board.rows)]
+        scores = [score for row in board.rows for score in row.scores.values()]
+        if len(set(names)) < len(names) or not {board.main}.union(*(row.scores for row in board.rows)) <= set(names):
+            raise ValueError("columns need names of their own, and every score and `main` a column")
+        if not all(texts) or max(sizes) > _LONGEST or any(len(text) > _LONGEST for text in (*texts, *values)):
+            raise ValueError(f"a text is empty, or longer than {_LONGEST} characters, or there are too many")
+        if not all(0 <= count <= _MOST for score in scores for count in (score.n, score.unscored)):
+            raise ValueError(f"n and unscored are counts of at most {_MOST:,}")
+        return board
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeRun:
-    """A meta-evaluation folder: its settings and scores as they were written. `key` is equal for copies of one study."""
+class Entry:
+    """One line of a board. Those of one `setting` may be ranked together, copies of one run have the same `content`.
 
-    key: str
-    info: Mapping[str, Any]
-    scores: Mapping[str, Any]
+    `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot be
+    told from its own. `misprints` names the columns whose figure the paper misprints.
+    """
+
+    key: str  # stands in links
+    kind: str
+    name: str
+    source: Source
+    setting: str
+    overall: Score
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    ascending: bool = False
+    folder: Path | None = field(default=None, repr=False)
+    content: str = field(default="", repr=False)
+    misprints: frozenset[str] = frozenset()
+    rank: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A board as one run (or one paper) has it: its columns, the main one, and its lines."""
+
+    kind: str
+    main: str
+    ascending: bool
+    columns: tuple[Column, ...]
+    entries: tuple[Entry, ...]
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
-    """Every folder with a `scores.json` at or below the roots, in order of name.
+    """Every folder with a `run.json` at or below the roots, in order of name.
 
     Hidden ones are left out, and those that cannot be looked into.
     """
@@ -36,7 +102,7 @@ def folders(roots: Iterable[Path]) -> Iterator[Path]:
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     children: list[Path] = []
     try:
-        is_run = (folder / "scores.json").is_file()
+        is_run = (folder / "run.json").is_file()
         if not is_run and depth < _DEEPEST and folder.is_dir():
             children = sorted(folder.iterdir())
     except OSError:  # not ours to read, or gone meanwhile
@@ -51,23 +117,70 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 def stamp(folder: Path) -> tuple[int, ...]:
     """Changes when the results in a folder do."""
     found = []
-    for name in ("scores.json", "run.json", "judgments.jsonl"):
+    for name in ("run.json", "judgments.jsonl"):
         with suppress(OSError):  # absent, or gone meanwhile
             facts = (folder / name).stat()
             found += [facts.st_mtime_ns, facts.st_size]
     return tuple(found)
 
 
-def read(folder: Path) -> Entry | JudgeRun | None:
-    """What a folder holds; None where it is unreadable or something else, so that one bad folder hides no other."""
+def read(folder: Path) -> Run | None:
+    """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
     try:
-        text = (folder / "scores.json").read_text("utf-8")
-        scores = shown.loads(text)
-        info = shown.loads((folder / "run.json").read_text("utf-8"))
-        if not isinstance(scores, dict) or not isinstance(info["settings"], dict):
+        with (folder / "run.json").open("rb") as file:
+            text = file.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
+        info = loads(text.decode("utf-8"))
+        if not isinstance(info, dict) or "board" not in info:  # unfinished, or of a study that has no board
             return None
-        if "by_category" in scores and "model" in info["settings"]:
-            return measured(folder, info, scores)
-        return JudgeRun(digest(text), info, scores)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        told = _RunFile.model_validate_json(json.dumps(info))
+    except FileNotFoundError:  # gone meanwhile
         return None
+    except ValidationError as error:
+        first = error.errors()[0]
+        warn(f"board: {folder.name} is left out: run.json, {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        return None
+    except (OSError, ValueError, RecursionError, OverflowError) as error:
+        warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")
+        return None
+    content = digest(told.content or canonical(told.board.as_json()))
+    there = folder if (folder / "judgments.jsonl").exists() else None
+    return lines(told.kind, told.board, "submitted" if told.submitted else "measured", content, there)
+
+
+def lines(kind: str, board: Board, source: Source, content: str, folder: Path | None = None) -> Run:
+    """The board of a study as lines to show. What was submitted or printed is never ranked with what was measured."""
+    entries, ascending = [], board.order == "ascending"
+    for number, row in enumerate(board.rows):
+        setting = f"{source} {row.setting}"
+        key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
+        overall = row.scores.get(board.main, Score(None, 0))
+        entries.append(
+            Entry(key, kind, row.name, source, setting, overall, row.scores, row.facts, ascending, folder, content)
+        )
+    return Run(kind, board.main, ascending, board.columns, tuple(entries))
+
+
+def once(found: Iterable[Entry]) -> list[Entry]:
+    """Every line once, the first copy of each; a submission of a run that was also measured is left out."""
+    entries = list(found)
+    ours = {entry.content for entry in entries if entry.source == "measured"}
+    unique: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.source != "submitted" or entry.content not in ours:
+            unique.setdefault(entry.key, entry)
+    return list(unique.values())
+
+
+def loads(text: str) -> Any:
+    """JSON as it can be shown: half a character, which no page can carry, is a question mark. Raises as `json` does."""
+    value = json.loads(text)
+    if _HALF.search(text) is None:  # only an escape can stand for half a character, and few files have any
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def slug(text: str) -> str:
+    """A name for links: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "model"

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from truebench_hf.errors import UserError
 from truebench_hf.records import read_outcomes
-from truebench_hf.space.board import runs, ties
-from truebench_hf.space.board.entries import Entry, once, published
+from truebench_hf.space.board import runs, table, ties
+from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.results import ResultsCopy
-from truebench_hf.space.board.runs import JudgeRun
+from truebench_hf.space.board.runs import Entry, Run
+from truebench_hf.space.board.table import Kind
 from truebench_hf.terminal import warn
 
 
@@ -26,7 +27,7 @@ class Snapshot:
     """
 
     entries: tuple[Entry, ...]
-    judges: tuple[JudgeRun, ...]
+    kinds: tuple[Kind, ...]
     ties_known: bool
     read_at: float
     version: int = 0
@@ -36,6 +37,19 @@ class Snapshot:
         """The entry of a key, if it is there."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
+    @property
+    def models(self) -> tuple[Kind, ...]:
+        """The kinds whose lines are models under test; the first is what a visitor meets."""
+        return tuple(kind for kind in self.kinds if kind.name != JUDGES)
+
+    def kind(self, name: str) -> Kind:
+        """The kind of a name, or the first where there is none of it."""
+        return next((kind for kind in self.kinds if kind.name == name), self.kinds[0])
+
+    def of(self, kind: Kind) -> list[Entry]:
+        """The entries of a kind."""
+        return [entry for entry in self.entries if entry.kind == kind.name]
+
 
 class Board:
     """Reads run folders and, where given, a results data set on the Hub. `snapshot` is always whole."""
@@ -43,28 +57,28 @@ class Board:
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
-        self._read: dict[Path, tuple[tuple[int, ...], Entry | JudgeRun | None]] = {}
+        self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
         self._outcomes: dict[Path, tuple[tuple[int, int], ties.Outcomes]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
-        self._plain, judges = self._scan()
-        self._show(self._plain, judges, ties_known=_nothing_to_pair(self._plain))
+        self._plain, kinds = self._scan()
+        self._show(self._plain, kinds, ties_known=_nothing_to_pair(self._plain))
 
     def refresh(self) -> None:
         """Look at the sources again: plain ranks at once, ties after. Only what changed is read again."""
         with self._lock:
             if self._hub is not None:
                 self._hub.renew()
-            entries, judges = self._scan()
+            entries, kinds = self._scan()
             old = self.snapshot
-            if old.ties_known and (entries, judges) == (self._plain, old.judges):
-                self._show(old.entries, judges, ties_known=True)
+            if old.ties_known and (entries, kinds) == (self._plain, old.kinds):
+                self._show(old.entries, kinds, ties_known=True)
                 return
             self._plain = entries
-            self._show(entries, judges, ties_known=_nothing_to_pair(entries))
+            self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
-                self._show(ties.paired(entries, self._all_outcomes(entries)), judges, ties_known=True)
+                self._show(ties.paired(entries, self._all_outcomes(entries)), kinds, ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -86,12 +100,12 @@ class Board:
         thread.start()
         return thread
 
-    def _show(self, entries: tuple[Entry, ...], judges: tuple[JudgeRun, ...], *, ties_known: bool) -> None:
+    def _show(self, entries: tuple[Entry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
         old, stale = self.snapshot, self._hub.stale if self._hub else ""
-        same = (entries, judges, ties_known, stale) == (old.entries, old.judges, old.ties_known, old.stale)
-        self.snapshot = Snapshot(entries, judges, ties_known, time.time(), old.version + (not same), stale)
+        same = (entries, kinds, ties_known, stale) == (old.entries, old.kinds, old.ties_known, old.stale)
+        self.snapshot = Snapshot(entries, kinds, ties_known, time.time(), old.version + (not same), stale)
 
-    def _scan(self) -> tuple[tuple[Entry, ...], tuple[JudgeRun, ...]]:
+    def _scan(self) -> tuple[tuple[Entry, ...], tuple[Kind, ...]]:
         # Folders here come first: of a run that was published, too, this is the copy that stays.
         there = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
         known = {}
@@ -100,10 +114,10 @@ class Board:
             old = self._read.get(folder)
             known[folder] = old if old is not None and old[0] == mark else (mark, runs.read(folder))
         self._read = known
-        items = [item for _, item in known.values()]
-        entries = ties.by_score([*once(item for item in items if isinstance(item, Entry)), *published()])
-        judges = {item.key: item for item in reversed(items) if isinstance(item, JudgeRun)}
-        return entries, tuple(reversed(judges.values()))
+        # The papers' boards come first: they say what a board of their kind is ranked by.
+        found = [*(paper.published() for paper in PAPERS.values()), *(run for _, run in known.values() if run)]
+        kinds, entries = table.merged(found)
+        return ties.by_score(runs.once(entries)), kinds
 
     def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, ties.Outcomes]:
         found, kept = {}, {}

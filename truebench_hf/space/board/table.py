@@ -1,124 +1,260 @@
-"""The leaderboard as rows: filters, order and CSV."""
+"""Boards as tables: the columns that results bring along, what stands in them and how it reads; filters, order, CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.space.board import columns
-from truebench_hf.space.board.columns import COLUMNS, UNKNOWN, WEIGHTS, Cell
-from truebench_hf.space.board.entries import CATEGORIES, LANGUAGES, Entry
+from truebench_hf.space.board.papers import PAPERS
+from truebench_hf.space.board.runs import Entry, Run
+from truebench_hf.study.board import Column
+from truebench_hf.types import Score
 
-SIZES = {
+Cell = str | float | int | None
+SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
+UNKNOWN = "unknown"
+MISPRINT = " (!)"
+BY_RANK = "Rank"
+OVERVIEW, _FACTS = "Overview", "Facts"
+SIZE = "Size (B)"  # the one fact that is read as a number: a model's parameters in billions
+_SIZES = {
     "under 3 B": (0.0, 3.0),
     "3 to 15 B": (3.0, 15.0),
     "15 to 50 B": (15.0, 50.0),
     "50 to 150 B": (50.0, 150.0),
     "over 150 B": (150.0, float("inf")),
 }
-BY_RANK = "Rank"
-# Numbers with the greatest first, names from A to Z.
-ORDERS = (BY_RANK, "Overall", "Model", "Size (B)", *CATEGORIES, *LANGUAGES)
-_SOURCES = tuple(columns.SOURCES)
+_INTERVAL, _RESULTS = "95 % interval", "Results"
+_ABOUT = (_INTERVAL, _RESULTS, "n", "Unscored")  # the main score
+_OURS = frozenset(("Rank", "Last rank", "Model", *_ABOUT))  # headers that no result can take
+_WIDTHS = {
+    "Rank": 68, "Model": 250, "Overall": 90, _INTERVAL: 130, _RESULTS: 112, "n": 72, "Unscored": 108, "Licence": 150,
+    "Judge": 200, "Data": 200, "Paradigm": 180,
+}  # fmt: skip
 _APART = "font-style: italic; color: var(--tb-soft);"
+_MOST_CHOICES = 300
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All results of one kind: how the board is called, and the columns that its results have brought along."""
+
+    name: str
+    columns: tuple[Column, ...]  # the main one first
+    facts: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What visitors read for the kind."""
+        return PAPERS[self.name].title if self.name in PAPERS else self.name
+
+    @property
+    def unit(self) -> str:
+        """What the figures are."""
+        return PAPERS[self.name].unit if self.name in PAPERS else self.columns[0].title
+
+    @cached_property
+    def scores(self) -> dict[str, str]:
+        """The name of the column by its header; no two headers read the same."""
+        used = {*_OURS, *self.facts}
+        found: dict[str, str] = {}
+        for column in self.columns:
+            header = column.title if column.title not in used else f"{column.title} ({column.group or 'score'})"
+            found[header if header not in used else f"{header} {len(found)}"] = column.name
+            used |= found.keys()
+        return found
+
+    @property
+    def main(self) -> str:
+        """The header of the main score."""
+        return next(iter(self.scores))
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """All columns that can be chosen."""
+        return (*_ABOUT, *self.facts, *list(self.scores)[1:])
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The headers of the scores by group, without those of the overview."""
+        named = {column.name: column.group for column in self.columns}
+        members: dict[str, list[str]] = {}
+        for header, name in list(self.scores.items())[1:]:
+            members.setdefault(named[name], []).append(header)
+        return {group: tuple(found) for group, found in members.items() if group}
+
+    @cached_property
+    def views(self) -> dict[str, tuple[str, ...]]:
+        """Choices of columns by name. The overview names what a rank is over; it is the lightest page to draw first."""
+        grouped = {header for found in self.groups.values() for header in found}
+        alone = [header for header in list(self.scores)[1:] if header not in grouped]
+        views = {OVERVIEW: (*_ABOUT, *self.facts[:2], *alone)}
+        views |= {name: (_INTERVAL, _RESULTS, *found) for name, found in self.groups.items() if name not in views}
+        return views | ({_FACTS: (*_ABOUT, *self.facts)} if self.facts else {})
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """What lines can be sorted by: numbers with the greatest first, names from A to Z."""
+        return (BY_RANK, self.main, "Model", *self.facts, *list(self.scores)[1:])
+
+    def ordered(self, chosen: Iterable[str]) -> list[str]:
+        """The table's columns for a choice of `headers`: rank, name and main score, then those asked for in our order."""
+        wanted = set(chosen)
+        return ["Rank", "Model", self.main, *(name for name in self.headers if name in wanted)]
+
+    def cell(self, entry: Entry, header: str) -> Cell:
+        """What stands in a column: a score, a number, a text, or None where there is nothing."""
+        if header in self.scores:
+            score = entry.scores.get(self.scores[header])
+            return None if score is None or score.value is None else round(score.value, 1)
+        if header in self.facts:
+            said = entry.facts.get(header)
+            return size(entry) if header == SIZE else said
+        interval, printed = entry.overall.ci95, entry.overall.value is not None and not entry.overall.n
+        known: dict[str, Cell] = {
+            "Rank": entry.rank,
+            "Model": entry.name,
+            _INTERVAL: "" if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}",
+            _RESULTS: SOURCES[entry.source],
+            "n": None if printed else entry.overall.n,  # a paper may tell no numbers
+            "Unscored": None if printed else entry.overall.unscored,
+        }
+        return known[header]
+
+    def text(self, entry: Entry, header: str) -> str:
+        """The same as it reads: one decimal for scores, `3-5` for a rank that spans places, a mark on misprinted figures."""
+        value = self.cell(entry, header)
+        if value is None:
+            return ""
+        if header == "Rank":
+            return str(value) if entry.last in (None, entry.rank) else f"{value}-{entry.last}"
+        if header == SIZE:
+            return f"{value:g}"
+        shown = f"{value:.1f}" if isinstance(value, float) else str(value)
+        return shown + MISPRINT if self.scores.get(header) in entry.misprints else shown
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is shown: names of `columns.SOURCES`, `SIZES`, `WEIGHTS`, licences, text in the name. Empty: no limit."""
+    """What is shown: a source, facts (`Licence: MIT`; of one fact any, of several each), text. Empty: no limit."""
 
     source: str = ""
-    sizes: tuple[str, ...] = ()
-    weights: tuple[str, ...] = ()
-    licences: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
     text: str = ""
 
 
-def select(entries: Sequence[Entry], wanted: Filter, order: str = BY_RANK) -> list[Entry]:
-    """The entries that pass a filter, in one of `ORDERS`.
+def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
+    """The kinds of boards among these, and all their lines; the first run of a kind says what it is ranked by."""
+    kinds: dict[str, Kind] = {}
+    main: dict[str, tuple[str, bool]] = {}
+    entries: list[Entry] = []
+    for run in runs:
+        name, ascending = main.setdefault(run.kind, (run.main, run.ascending))
+        old = kinds.get(run.kind, Kind(run.kind, (), ()))
+        columns = {column.name: column for column in (*old.columns, *run.columns)} | {c.name: c for c in old.columns}
+        first = [column for column in columns.values() if column.name == name]
+        rest = [column for column in columns.values() if column.name != name]
+        said = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
+        facts = dict.fromkeys((*old.facts, *said))
+        kinds[run.kind] = Kind(run.kind, (*first, *rest), tuple(facts))
+        entries += [
+            replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries
+        ]
+    return tuple(kinds.values()), entries
+
+
+def select(kind: Kind, entries: Sequence[Entry], wanted: Filter, order: str = BY_RANK) -> list[Entry]:
+    """The entries that pass a filter, in one of the kind's `orders`.
 
     By rank, those that were ranked together stand together: measured groups first and the largest of them on top,
     submitted ones after, published ones last. By a column, entries without a value come last.
     """
-    kept = [entry for entry in entries if _passes(entry, wanted)]
-    if order == BY_RANK or order not in ORDERS:
-        members = Counter(entry.setting for entry in entries)
-        return sorted(kept, key=lambda e: (_SOURCES.index(e.source), -members[e.setting], e.setting, *_place(e)))
-    return sorted(kept, key=lambda e: (*_by(columns.cell(e, order)), *_place(e)))
+    chosen: dict[str, set[str]] = {}
+    for choice in wanted.facts:
+        chosen.setdefault(choice.partition(": ")[0], set()).add(choice)
+    kept = [entry for entry in entries if _passes(entry, wanted, chosen)]
+    if order == BY_RANK or order not in kind.orders:
+        members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
+        return sorted(kept, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
+    return sorted(kept, key=lambda e: (*_by(kind.cell(e, order)), *_place(e)))
 
 
-def framed(entries: Sequence[Entry], chosen: Sequence[str]) -> dict[str, Any]:
-    """The entries as a table to show: rank, model and overall score, then the columns asked for in our order."""
-    names = columns.ordered(chosen)
-    rows = [[columns.cell(entry, name) for name in names] for entry in entries]
-    texts = [[columns.text(entry, name) for name in names] for entry in entries]
-    return shown(names, rows, texts, [entry.source != "measured" for entry in entries])
+def fact_choices(kind: Kind, entries: Sequence[Entry]) -> list[str]:
+    """What can be chosen of facts, `FACT: VALUE`; sizes by range, and `unknown` where a fact is missing."""
+    found = {fact: sorted({_choice(entry, fact) for entry in entries}) for fact in kind.facts}
+    if SIZE in found:
+        found[SIZE] = [c for name in (*_SIZES, UNKNOWN) if (c := f"{SIZE}: {name}") in found[SIZE]]
+    return [choice for choices in found.values() for choice in choices][:_MOST_CHOICES]
 
 
-def framed_rows(headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> dict[str, Any]:
-    """Any rows as a table to show, one decimal each; those with the mark of published results are set apart."""
-    texts = [[f"{c:.1f}" if isinstance(c, float) else "" if c is None else str(c) for c in row] for row in rows]
-    return shown(headers, rows, texts, [columns.SOURCES["paper"] in row for row in rows])
-
-
-def shown(
-    headers: Sequence[str], rows: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]], apart: Sequence[bool]
-) -> dict[str, Any]:
-    """A table for display: values to sort by, texts to read, and lines set apart by their type."""
-    styles = [[_APART if other else ""] * len(headers) for other in apart]
+def framed(kind: Kind, entries: Sequence[Entry], chosen: Sequence[str]) -> dict[str, Any]:
+    """A table for display: values to sort by, texts to read, and what was not measured here set apart by its type."""
+    names = kind.ordered(chosen)
+    apart = [_APART if entry.source != "measured" else "" for entry in entries]
     return {
-        "headers": list(headers),
-        "data": [list(row) for row in rows],
-        "metadata": {"display_value": [list(row) for row in texts], "styling": styles if any(apart) else None},
+        "headers": names,
+        "data": [[kind.cell(entry, name) for name in names] for entry in entries],
+        "metadata": {
+            "display_value": [[kind.text(entry, name) for name in names] for entry in entries],
+            "styling": [[style] * len(names) for style in apart] if any(apart) else None,
+        },
     }
 
 
-def to_csv(entries: Sequence[Entry]) -> str:
+def width(header: str) -> str:
+    """How wide a column is, for CSS."""
+    return f"{_WIDTHS.get(header, 30 + 8 * min(25, max(5, len(header))))}px"
+
+
+def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    plain = [name for name in COLUMNS if name != "95 % interval"]
-    writer.writerow(["Rank", "Last rank", "Model", "Overall", "Low 95", "High 95", *plain])
+    plain = [name for name in kind.headers if name != _INTERVAL]
+    writer.writerow([guard(name) for name in ("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)])
     for entry in entries:
         low, high = entry.overall.ci95 or (None, None)
-        cells: list[Cell] = [entry.rank, entry.last, entry.model, entry.overall.value, low, high]
-        cells += [columns.cell(entry, name) for name in plain]
-        writer.writerow([guard(cell) for cell in cells])
+        cells: list[Cell] = [entry.rank, entry.last, entry.name, entry.overall.value, low, high]
+        writer.writerow([guard(cell) for cell in (*cells, *(kind.cell(entry, name) for name in plain))])
     return out.getvalue()
 
 
-def licences(entries: Sequence[Entry]) -> list[str]:
-    """The licences that occur, `unknown` last where one is missing."""
-    known = sorted({entry.licence for entry in entries if entry.licence})
-    return known + ([UNKNOWN] if any(entry.licence is None for entry in entries) else [])
-
-
-def _passes(entry: Entry, wanted: Filter) -> bool:
+def _passes(entry: Entry, wanted: Filter, chosen: Mapping[str, set[str]]) -> bool:
+    said = " ".join((entry.name, *entry.facts.values()))
     return (
         (not wanted.source or entry.source == wanted.source)
-        and (not wanted.sizes or _size(entry.size_b) in wanted.sizes)
-        and (not wanted.weights or any(entry.open is WEIGHTS[name] for name in wanted.weights))
-        and (not wanted.licences or (entry.licence or UNKNOWN) in wanted.licences)
-        and wanted.text.casefold().strip() in f"{entry.model} {entry.judge} {entry.data}".casefold()
+        and all(_choice(entry, fact) in choices for fact, choices in chosen.items())
+        and wanted.text.casefold().strip() in said.casefold()
     )
 
 
+def _choice(entry: Entry, fact: str) -> str:
+    said = entry.facts.get(fact) or UNKNOWN
+    if fact == SIZE and (known := size(entry)) is not None:
+        said = next(name for name, (low, high) in _SIZES.items() if low <= known < high)
+    return f"{fact}: {said}"
+
+
 def _place(entry: Entry) -> tuple[bool, int, int, float, str]:
-    return entry.rank is None, entry.rank or 0, entry.last or 0, -(entry.overall.value or 0.0), entry.model
+    value = entry.overall.value
+    best = 0.0 if value is None else value if entry.ascending else -value
+    return entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name
 
 
 def _by(value: Cell) -> tuple[bool, float, str]:
     if isinstance(value, str):
-        return False, 0.0, value.casefold()
+        return not value, 0.0, value.casefold()
     return value is None, -(value or 0.0), ""
 
 
-def _size(size_b: float | None) -> str:
-    if size_b is None:
-        return UNKNOWN
-    return next(name for name, (low, high) in SIZES.items() if low <= size_b < high)
+def size(entry: Entry) -> float | None:
+    """A model's size in billions of parameters, where known."""
+    said = entry.facts.get(SIZE, "")
+    return float(said) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said) else None

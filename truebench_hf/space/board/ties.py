@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
-from truebench_hf.space.board.entries import Entry
+from truebench_hf.space.board.runs import Entry
 
 Outcomes = Mapping[str, bool | None]  # instance id -> passed
 
 
 def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries, best first, ranked within each setting by their shares alone, as if nothing were paired."""
+    """The entries, best first, ranked within each setting by their scores' intervals alone, as if nothing were paired."""
     return tuple(row for group in _settings(entries) for row in _ranked(sorted(group, key=_best_first), _apart))
 
 
 def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[Entry, ...]:
     """The entries ranked by comparing instances in pairs (`metrics.comparison.paired_difference`).
 
-    `outcomes` holds per entry key what `records.read_outcomes` gave; an entry without is compared by its share alone.
+    `outcomes` holds per entry key what `records.read_outcomes` gave; an entry without is compared by the interval of its score.
     """
     import numpy as np
 
@@ -33,7 +33,7 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[
 
         def ahead(one: Entry, other: Entry, columns: Mapping[str, Any] = columns) -> int:
             if one.key in columns and other.key in columns:
-                return paired_difference(columns[one.key], columns[other.key]).ahead
+                return _sign(one) * paired_difference(columns[one.key], columns[other.key]).ahead
             return _apart(one, other)
 
         found |= {entry.key: entry for entry in _ranked(group, ahead)}
@@ -42,25 +42,28 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
     # The key comes last, so that the order does not depend on where folders lie.
-    return entry.overall.value is None, -(entry.overall.value or 0), entry.model, entry.key
+    value = entry.overall.value or 0
+    return entry.overall.value is None, value if entry.ascending else -value, entry.name, entry.key
 
 
 def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:
-    groups: dict[str, list[Entry]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        groups[entry.setting].append(entry)
+        groups[entry.kind, entry.setting].append(entry)
     return list(groups.values())
 
 
 def _ranked(group: Sequence[Entry], ahead: Callable[[Entry, Entry], int]) -> list[Entry]:
-    """Entries of one setting with their ranks; those without a score have none."""
-    scored = {entry.key: entry for entry in group if entry.overall.value is not None}
+    """Entries of one setting with their ranks; those without a score or its interval have none."""
+    scored = {e.key: e for e in group if e.overall.value is not None and e.overall.ci95 is not None}
     spans = rank_spans(list(scored), lambda one, other: ahead(scored[one], scored[other]))
     ranks = {entry.key: spans.get(entry.key, (None, None)) for entry in group}
     return [replace(entry, rank=ranks[entry.key][0], last=ranks[entry.key][1]) for entry in group]
 
 
 def _apart(one: Entry, other: Entry) -> int:
-    # A file may say what it likes: a share lies between 0 and 1.
-    first, second = ((min(max((e.overall.value or 0.0) / 100, 0.0), 1.0), e.overall.n) for e in (one, other))
-    return unpaired(first, second)
+    return _sign(one) * unpaired(one.overall, other.overall)
+
+
+def _sign(entry: Entry) -> int:
+    return -1 if entry.ascending else 1

@@ -1,0 +1,173 @@
+"""What a run says of itself for leaderboards: with which it may be ranked, how it was judged, what copies share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.truebench.board import board, content, model_facts
+from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
+from truebench_hf.benchmarks.truebench.options import JudgeOptions
+from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.study.board import Row
+from truebench_hf.types import Criterion, Instance, Message, Report, Response, Score, Turn, Verdict
+
+
+@pytest.fixture(autouse=True)
+def _a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked, but the judges of these runs are opened as for a run."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    for name in ("OPENAI_API_KEY", "MY_KEY"):
+        monkeypatch.setenv(name, "any")
+
+
+def _settings(**options: Any) -> dict[str, Any]:
+    """The settings of a run judged with these options, as `run.json` keeps them."""
+    asked = JudgeOptions(out="unused", judge="openai:j", **options)
+    given = judge_settings(asked, judging_models(asked))
+    about = {"model": "openai:m", "data": "mini", "data_sha256": "d" * 64}
+    return json.loads(json.dumps(about | given))  # type: ignore[no-any-return]
+
+
+def _row(settings: dict[str, Any]) -> Row:
+    scores = {"overall": Score(50.0, 2), "by_category": {"Safety": Score(50.0, 2)}, "by_language": {}}
+    return board(Report(scores, provenance=settings)).rows[0]
+
+
+OTHERWISE: list[tuple[dict[str, Any], str]] = [
+    ({"protocol": "official"}, "checklist, official rule"),
+    ({"judge_level": "rubric"}, "rubric"),
+    ({"reasoning": False}, "checklist, no reasoning"),
+    ({"structured": "off"}, "checklist, structured off"),
+    ({"prompt": ("checklist=plain",)}, "checklist, checklist prompt plain"),
+    ({"judge_max_tokens": 512}, "checklist, up to 512 tokens"),
+    ({"votes": 5, "judge_temperature": 0.7}, "checklist, 5 votes, temperature 0.7"),
+    ({"votes": 3, "judge_temperature": 0.7}, "checklist, 3 votes, temperature 0.7"),
+    ({"judge_arg": ("reasoning_effort=low",)}, "checklist, reasoning_effort=low"),
+    ({"judge_level": "decision"}, "decision"),
+    ({"judge_level": "decision", "threshold": 0.7}, "decision, threshold 0.7"),
+    ({"judge_level": "decision", "abstain_band": "0.4,0.6"}, "decision, band 0.4 to 0.6"),
+    ({"judge_level": "cascade"}, "cascade"),
+    ({"judge_level": "cascade", "abstain_band": "0.4,0.6"}, "cascade, band 0.4 to 0.6"),
+    ({"judge_level": "cascade", "cascade_level": "rubric"}, "cascade, then rubric"),
+    ({"judge_level": "cascade", "cascade_judge": "openai:k"}, "cascade, then openai:k"),
+    (
+        {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_arg": ("reasoning_effort=high",)},
+        "cascade, then openai:k, then reasoning_effort=high",
+    ),
+]
+
+
+def test_every_way_of_judging_is_ranked_apart_and_says_so() -> None:
+    usual = _row(_settings())
+    others = [_row(_settings(**options)) for options, _ in OTHERWISE]
+    assert usual.facts["Judge"] == "openai:j (checklist)"
+    assert [row.facts["Judge"] for row in others] == [f"openai:j ({words})" for _, words in OTHERWISE]
+    assert len({row.setting for row in (usual, *others)}) == 1 + len(OTHERWISE)
+
+
+def test_a_panel_is_told_by_who_settles_its_ties() -> None:
+    panel = {"panel_judge": ("openai:k",), "panel": "majority"}
+    found = [_row(_settings(**panel, tie_breaker=casting)) for casting in ("openai:x", "openai:y")]
+    assert found[0].facts["Judge"] == "openai:j + openai:k (majority) (checklist, ties to openai:x)"
+    assert found[0].setting != found[1].setting
+    marked = [_row(_settings(**panel, judge_arg=(f"2.{name}",), tie_breaker="openai:x")) for name in (
+        "timeout=9", "reasoning_effort=low")]  # fmt: skip
+    assert [row.setting == found[0].setting for row in marked] == [True, False], "options of one judge of several"
+    assert marked[1].facts["Judge"].endswith("(checklist, ties to openai:x, 2.reasoning_effort=low)")
+
+
+def test_another_prompt_is_another_way(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two"):
+        file = tmp_path / f"{name}.jinja"
+        file.write_text(f"{name}: {{{{ instruction }}}} {{{{ response }}}} {{{{ criteria }}}}")
+        found.append(_row(_settings(prompt=(f"checklist={file}",))))
+    assert all(row.facts["Judge"].startswith("openai:j (checklist, checklist prompt ") for row in found)
+    assert len({row.facts["Judge"] for row in found}) == 2, "the cell tells them apart"
+    assert len({row.setting for row in (*found, _row(_settings()))}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"judge_base_url": "http://10.0.0.4:8000/v1"}, "where a server stands shapes no verdict"),
+        ({"judge_arg": ("timeout=9.0", "attempts=3")}, "neither does how long it is waited for"),
+        ({"judge_arg": ("api_key_env=MY_KEY",)}, "nor who pays"),
+    ],
+)
+def test_what_shapes_no_verdict_parts_no_runs(options: dict[str, Any], why: str) -> None:
+    usual, other = _row(_settings()), _row(_settings(**options))
+    assert (other.setting, other.facts) == (usual.setting, usual.facts), why
+
+
+@pytest.mark.parametrize("options", [options for options, _ in OTHERWISE] + [{"judge_arg": ("api_key_env=MY_KEY",)}])
+def test_a_published_copy_has_the_same_row(options: dict[str, Any]) -> None:
+    settings = _settings(**options)
+    assert _row(anonymous.settings(settings)) == _row(settings)
+
+
+def test_a_submission_tells_nothing_of_the_way() -> None:
+    bare = {name: value for name, value in _settings().items() if name in ("model", "judge", "data", "data_sha256")}
+    row = _row(bare)
+    assert row.facts["Judge"] == "openai:j"
+    assert row.setting == _row(dict(bare)).setting != _row(_settings()).setting
+
+
+def test_a_row_tells_no_address_path_or_key() -> None:
+    arguments = ['extra_body={"via": "http://10.0.0.4:8000/v1"}', "user=hf_abcdefghijklmnop", "revision=/home/me/judge"]
+    options = {"judge": {"options": {"extra_body": {}, "user": ""}}}
+    told = _settings() | {"judge_arg": arguments, "judge_options": options, "model": "hf:/home/me/Model-7B"}
+    row = _row(told)
+    assert row.name == "hf:Model-7B"
+    assert "revision=judge" in row.facts["Judge"]
+    assert not any(hidden in str(row.facts) for hidden in ("10.0.0.4", "hf_abc", "/home"))
+
+
+@pytest.mark.parametrize(
+    ("options", "shown_as"),
+    [
+        ({}, "mini"),
+        ({"limit": None, "language": [], "category": []}, "mini"),  # as a run over the whole writes it
+        ({"limit": 60}, "mini, sample of 60"),
+        ({"language": ["DE"], "category": ["Editing"], "limit": 5}, "mini, DE, Editing, sample of 5"),
+    ],
+)
+def test_a_run_over_a_part_says_so(options: dict[str, Any], shown_as: str) -> None:
+    assert _row({"model": "openai:m", "judge": "openai:j", "data": "mini", **options}).facts["Data"] == shown_as
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("smollm2", ("0.135", "open", "Apache-2.0")),
+        ("openai:o1", (None, "closed", "proprietary")),
+        ("hf:Qwen/Qwen2.5-14B-Instruct", ("14", "open", "Apache-2.0")),
+        ("hf:org/New-3.5B-chat", ("3.5", "open", "unknown")),
+        ("vllm:org/tiny-350m", ("0.35", "open", "unknown")),
+        ("openai:house-model", (None, "unknown", "unknown")),
+        ("hf:/models/local-9B", ("9", "unknown", "unknown")),
+        (f"openai:{'9' * 400}B", (None, "unknown", "unknown")),  # beyond every number, and so no size
+    ],
+)
+def test_what_a_name_tells(spec: str, expected: tuple[str | None, ...]) -> None:
+    assert tuple(model_facts(spec).get(name) for name in ("Size (B)", "Weights", "Licence")) == expected
+
+
+def _judged(answer: str = "A", label: Any = "yes", reason: str = "r", model: str = "hf:/here/M") -> Judged:
+    turn = Turn("P", (Criterion("c"),))
+    response = Response("1", model, (Message("user", "P"), Message("assistant", answer)))
+    return Judged(Instance("1", "DE", "Safety", "t", (turn,)), response, ((Verdict(Criterion("c"), label, reason),),))
+
+
+def test_copies_of_a_run_have_one_content() -> None:
+    own = content([_judged("half \ud83c", None, "http://10.0.0.4 is down")], "scripted:/here/j.json")
+    copy = content([_judged("half ?", None, "(address) is down", "hf:M")], "scripted:j.json")
+    assert own == copy, "without folder, address and half characters"
+    kinds = [{}, {"answer": "B"}, {"label": "no"}, {"reason": "other"}, {"model": "hf:/here/N"}, {"label": None}]
+    assert len({content([_judged(**kind)], "j") for kind in kinds}) == len(kinds)
+    assert content([], "j")

@@ -1,0 +1,166 @@
+"""Boards of every kind: what results bring along is what is shown, of judges, of models, and of benchmarks unknown here."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.space.sample_runs import many_runs
+from tests.space.visitor import Visitor
+from tests.support.runs import script
+from truebench_hf.space.app import serve
+from truebench_hf.space.board import papers, table
+from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.table import Kind
+from truebench_hf.space.options import SpaceOptions
+from truebench_hf.study import board as study
+from truebench_hf.types import Score
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def _written(folder: Path, board: study.Board, kind: str = "haiku", **more: Any) -> Path:
+    """What the study of a small benchmark leaves behind."""
+    folder.mkdir(parents=True)
+    info = {"kind": kind, "format": 1, "settings": {}, "board": board.as_json(), **more}
+    (folder / "run.json").write_text(json.dumps(info))
+    return folder
+
+
+def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
+    columns = (
+        study.Column("errors", "Syllables off"),
+        study.Column("season", "Season word"),
+        study.Column("spring", "Spring", "Seasons"),
+        study.Column("autumn", "Autumn", "Seasons"),
+    )
+    rows = tuple(
+        study.Row(model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"})
+        for model, v in errors.items()
+    )
+    return study.Board("errors", columns, rows, "ascending", **more)
+
+
+def _kind(board: Board, name: str) -> Kind:
+    (found,) = (kind for kind in board.snapshot.kinds if kind.name == name)
+    return found
+
+
+def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
+    _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
+    board = Board([tmp_path])
+    assert [kind.name for kind in board.snapshot.models] == ["truebench", "haiku"]
+    kind = _kind(board, "haiku")
+    assert kind.views == {
+        "Overview": ("95 % interval", "Results", "n", "Unscored", "Poet", "Season word"),
+        "Seasons": ("95 % interval", "Results", "Spring", "Autumn"),
+        "Facts": ("95 % interval", "Results", "n", "Unscored", "Poet"),
+    }
+    found = table.select(kind, board.snapshot.of(kind), table.Filter())
+    assert [(e.name, e.rank, e.last) for e in found] == [("m2", 1, 2), ("m3", 1, 2), ("m1", 3, 3)], (
+        "the fewest errors first"
+    )
+    frame = table.framed(kind, found, kind.views["Overview"])
+    assert frame["headers"] == ["Rank", "Model", "Syllables off", *kind.views["Overview"]]
+    assert frame["metadata"]["display_value"][0] == ["1-2", "m2", "1.0", "0.8 to 1.2", "measured", "40", "1", "me", ""]
+    assert table.to_csv(kind, found).startswith(
+        "Rank,Last rank,Model,Syllables off,Low 95,High 95,Results,n,Unscored,Poet,"
+    )
+    assert table.fact_choices(kind, found) == ["Poet: me"]
+    assert kind.orders == ("Rank", "Syllables off", "Model", "Poet", "Season word", "Spring", "Autumn")
+
+
+def test_a_page_offers_the_kinds_when_there_are_several(tmp_path: Path) -> None:
+    many_runs(tmp_path / "runs", 1, 20)
+    app: Any = serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1), block=False)
+    try:
+        page = Visitor(app.local_url)
+        assert page.shown["kind", "visible"] is False, "where there is one there is no choice"
+        _written(tmp_path / "runs" / "haiku", _haiku({"m1": 2.0, SCRIPT: 1.0}))
+        end = time.monotonic() + 30
+        (opening,) = (e for e in page.events.values() if [act for _, act in e["targets"]] == ["load"])
+        while not page.shown["kind", "visible"]:
+            assert time.monotonic() < end, "the board looks for new results every second"
+            page.at_once(opening)
+        assert page.shown["kind", "choices"] == [["TRUEBench", "truebench"], ["haiku", "haiku"]]
+        page.shown["kind", "value"] = "haiku"
+        (switched,) = (e for e in page.on("kind", "change") if len(e["outputs"]) == 5)
+        page.at_once(switched)
+        assert page.shown["view", "choices"] == [[name, name] for name in ("Overview", "Seasons", "Facts")]
+        (rows,) = (e for e in page.on("kind", "change") if len(e["outputs"]) > 5)
+        page.at_once(rows)
+        assert [row[1] for row in page.shown["leaderboard", "value"]["data"]] == [SCRIPT, "m1"]
+        assert page.shown["leaderboard", "label"] == "Syllables off"
+        assert "0 submitted, 0 published" in page.shown["leaderboard-notes", "value"]
+    finally:
+        app.close()
+
+
+def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path: Path) -> None:
+    _written(tmp_path / "a", _haiku({"m1": 2.0}))
+    more = study.Board("x", (study.Column("x", "X"), study.Column("errors", "Errors")), (
+        study.Row("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
+    ))  # fmt: skip
+    _written(tmp_path / "b", more)
+    board = Board([tmp_path])
+    kind = _kind(board, "haiku")
+    assert (kind.main, kind.headers[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
+    assert kind.facts == ("Poet",), "no fact takes the place of a column of ours"
+    ranks = {e.name: (e.overall.value, e.rank) for e in board.snapshot.of(kind)}
+    assert ranks == {"m1": (2.0, 2), "m2": (1.0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("titles", "headers"),
+    [
+        (("A", "A"), ["A", "A (G)"]),
+        (("Rank", "Model"), ["Rank (score)", "Model (G)"]),
+        (("n", "Poet"), ["n (score)", "Poet (G)"]),
+    ],
+)
+def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str]) -> None:
+    columns = (study.Column("a", titles[0]), study.Column("b", titles[1], "G"))
+    assert list(Kind("k", columns, ("Poet",)).scores) == headers
+
+
+def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.rubric_eval.options import MetaevalOptions
+    from truebench_hf.benchmarks.rubric_eval.run import metaeval
+
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
+    board = Board([tmp_path])
+    kind = _kind(board, papers.JUDGES)
+    assert kind not in board.snapshot.models
+    (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
+    # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
+    shown = [
+        kind.text(entry, name) for name in ("Rank", "Model", "Paradigm", "Data", "Overall", *kind.groups["Categories"])
+    ]
+    assert shown == ["1", "scripted:judge.json", "rubric, no reasoning", "rubric_mini", *["50.0"] * 5]
+    pooled = {name: kind.cell(entry, name) for name in kind.groups["All rows pooled"]}
+    assert (pooled["Met found"], pooled["Unmet found"], pooled["Passes"]) == (100.0, 0.0, 100.0)
+    assert all(isinstance(kind.cell(entry, name), float) for name in kind.groups["Rubric types"]), "all of them occur"
+    assert entry.overall.ci95 == pytest.approx((35.3, 64.7), abs=0.1)
+
+
+def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> None:
+    board = Board()
+    kind = _kind(board, papers.JUDGES)
+    found = table.select(kind, board.snapshot.of(kind), table.Filter())
+    by_table = {n: [e for e in found if f"Table {n}" in e.facts["Data"]] for n in (2, 3, 9, 4)}
+    assert [len(entries) for entries in by_table.values()] == [22, 8, 16, 4]
+    for entry in found:
+        assert [kind.text(entry, name) for name in ("Rank", "95 % interval", "n", "Unscored")][:2] == ["", ""]
+        assert (entry.overall.value is None) == (entry in by_table[4])
+    gpt = next(e for e in by_table[3] if e.name == "GPT-4.1" and e.facts["Paradigm"] == "rubric, reasoning")
+    assert [kind.cell(gpt, name) for name in ("Overall", "Constrained", "Multi-turn", "n")] == [82.2, 82.9, 83.5, None]
+    qwen = next(e for e in by_table[4] if e.name == "Qwen3-235B")
+    assert [kind.cell(qwen, name) for name in ("Accuracy", "Content", "Role Persona")] == [None, 76.9, 71.1]
+    values = [e.overall.value for e in by_table[2] if e.facts["Data"].endswith("hard")]
+    assert values == sorted(values, key=lambda value: -(value or 0)), "best first"
+    assert len(kind.groups["Rubric types"]) == 13

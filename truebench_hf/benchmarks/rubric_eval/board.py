@@ -1,0 +1,70 @@
+"""What leaderboards show of a meta-evaluation: a row per judge, paradigm and split of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.rubric_eval.paradigms import PARADIGMS
+from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, MetaEvaluation
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.types import Score
+
+KIND = "metaeval"
+# Balanced accuracy as the paper has it: the unweighted mean of the four instruction categories.
+MAIN = Column("category_mean", "Overall")
+_POOLED = {
+    "balanced_accuracy": "Balanced accuracy", "balanced_accuracy_strict": "Strict", "macro_f1": "Macro F1", "accuracy": "Accuracy",
+    "tpr": "Met found", "tnr": "Unmet found",
+}  # fmt: skip
+
+
+def titled(name: str) -> str:
+    """A category, dimension or rubric type as the paper prints it: `multi_turn` -> `Multi-turn`."""
+    return " ".join(word.capitalize() for word in name.replace("multi_turn", "multi-turn").split("_"))
+
+
+COLUMNS = (
+    MAIN,
+    *(Column(f"pooled:{name}", title, "All rows pooled") for name, title in _POOLED.items()),
+    Column("pass_rate", "Passes", "All rows pooled"),
+    *(Column(f"category:{name}", titled(name), "Categories") for name in INSTRUCTION_CATEGORIES),
+    *(Column(f"dimension:{name}", titled(name), "Dimensions") for name in DIMENSIONS),
+    *(Column(f"type:{name}", titled(name), "Rubric types") for name in RUBRIC_TYPES),
+)
+
+
+def board(study: MetaEvaluation) -> Board:
+    """The rows of a study. Judges are ranked together over the same data and split, however they were asked."""
+    rows = tuple(row for scores in study.scores for row in _rows(scores, study.provenance))
+    there = {name for row in rows for name in row.scores}
+    return Board(MAIN.name, tuple(column for column in COLUMNS if column.name in there), rows)
+
+
+def paradigm_words(paradigm: str) -> str:
+    """`rubric-reasoning` as it reads: `rubric, reasoning`."""
+    level, reasoning = PARADIGMS[paradigm]
+    return level if level == "decision" else f"{level}, {'reasoning' if reasoning else 'no reasoning'}"
+
+
+def _rows(scores: JudgeScores, made: Mapping[str, Any]) -> Iterator[Row]:
+    data = anonymous.name(str(made["data"]))
+    for split, found in scores.splits.items():
+        cells = {MAIN.name: found.mean["balanced_accuracy"]}
+        cells |= {f"pooled:{name}": found.pooled[name] for name in _POOLED}
+        cells |= {f"category:{name}": cell["balanced_accuracy"] for name, cell in found.by_category.items()}
+        if split == "all":
+            cells |= _whole(scores)
+        setting = digest(canonical([made["data_sha256"], split]))
+        facts = {"Paradigm": paradigm_words(scores.paradigm), "Data": data if split == "all" else f"{data}, {split}"}
+        yield Row(anonymous.name(scores.judge), setting, cells, facts)
+
+
+def _whole(scores: JudgeScores) -> dict[str, Score]:
+    """What is told of all rows alone: pass rate, and accuracy by dimension and rubric type (the paper's Table 4)."""
+    by_group = {"dimension": scores.by_dimension, "type": scores.by_type}
+    groups = {f"{what}:{name}": cell["accuracy"] for what, by in by_group.items() for name, cell in by.items()}
+    return {"pass_rate": scores.pass_rate} | groups

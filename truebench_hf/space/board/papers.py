@@ -1,0 +1,138 @@
+"""What the papers published, as boards of the same shape as those of runs, and what a reader of them has to know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.rubric_eval import board as judges
+from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
+from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.metrics.intervals import wilson
+from truebench_hf.space.board.runs import Run, lines
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.types import Score
+
+JUDGES = judges.KIND
+_BENCHMARKS = Path(truebench.__file__).parents[1]
+_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of RubricEval's Tables 3 and 9
+_TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How boards of a kind are called, what their figures are, notes for readers, and the paper's own results."""
+
+    title: str
+    unit: str
+    notes: tuple[str, ...]
+    published: Callable[[], Run]
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """A published table: `columns`, `rows`, `notes`. Names open with the paper: `truebench_table5_category`."""
+    room = "truebench" if name.startswith("truebench") else "rubric_eval"
+    content: dict[str, Any] = json.loads((_BENCHMARKS / room / "reference" / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+@cache
+def mini() -> tuple[dict[str, Any], ...]:
+    """The rows of the built-in TRUEBench sample, with the official columns."""
+    return tuple(row for _, row in jsonl.read(_BENCHMARKS / "truebench" / "mini.jsonl"))
+
+
+@cache
+def _truebench() -> Run:
+    """Tables 5 and 6 of TRUEBench, with Wilson intervals for the paper's numbers of instances (Table 4)."""
+    printed = {"category": table("truebench_table5_category"), "language": table("truebench_table6_language")}
+    groups = {"category": "Categories", "language": "Languages"}
+    named = [(what, name) for what, found in printed.items() for name in found["columns"][2:]]
+    counted = table("truebench_table4_counts")["rows"]
+    counts = {row["Category"]: row["Total Count"] for row in counted} | counted[-1]
+    by_model = [{row["Model"]: row for row in found["rows"]} for found in printed.values()]
+    rows = []
+    for model, known in truebench.published_models().items():
+        of_model = by_model[0][model] | by_model[1][model]
+        scores = {f"{what}:{name}": _share(of_model[name], counts[name]) for what, name in named}
+        scores[truebench.MAIN.name] = _share(of_model["Overall"], counts["Total"])
+        facts = {"Judge": "as in the paper", "Data": "TRUEBench paper, 1,329 instances"}
+        facts |= truebench.facts(known["size_b"], known["open"], known["licence"])
+        rows.append(Row(model, "", scores, facts))
+    columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
+    run = lines(truebench.KIND, Board(truebench.MAIN.name, columns, tuple(rows)), "paper", "")
+    wrong = {(model, f"{what}:{name}") for what, found in printed.items() for model, name in found["misprints"]}
+    marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
+    return replace(run, entries=tuple(marked))
+
+
+def _share(value: float, n: int) -> Score:
+    interval = wilson(round(value * n / 100), n)
+    return Score(value, n, 0, None if interval is None else (100 * interval[0], 100 * interval[1]))
+
+
+@cache
+def _judges() -> Run:
+    """RubricEval's Tables 2 (judges), 3 and 9 (ways of asking) and 4 (rubric types): no intervals, no numbers of rows."""
+    rows = [
+        _judge(row["Model"], 2, row, "/BAcc", "rubric, reasoning") for row in table("rubriceval_table2_main")["rows"]
+    ]
+    for number, name in ((3, "rubriceval_table3_paradigms"), (9, "rubriceval_table9_paradigms_by_split")):
+        for row in table(name)["rows"]:
+            level = row["Granularity"].removesuffix("-level").lower()
+            asked = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
+            rows += [_judge(model, number, row, f"/{short}", asked) for short, model in _MODELS.items()]
+    by_type = {
+        name: {_type_column(row): Score(row[short], 0) for row in table("rubriceval_table4_rubric_types")["rows"]}
+        for short, name in _TABLE_4.items()
+    }
+    rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
+    return lines(judges.KIND, Board(judges.MAIN.name, judges.COLUMNS, tuple(rows)), "paper", "")
+
+
+def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
+    names = {"category_mean": "Overall", **{f"category:{n}": judges.titled(n) for n in INSTRUCTION_CATEGORIES}}
+    scores = {column: Score(row[f"{printed}{ending}"], 0) for column, printed in names.items()}
+    data = f"RubricEval paper, Table {number}" + (f", {row['Split'].lower()}" if "Split" in row else "")
+    facts = {"Paradigm": paradigm, "Data": data}
+    return Row(model, f"{number} {row.get('Split', '')}", scores, facts)
+
+
+def _type_column(row: Mapping[str, Any]) -> str:
+    what, printed = {"type": ("type", "Rubric Type"), "dimension": ("dimension", "Dimension")}.get(
+        row["Level"], ("", "")
+    )
+    return f"{what}:{row[printed].lower().replace(' ', '_').replace('-', '_')}" if what else "pooled:accuracy"
+
+
+PAPERS = {
+    truebench.KIND: Paper(
+        "TRUEBench", "Pass rate in %",
+        (
+            "An instance passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
+            "† Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
+            "and not comparable with measured results on other data or another judge.",
+            "(!) Known oddities of the published figures: "
+            + " ".join(note for n in ("5_category", "6_language") for note in table(f"truebench_table{n}")["notes"]),
+        ),
+        _truebench,
+    ),
+    judges.KIND: Paper(
+        "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy",
+        (
+            "† published in the RubricEval paper, on its own data; lines marked measured stem from runs on this board.",
+            "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
+            "Overall is the unweighted mean of the four instruction categories, as in the paper; blank where one is missing.",
+            "n counts the labelled rubrics that the judge decided; those it left open are unscored, and left out of the "
+            "scores. Intervals of measured lines: 95 %, whole instructions being the clusters; the paper gives none.",
+            "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
+        ),
+        _judges,
+    ),
+}  # fmt: skip
