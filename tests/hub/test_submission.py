@@ -78,6 +78,13 @@ def _edit(place: int, change: Callable[[dict[str, Any]], Any]) -> Callable[[Rows
     return edit
 
 
+def _deep(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("a verdict was turned over", _edit(1, lambda r: r.update(passed=not r["passed"])), "line 2: 'passed'"),
     ("an instance stands twice", lambda rows: rows.append(rows[0]), "stands twice"),
@@ -108,6 +115,9 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("half a character in a model's name", lambda rows: [row.update(model="m\ud83c") for row in rows], "'model'"),
     ("half a character in an id", _edit(0, lambda r: r.update(id="\udfff")), "none of them half a character"),
     ("an id that is a number", _edit(0, lambda r: r.update(id=1)), "'id'"),
+    ("nested beyond reading", _edit(1, lambda r: r.update(reasoning=_deep(400))), "line 2"),
+    ("nested far beyond it", _edit(1, lambda r: r.update(reasoning=_deep(900))), "line 2"),
+    ("a role of many lines", _edit(1, lambda r: r["usage"].update({"a\nb": 1})), "'usage'"),
     ("nothing", lambda rows: rows.clear(), "no judged instances"),
 ]
 
