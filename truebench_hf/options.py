@@ -86,7 +86,10 @@ class Options:
                 setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models"))
 
     def __post_init__(self) -> None:
-        """Check the values: every class its own, and those of its bases by `super()`."""
+        """Check the values: every class its own, and those of its bases by `super()`. One text is a list of one."""
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if str(field.type).startswith("tuple") and isinstance(value := getattr(self, field.name), str):
+                object.__setattr__(self, field.name, (value,))
 
 
 def _is_role(field: Any) -> bool:

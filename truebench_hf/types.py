@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -64,12 +64,7 @@ class Usage:
     calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.calls + other.calls,
-        )
+        return Usage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +125,22 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the content of `scores.json`."""
-        flat: dict[str, Any] = {}
-        for name, value in self.scores.items():
-            flat[name] = asdict(value) if isinstance(value, Score) else {key: asdict(s) for key, s in value.items()}
-        if self.bias_corrected:
-            flat["bias_corrected"] = dict(self.bias_corrected)
+        flat: dict[str, Any] = {
+            n: asdict(s) if isinstance(s, Score) else {k: asdict(one) for k, one in s.items()}
+            for n, s in self.scores.items()
+        }
+        flat |= {"bias_corrected": dict(self.bias_corrected)} if self.bias_corrected else {}
         return flat | {"unscored": dict(self.unscored), "usage": self.usage, "notes": list(self.notes)}
 
     def to_pandas(self) -> Any:
         """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""
         import pandas
 
-        single = [("", name, score) for name, score in self.scores.items() if isinstance(score, Score)]
-        groups = [(group, value) for group, value in self.scores.items() if not isinstance(value, Score)]
-        rows = single + [(group, name, score) for group, value in groups for name, score in value.items()]
-        columns = ["group", "name", "value", "n", "unscored", "low", "high"]
-        table = [(g, name, s.value, s.n, s.unscored, *(s.ci95 or (None, None))) for g, name, s in rows]
-        return pandas.DataFrame(table, columns=columns)
+        single = {name: score for name, score in self.scores.items() if isinstance(score, Score)}
+        groups = {"": single} | {name: of for name, of in self.scores.items() if isinstance(of, Mapping)}
+        rows = [(group, name, score) for group, of in groups.items() for name, score in of.items()]
+        table = [(group, name, s.value, s.n, s.unscored, *(s.ci95 or (None, None))) for group, name, s in rows]
+        return pandas.DataFrame(table, columns=["group", "name", "value", "n", "unscored", "low", "high"])
 
     def _repr_html_(self) -> str:
         """The scores as a table, in a notebook."""

@@ -117,7 +117,7 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("an id that is a number", _edit(0, lambda r: r.update(id=1)), "'id'"),
     ("nested beyond reading", _edit(1, lambda r: r.update(reasoning=_deep(400))), "line 2"),
     ("nested far beyond it", _edit(1, lambda r: r.update(reasoning=_deep(900))), "line 2"),
-    ("a role of many lines", _edit(1, lambda r: r["usage"].update({"a\nb": 1})), "'usage'"),
+    ("a role of many lines", _edit(1, lambda r: r["usage"].update({"a\nb": 1})), "'usage.a"),
     ("nothing", lambda rows: rows.clear(), "no judged instances"),
 ]
 

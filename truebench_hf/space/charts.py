@@ -33,9 +33,9 @@ def build(board: Board, inputs: list[Any], chosen: Chosen, view: Any, table_tab:
 
     _radar(board, inputs[0], view, opened)
     with gr.Tab("Heat map") as heat_tab:
-        heat = gr.Plot(label="The first 30 lines of the table by its columns", elem_classes="tb-chart tb-wide")
+        heat = gr.Plot(label="The first 30 lines of the table by its columns", elem_classes="tb-plotly tb-wide")
     with gr.Tab("Score and size") as size_tab:
-        sized = gr.Plot(label="Main score against size, where known", elem_classes="tb-chart")
+        sized = gr.Plot(label="Main score against size, where known", elem_classes="tb-plotly")
     makers = {"heat": charts.heat_map, "size": charts.score_by_size}
 
     def redrawn(name: str, group: str, *values: Any) -> tuple[Any, ...]:
@@ -58,7 +58,7 @@ def _radar(board: Board, kind: Any, view: Any, opened: Any) -> None:
             [], value=[], multiselect=True, max_choices=charts.MOST, label=f"Models (up to {charts.MOST})",
             elem_id="radar-models",
         )  # fmt: skip
-        plot = gr.Plot(label="Scores by a group of columns", elem_classes="tb-chart")
+        plot = gr.Plot(label="Scores by a group of columns", elem_classes="tb-plotly")
 
     def entered(name: str, group: str, keys: Sequence[str]) -> tuple[str, Any, Any]:
         """Choices as of now: runs come in while the page is open."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.report.page import style
+
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
 FONTS = (
     "system-ui", "Segoe UI", "Roboto", "Noto Sans", "Noto Sans KR", "Noto Sans CJK KR", "Apple SD Gothic Neo",
@@ -38,8 +40,8 @@ def theme() -> Any:
 
 
 def css() -> str:
-    """The style sheet."""
-    return Path(__file__).with_name("space.css").read_text("utf-8")
+    """The style sheet: that of sections, which a report shows alike, and the Space's own."""
+    return style() + Path(__file__).with_name("space.css").read_text("utf-8")
 
 
 # The address stays in step with what is shown, so that it can be copied from the browser as well. Gradio tells of a

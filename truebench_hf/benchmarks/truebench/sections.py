@@ -9,7 +9,7 @@ from dataclasses import replace
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
-from truebench_hf.metrics.pass_rate import outcome as as_counted
+from truebench_hf.metrics.pass_rate import outcome as ascounted
 from truebench_hf.records import Judged
 from truebench_hf.report.sections import (
     Conversation,
@@ -117,7 +117,7 @@ def _both(instance: Instance) -> tuple[str, str] | None:
 
 def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
-    verdicts = [_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
+    verdicts = [counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
     failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
     decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
     ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
@@ -143,16 +143,21 @@ def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
 def _conversation(item: Judged, passed: bool | None) -> Conversation:
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    kind = " / ".join(filter(None, (instance.category, instance.task)))
-    name = " · ".join(filter(None, (instance.id, instance.language, kind)))
-    turns = exchanges(response.messages, [tuple(map(_counted, turn)) for turn in item.verdicts], response.reasoning)
+    name = named(instance.id, instance.language, instance.category, instance.task)
+    turns = exchanges(response.messages, [tuple(map(counted, turn)) for turn in item.verdicts], response.reasoning)
     return Conversation(name, turns, outcome, response.error or "", language=instance.language)
 
 
-def _counted(verdict: Verdict) -> Verdict:
+def named(instance_id: str, language: str, category: str, task: str) -> str:
+    """How an instance is called above its conversation; what the data does not tell is left out."""
+    kind = " / ".join(filter(None, (category, task)))
+    return " · ".join(filter(None, (instance_id, language, kind)))
+
+
+def counted(verdict: Verdict) -> Verdict:
     """A verdict as it counts: a fault that is there, worth negative points, is a fail."""
     points = verdict.criterion.weight
     if points == 1:
         return verdict
     criterion = replace(verdict.criterion, text=f"{verdict.criterion.text} ({points:g} points)")
-    return replace(verdict, criterion=criterion, label=as_counted(verdict.label, points))
+    return replace(verdict, criterion=criterion, label=ascounted(verdict.label, points))
