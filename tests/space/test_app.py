@@ -27,7 +27,7 @@ def _models(visitor: Visitor) -> list[str]:
 def test_the_page_carries_what_a_window_shows_and_half_a_name_breaks_nothing(tmp_path: Path) -> None:
     runs = many_runs(tmp_path / "runs", 1, 30)
     changed(runs / "run000", name="hf:org/half \ud83c")
-    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=3600), block=False)
+    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=3600, port=0), block=False)
     try:
         page = urllib.request.urlopen(app.local_url, timeout=30).read().decode()
     finally:
@@ -39,7 +39,7 @@ def test_the_page_carries_what_a_window_shows_and_half_a_name_breaks_nothing(tmp
 
 def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None:
     runs = many_runs(tmp_path / "runs", 1, 30)
-    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=1), block=False)
+    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=1, port=0), block=False)
     try:
         first, second, third = (Visitor(app.local_url) for _ in range(3))
         assert _models(first)[1] == "o1", "one measured run, then the paper's"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.visitor import Visitor
+from tests.support.loopback import free_port
 from truebench_hf.space import guard, steps
 
 
@@ -51,7 +52,7 @@ def bakery() -> Iterator[Bakery]:
         parts = steps.controls("Bake", "bake")
         steps.wire(parts, found.work, [who], [bread], 2.0, 1)
     app.queue(max_size=1, api_open=False)
-    found.url = app.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
+    found.url = app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
     yield found
     found.oven.set()
     app.close()
