@@ -27,7 +27,7 @@ def timed(folder: Path, data: str, share: float) -> tuple[float, int, Any]:
         assert process.stdout is not None
         url = f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
         options = RunOptions(
-            data=data, model="openai:m", judge="openai:j", model_base_url=url, judge_base_url=url, out=str(folder),
+            data=data, model="openai:m", judge=("openai:j",), model_base_url=url, judge_base_url=url, out=str(folder),
             model_concurrency=CONCURRENCY, judge_concurrency=CONCURRENCY,
         )  # fmt: skip
         started = time.monotonic()

@@ -29,7 +29,7 @@ def real_runs(folder: Path) -> Path:
         model.write_text(json.dumps({"rules": [], "default": {"reply": reply}}))
         run(
             RunOptions(
-                data="mini", model=f"scripted:{model}", judge=f"scripted:{judge}", out=str(folder / "runs" / name)
+                data="mini", model=f"scripted:{model}", judge=(f"scripted:{judge}",), out=str(folder / "runs" / name)
             )
         )
     return folder / "runs"
@@ -43,7 +43,7 @@ def patchy_run(folder: Path, out: Path) -> Path:
     model, judge = folder / "Patchy-3B.json", folder / "judge.json"
     model.write_text(json.dumps({"rules": rules, "default": {"reply": "Half of \ud83c."}}))
     judge.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {"exactly": "FAIL"}}]}))
-    run(RunOptions(data="mini", model=f"scripted:{model}", judge=f"scripted:{judge}", out=str(out)))
+    run(RunOptions(data="mini", model=f"scripted:{model}", judge=(f"scripted:{judge}",), out=str(out)))
     return out
 
 
