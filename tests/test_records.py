@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.hub.public import public_judgments
+from truebench_hf.hub.staging import public_judgments
 from truebench_hf.records import (
     JUDGMENTS,
     RESPONSES,

@@ -237,10 +237,10 @@ def test_the_command(tmp_path: Path) -> None:
     for text in ("paper: Table 6", "253", "not_flipped", "Share of the text changed: median"):
         assert text in done.output, text
     result = json.loads((Path(options.out) / "contrast.json").read_text(encoding="utf-8"))
-    whole = "".join(page(contrast_sections.TITLE, contrast_sections.sections(result)))
+    whole = "".join(page("Contrast", contrast_sections(result)))
     assert "<td>not_flipped</td>" in whole, "and all of it makes a page"
     with pytest.raises(UserError, match="between 0 and 1"):
         _options(tmp_path, max_edit=1.5)
     (tmp_path / "bare.jsonl").write_text(json.dumps(_rows()[0] | {"label": None}) + "\n")
-    with pytest.raises(UserError, match="holds no labelled rows"):
+    with pytest.raises(UserError, match="no row has a label"):
         contrast(_options(tmp_path, data=str(tmp_path / "bare.jsonl")))

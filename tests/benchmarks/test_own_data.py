@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,8 @@ def test_weights_and_faults(tmp_path: Path, models: dict[str, Any]) -> None:
     ]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "(-5 points)" in page
-    assert '<b class="no">FAIL</b> names a lake' in page
-    assert '<b class="yes">PASS</b> has a slip' in page
+    for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
+        assert re.search(rf">{word}</b>\s*<[^>]*>{re.escape(text)}", page, re.IGNORECASE), text
 
 
 def test_scores_from_a_folder_know_the_weights(
@@ -157,14 +158,14 @@ def test_answers_first_and_verdicts_later_keep_it_all(tmp_path: Path, models: di
            "history": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there"}],
            "criteria": [{"text": "a slip", "weight": -2, "condition": "it is said", "kind": "k"}, "names a colour"]}  # fmt: skip
     path = write_jsonl(tmp_path / "rows.jsonl", [one])
-    from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeOptions
+    from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
     from truebench_hf.benchmarks.truebench.study import generate, judge
 
     generate(GenerateOptions(data=path, model=models["model"], out=models["out"]))
     (line,) = (tmp_path / "out" / "responses.jsonl").read_text().splitlines()
     assert line.count("Ochre is an earth.") == 1, "a document stands there once"
     report = judge(
-        JudgeOptions(judge=models["judge"], judge_arg=(f"record={tmp_path / 'asked.jsonl'}",), out=models["out"])
+        JudgeGivenOptions(judge=models["judge"], judge_arg=(f"record={tmp_path / 'asked.jsonl'}",), out=models["out"])
     )
     assert (score(report, "overall"), score(report, "weighted")) == ((100.0, 1), (100.0, 1))
     (prompt,) = asked(tmp_path)

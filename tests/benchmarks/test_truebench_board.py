@@ -10,10 +10,11 @@ import pytest
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import board, content, model_facts
-from truebench_hf.benchmarks.truebench.judges import judge_settings, judging_models
-from truebench_hf.benchmarks.truebench.options import JudgeOptions
-from truebench_hf.benchmarks.truebench.records import Judged
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.records import Judged
 from truebench_hf.study.board import Row
+from truebench_hf.study.roles import Roles
 from truebench_hf.types import Criterion, Instance, Message, Report, Response, Score, Turn, Verdict
 
 
@@ -27,10 +28,11 @@ def _a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _settings(**options: Any) -> dict[str, Any]:
     """The settings of a run judged with these options, as `run.json` keeps them."""
-    asked = JudgeOptions(out="unused", judge="openai:j", **options)
-    given = judge_settings(asked, judging_models(asked))
+    study = JudgeAnswers(JudgeGivenOptions(out="unused", **({"judge": "openai:j"} | options)), given=[])
+    study.roles, study.all, study.chosen = Roles(study.options), study.items(), []
+    given, _ = study._settings(list(study.judge_settings()))
     about = {"model": "openai:m", "data": "mini", "data_sha256": "d" * 64}
-    return json.loads(json.dumps(about | given))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(given | about))  # type: ignore[no-any-return]
 
 
 def _row(settings: dict[str, Any]) -> Row:
@@ -56,7 +58,7 @@ OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"judge_level": "cascade", "cascade_level": "rubric"}, "cascade, then rubric"),
     ({"judge_level": "cascade", "cascade_judge": "openai:k"}, "cascade, then openai:k"),
     (
-        {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_arg": ("reasoning_effort=high",)},
+        {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_judge_arg": ("reasoning_effort=high",)},
         "cascade, then openai:k, then reasoning_effort=high",
     ),
 ]
@@ -71,7 +73,7 @@ def test_every_way_of_judging_is_ranked_apart_and_says_so() -> None:
 
 
 def test_a_panel_is_told_by_who_settles_its_ties() -> None:
-    panel = {"panel_judge": ("openai:k",), "panel": "majority"}
+    panel = {"judge": ("openai:j", "openai:k"), "panel": "majority"}
     found = [_row(_settings(**panel, tie_breaker=casting)) for casting in ("openai:x", "openai:y")]
     assert found[0].facts["Judge"] == "openai:j + openai:k (majority) (checklist, ties to openai:x)"
     assert found[0].setting != found[1].setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from truebench_hf.models import embedded
+from truebench_hf.models import loading
 
 
 def save(folder: Path) -> str:
@@ -12,7 +12,7 @@ def save(folder: Path) -> str:
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    place, gguf = embedded.locate()
+    place, gguf = loading.locate()
     tokenizer = AutoTokenizer.from_pretrained(place, **({"gguf_file": gguf} if gguf else {}))
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
