@@ -139,3 +139,25 @@ def test_a_report_as_a_table() -> None:
 def test_a_report_in_a_notebook_shows_hostile_names_as_text() -> None:
     shown = Report({"by_category": {"<script>": Score(1.0, 1)}})._repr_html_()
     assert "<script>" not in shown
+
+
+RESPONSES: list[tuple[Any, dict[str, str | None], str]] = [
+    (["Blue", "Two"], {"1": None, "2": None}, "a text for each row, in their order"),
+    (["Blue", None], {"1": None, "2": "no answer: no response in responses"}, "None is no answer, and no fail"),
+    ([["Blue"], ["Two"]], {"1": None, "2": None}, "a list of texts, one per turn"),
+    (
+        [{"id": "2", "response": "Two"}],
+        {"1": "no answer: no response in responses", "2": None},
+        "rows find theirs by id",
+    ),
+]
+
+
+@pytest.mark.parametrize(("responses", "unscored", "reason"), RESPONSES, ids=[case[2] for case in RESPONSES])
+def test_responses_stand_in_for_a_model(responses: Any, unscored: dict[str, str | None], reason: str) -> None:
+    rows = [{"prompt": "Name a colour.", "criteria": ["names one"]}, {"prompt": "Two?", "criteria": ["says two"]}]
+    report = truebench_hf.run(data=rows, responses=responses, judge=lambda messages: '{"criteria_1": "PASS"}')
+    assert dict(report.unscored) == {name: why for name, why in unscored.items() if why}, reason
+    assert report.scores["overall"].n == 2 - len(report.unscored)  # type: ignore[union-attr]
+    with pytest.raises(UserError, match="give a model, or responses in its place"):
+        truebench_hf.run(data=rows, responses=responses, model="smollm2", judge="smollm2")

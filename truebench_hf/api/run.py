@@ -20,6 +20,7 @@ Band: TypeAlias = str | tuple[float, float]
 Models: TypeAlias = "ModelLike | Sequence[ModelLike]"
 Weights: TypeAlias = str | Sequence[float]
 Data: TypeAlias = "File | Iterable[Mapping[str, Any]] | DataFrame"
+Answers: TypeAlias = "Data | Iterable[str | Sequence[str] | None]"
 
 
 class RunKeywords(TypedDict, total=False):
@@ -68,16 +69,33 @@ class RunKeywords(TypedDict, total=False):
 
 
 def run(
-    *, data: Data, model: ModelLike, judge: Models, out: File | None = None, **options: Unpack[RunKeywords]
+    *,
+    data: Data,
+    model: ModelLike | None = None,
+    judge: Models,
+    out: File | None = None,
+    responses: Answers | None = None,
+    model_name: str | None = None,
+    **options: Unpack[RunKeywords],
 ) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
     `data` is `mini`, a release (`v0.6.1`), a file or a Hub id; or rows: dicts, a `datasets.Dataset`, a DataFrame.
     `model` and `judge` are specs (`openai:gpt-5`), functions from messages to a text, or loaded transformers models as
-    (model, tokenizer). `out` is the run folder, in which a repeated call goes on; without it nothing is kept but the
-    report. Works in a notebook too. Raises UserError on what the caller can fix, TypeError on unknown options.
+    (model, tokenizer). `responses` are judged in place of a model's: a file, rows of id and response, or a text (or a
+    list of them, one per turn) for each row of the data; `model_name` says whose they are. `out` is the run folder, in
+    which a repeated call goes on; without it nothing is kept but the report. Works in a notebook too. Raises UserError
+    on what the caller can fix, TypeError on unknown options.
     """
-    given: dict[str, Any] = {"data": data, "model": model, "judge": judge, **options}
+    from truebench_hf.errors import UserError
+
+    if (model is None) == (responses is None):
+        raise UserError("give a model, or responses in its place")
+    given: dict[str, Any] = {"data": data, "judge": judge, **options}
+    if responses is None:
+        given |= {"model": model}
+    else:
+        given |= {"responses": responses, "model_name": model_name or "given responses"}
     given = {name: _as_option(name, value) for name, value in given.items()}
     if out is not None:
         return _run({**given, "out": out})
@@ -86,17 +104,20 @@ def run(
 
 
 def _run(given: Mapping[str, Any]) -> Report:
-    from truebench_hf.benchmarks.truebench.options import RunOptions
-    from truebench_hf.benchmarks.truebench.study import Run
+    from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
+    from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
     from truebench_hf.options import from_values
 
+    if "responses" in given:
+        return JudgeAnswers(from_values(JudgeGivenOptions, given)).run().value
     return Run(from_values(RunOptions, given)).run().value
 
 
 def _as_option(name: str, value: Any) -> Any:
     """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
-    if name == "data":
-        return value if _is_file(value) else _rows(value)
+    if name in ("data", "responses"):
+        told = name == "responses" and isinstance(value, list | tuple)  # of texts, too
+        return value if _is_file(value) else InMemory(f"{len(value)} responses", value) if told else _rows(value)
     if name.endswith("_arg") and isinstance(value, Mapping):
         return as_texts(value)
     if _is_object(value):

@@ -17,9 +17,11 @@ from truebench_hf.types import Instance, Message, Response
 
 
 def given_responses(
-    instances: Sequence[Instance], responses: str | Path | Iterable[Mapping[str, Any]], model_name: str | None = None
+    instances: Sequence[Instance], responses: str | Path | Iterable[Any], model_name: str | None = None
 ) -> list[tuple[Instance, Response]]:
     """Every instance with its response, in their order, from a file (see `answer_files`) or from rows of such form.
+
+    In memory also a text, a list of texts (one per turn) or None for each instance, in their order.
 
     A row belongs to the instance of its id, unless the row shows another prompt; without an id that is known, to the one
     instance with its prompt. What lacks a response has that for its `error`. Rows to no instance are left out with a
@@ -32,12 +34,24 @@ def given_responses(
     rows = (
         read_answers(Path(responses))
         if isinstance(responses, str | Path)
-        else (of_row(row, f"response {number}") for number, row in enumerate(responses))
+        else (of_row(row, f"response {number}") for number, row in enumerate(_in_order(instances, responses)))
     )
     # Before anything is compared: what is secret is masked in the instances too.
     model, found = _of_model([masked(row) for row in rows], model_name, name if in_file else "")
     matched = _matched(instances, found, name)
     return [(i, _response(i, matched.get(i.id), model, f"no response in {name}")) for i in instances]
+
+
+def _in_order(instances: Sequence[Instance], responses: Iterable[Any]) -> list[Mapping[str, Any]]:
+    """Rows as they are; what is no row answers the instance of its place. None answers none."""
+    found = list(responses)
+    if not found or not all(isinstance(one, str | list | tuple | None) for one in found):
+        return found
+    if len(found) != len(instances):
+        raise UserError(
+            f"responses: {len(found)} for {len(instances)} instances; give one for each, None where none is"
+        )
+    return [{"id": i.id, "response": one} for i, one in zip(instances, found, strict=True) if one is not None]
 
 
 def _of_model(rows: Sequence[Answers], model_name: str | None, file: str) -> tuple[str, list[Answers]]:

@@ -25,6 +25,7 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.responses import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
@@ -138,7 +139,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
         """The answers; what is bound of those in the folder is what `generate` drew, others bind with all their texts."""
         options = self.options
         if options.responses:
-            self.given = given_responses(selection(options).every, options.responses, options.model_name)
+            given = options.responses
+            given = given.value if isinstance(given, InMemory) else given
+            self.given = given_responses(selection(options).every, given, options.model_name)
             self.known = {"model": self.given[0][1].model}
         found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
