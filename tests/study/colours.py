@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
+from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
 from truebench_hf.report.sections import Grid
+from truebench_hf.study import board
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
@@ -28,7 +30,7 @@ class ColourOptions(StudyOptions):
     max_tokens: int = option(16, binds=True, help="Token limit of one answer.")
 
 
-class Colours(Study[ColourOptions, Row, Row, float]):
+class Colours(Study[ColourOptions, Row, Row, float | None]):
     """The share of things whose colour a model knows, in percent."""
 
     kind, files = "colours", ("scores.json", "answers.jsonl")
@@ -43,11 +45,13 @@ class Colours(Study[ColourOptions, Row, Row, float]):
         answer = await self.caller("model").complete(request)
         return row | {"answer": answer.text, "right": row["colour"] in answer.text}
 
-    def score(self, done: Sequence[Row]) -> Outcome[float]:
-        share = 100 * sum(row["right"] for row in done) / len(done)
-        table = Grid("Colours known", ("things", "right"), ((str(len(done)), f"{share:.1f}%"),))
-        # [board] Its place on a leaderboard stands here: board=Board(...).
-        return Outcome(share, {"answers.jsonl": done, "scores.json": {"right": share}}, "Colours", [table])
+    def score(self, done: Sequence[Row]) -> Outcome[float | None]:
+        right = pass_rate([row["right"] for row in done])
+        files = {"scores.json": {"right": right.value}, "answers.jsonl": done}
+        table = Grid("Colours known", ("things", "right"), ((right.n, f"{right.value:.1f}%"),))
+        line = board.Row(self.options.model, self.provenance["data_sha256"], {"right": right})
+        place = board.Board("right", (board.Column("right", "Right"),), (line,))
+        return Outcome(right.value, files, "Colours", [table], board=place)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tests.study.colours import ColourOptions, Colours, Row
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.space.board.store import Board
 from truebench_hf.study.outcome import Outcome
 
 THINGS = {"snow": "white", "grass": "green", "coal": "black", "milk": "white"}
@@ -42,7 +43,7 @@ class Bench:
         given = {"data": self.data, "model": self.model, "out": str(self.out), "model_arg": (f"record={self.record}",)}
         return ColourOptions(**given | more)
 
-    def run(self, study: type[Colours] = Colours, **more: Any) -> Outcome[float]:
+    def run(self, study: type[Colours] = Colours, **more: Any) -> Outcome[float | None]:
         return study(self.options(**more)).run()
 
     def asked(self) -> list[str]:
@@ -186,7 +187,7 @@ def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench)
 
 
 def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
-    async def notebook() -> float:
+    async def notebook() -> float | None:
         return bench.run().value
 
     assert asyncio.run(notebook()) == 75
@@ -225,4 +226,32 @@ def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench
     assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
 
 
-# [board] That a finished study of thirty lines appears on a leaderboard is tested here, once `Board` is written.
+def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> None:
+    """Nothing in the Space knows of it: what it leaves in its folder is enough."""
+    bench.data = write_jsonl(bench.folder / "many.jsonl", rows(40))
+    for name, reply in (("knows", "It is red."), ("guesses", "Blue, I think.")):
+        model = script(bench.folder / f"{name}.json", [], {"reply": reply})
+        bench.run(model=model, out=str(bench.folder / "runs" / name))
+    snapshot = Board([bench.folder / "runs"]).snapshot
+    kind = snapshot.kind("colours")
+    assert (kind.name, kind.main) == ("colours", "Right")
+    found = {entry.name.rpartition("/")[2]: entry for entry in snapshot.of(kind)}
+    assert {name: (e.overall.value, e.overall.n, e.rank) for name, e in found.items()} == {
+        "knows.json": (100.0, 40, 1), "guesses.json": (0.0, 40, 2)
+    }  # fmt: skip
+    assert {entry.source for entry in found.values()} == {"measured"}
+
+
+def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
+    class Dies(Colours):
+        def score(self, done: Any) -> Any:
+            raise ZeroDivisionError
+
+    bench.run(limit=2)
+    assert "board" in bench.info()
+    with pytest.raises(ZeroDivisionError):
+        bench.run(Dies)
+    assert "colours" not in [kind.name for kind in Board([bench.out]).snapshot.kinds]
+    bench.run()
+    snapshot = Board([bench.out]).snapshot
+    assert [entry.overall.n for entry in snapshot.of(snapshot.kind("colours"))] == [4]
