@@ -1,0 +1,120 @@
+"""The two pages in examples/ against the code: what they quote, list and link to is what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import ROOT, command_here, script
+from truebench_hf.cli.studies import _COMMANDS
+
+FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
+BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
+HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
+COMMON = {"run.json", "ledger.sqlite", "report.html"}
+STUDIES = {name: study for name, (_, study, _) in _COMMANDS.items()}
+
+
+def table(header: str) -> list[list[str]]:
+    """The cells of the table of the page that has this header."""
+    _, found, rest = FOLDER.partition(f"| {header} |\n")
+    assert found, header
+    rows = rest.split("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in row.strip("|").split(" |")] for row in rows]
+
+
+def quoted(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def listed_files() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for commands, file, _ in table("Command | File | What it holds"):
+        for name in quoted(commands):
+            found.setdefault(name, set()).update(quoted(file))
+    return found
+
+
+def written(*folders: str) -> set[str]:
+    """What really lies in folders of these names below `HELD`, without what lies in every one."""
+    files = {path.name.removesuffix(".txt") for name in folders for path in (HELD / name).iterdir()}
+    assert COMMON <= files
+    return files - COMMON
+
+
+def infos() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in HELD.rglob("run.json")]
+
+
+def test_the_files_of_every_command_are_listed() -> None:
+    listed = listed_files()
+    assert listed["run"] | listed["generate"] == set(STUDIES["run"].files) == set(STUDIES["judge"].files)
+    for name, study in STUDIES.items():
+        if name not in ("run", "judge"):
+            assert listed[name] == set(study.files), name
+    assert listed["run"] == listed["judge"] == written("run/out")
+    assert written("stages/out") == listed["run"] | listed["generate"]
+    assert written("label/out") == listed["run"] | listed["label sample"] | listed["label read"]
+    assert written("arbitrate/out") == listed["arbitrate"] | listed["arbitrate-sheets"]
+    assert written("metaeval/out") == listed["metaeval"]
+    assert written("calibrate/priced") == listed["calibrate"]
+    assert written("contrast/out") == listed["contrast"]
+    assert written("taxonomy/out") == listed["taxonomy"]
+
+
+def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = script(tmp_path / "model.json", [])
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    out = tmp_path / "out"
+    given = ("--data", "mini", "--limit", "2", "--model", model, "--judge", judge, "--out", str(out))
+    assert command_here(capsys, "run", *given).returncode == 0
+    real = [*infos(), json.loads((out / "run.json").read_text(encoding="utf-8"))]
+    tables = FOLDER.split("| Key | What it holds |\n")
+    keys, more = [[quoted(line)[0] for line in part.split("\n\n")[0].splitlines()[1:]] for part in tables[1:]]
+    assert set(keys) == {key for info in real for key in info}
+    options: dict[str, set[str]] = {}
+    for of, study, _ in _COMMANDS.values():
+        options.setdefault(study.kind, set()).update(field.name for field in fields(of))
+    made = {key for info in real for key in info["settings"] if key not in options[info["kind"]]}
+    assert set(more) == made
+    assert {info["format"] for info in real} == {1}
+    kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
+    assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge"}
+
+
+def test_what_binds_is_listed() -> None:
+    listed = {
+        quoted(name)[0]: (set(quoted(first)), set(quoted(late)))
+        for name, first, late in table("Command | From the first paid call | From the first results")
+    }
+    assert set(listed) == set(STUDIES) - {"generate", "judge"}
+    for name, (options, _, _) in _COMMANDS.items():
+        bound = {field.name: field.metadata["binds"] for field in fields(options)}
+        first = {n for n, binds in bound.items() if binds and not binds.late and not binds.grows}
+        late = {n for n, binds in bound.items() if binds and binds.late and not binds.grows}
+        if name == "generate":
+            assert (first, late) == (listed["run"][0], set())
+        elif name == "judge":
+            assert (first, late) == (set(), listed["run"][1])
+        else:
+            assert listed[name] == (first, late), name
+
+
+def test_the_benchmark_of_the_page_is_the_one_that_is_tested() -> None:
+    (shown,) = re.findall(r"```python\n(.*?)```", BENCHMARK, re.DOTALL)
+    assert shown in (ROOT / "tests" / "study" / "colours.py").read_text(encoding="utf-8")
+    assert len(shown.splitlines()) <= 35
+
+
+@pytest.mark.parametrize("page", [BENCHMARK, FOLDER], ids=["add_a_benchmark", "run_folder"])
+def test_files_that_a_page_names_are_there(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page):
+        assert (ROOT / "examples" / target).exists(), target
+    for name in re.findall(r"`((?:tests|loaders|truebench_hf|dataset_cards)/[\w./]+)`", page):
+        if "NAME" not in name:
+            assert (ROOT / name).exists(), name
