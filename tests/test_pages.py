@@ -43,7 +43,7 @@ def listed_files() -> dict[str, set[str]]:
 def written(*folders: str) -> set[str]:
     """What really lies in folders of these names below `HELD`, without what lies in every one."""
     files = {path.name.removesuffix(".txt") for name in folders for path in (HELD / name).iterdir()}
-    assert COMMON <= files
+    assert files >= COMMON
     return files - COMMON
 
 
