@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
@@ -16,8 +17,10 @@ Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench r
 def add_to(app: typer.Typer) -> None:
     """Add the commands that bring human labels into a run."""
     label = typer.Typer(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
-    label.command("sample", help="Instances of a run, sampled by verdict, as blind annotation sheets.")(_sample)
-    label.command("read", help="Filled-in sheets back: the run's report then sets its pass rate right.")(_read)
+    help = "Instances of a run, sampled by verdict, as blind annotation sheets."
+    label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
+    help = "Filled-in sheets back: the run's report then sets its pass rate right."
+    label.command("read", help=help, epilog=TEXTS["label read"])(_read)
     app.add_typer(label, name="label", no_args_is_help=True)
 
 

@@ -13,15 +13,20 @@ import typer
 _PANELS = ("Data", "Models", "Method", "Judging", "Panel of judges", "Output")  # the headings of `--help`, in order
 
 
-def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
-    """Add a command whose flags are the fields of `options`; `action` gets the options object."""
+def command(
+    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None
+) -> None:
+    """Add a command whose flags are the fields of `options`; `action` gets the options object.
+
+    `more` is what `--help` says below the flags.
+    """
 
     def run(**values: Any) -> None:
         action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
 
     run.__signature__ = inspect.Signature([_parameter(*field) for field in _fields(options)])  # type: ignore[attr-defined]
     run.__annotations__ = {}
-    app.command(name, help=help)(run)
+    app.command(name, help=help, epilog=more)(run)
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:

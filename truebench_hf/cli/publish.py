@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
@@ -22,7 +23,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; p
 def add_to(app: typer.Typer) -> None:
     """Add the command group `publish`."""
     group = typer.Typer(help="Put results, the Space or a metric on the Hub.", no_args_is_help=True)
-    group.command("results", help="A finished run into a results data set, and onto the model's page.")(_results)
+    help = "A finished run into a results data set, and onto the model's page."
+    group.command("results", help=help, epilog=TEXTS["publish results"])(_results)
     group.command("space", help="The Space: leaderboard, explorer and playground.")(_space)
     group.command("metric", help="One of the evaluate metrics, as a Space that evaluate.load finds.")(_metric)
     app.add_typer(group, name="publish")

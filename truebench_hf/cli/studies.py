@@ -15,6 +15,7 @@ from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, 
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.cli.options import command
+from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
 from truebench_hf.terminal import say
 
@@ -36,7 +37,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
 def add_to(app: typer.Typer) -> None:
     """Add one command per study."""
     for name, (options, study, help) in _COMMANDS.items():
-        command(app, name, options, _shown(study), help)
+        command(app, name, options, _shown(study), help, TEXTS[name])
 
 
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

@@ -1,0 +1,166 @@
+"""The README as it stands: its commands and its Python run, its flags and links are there.
+
+What is named openai: is answered by a server on this machine. Commands that need the network, or go on until they are
+stopped, are parsed only; those on a large built-in set get a small `--limit` behind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import truebench_hf
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, command_here, write_jsonl
+from truebench_hf.cli.app import app
+from truebench_hf.cli.texts import ARGUMENTS, TEXTS
+from truebench_hf.models.local import LocalOptions
+from truebench_hf.models.openai_options import OpenAIOptions
+from truebench_hf.models.scripted import ScriptedOptions
+from truebench_hf.models.vllm_engine import VllmOptions
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [README, *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.md")))]
+PARSED_ONLY = ("--data v0.6.1", "truebench space")
+LARGE = "--data rubric_mini"
+ROOT_COMMAND: Any = typer.main.get_command(app)
+
+
+def blocks(kind: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)
+
+
+def commands(page: str = README) -> list[list[str]]:
+    """The words of every `truebench` command in the shell blocks, without the `truebench`."""
+    lines = "\n".join(blocks("sh", page)).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("truebench ")]
+
+
+def found(words: list[str]) -> tuple[Any, list[str]]:
+    """The command that words name, and the words behind its name."""
+    one = ROOT_COMMAND
+    while words and words[0] in getattr(one, "commands", {}):
+        one, words = one.commands[words[0]], words[1:]
+    return one, words
+
+
+def every_command(one: Any = ROOT_COMMAND) -> Iterator[Any]:
+    yield one
+    for inner in getattr(one, "commands", {}).values():
+        yield from every_command(inner)
+
+
+def test_commands_are_as_they_are_written() -> None:
+    shown = [words for page in PAGES for words in commands(page)]
+    assert len(shown) >= 10
+    for words in shown:
+        one, arguments = found(words)
+        assert not getattr(one, "commands", {}), f"no command: {words}"
+        one.make_context(words[0], list(arguments)).close()  # refuses unknown flags, and misses required ones
+
+
+def test_flags_and_commands_in_running_text_are_there() -> None:
+    flags = {flag for one in every_command() for parameter in one.params for flag in (*parameter.opts, *parameter.secondary_opts)}  # fmt: skip
+    running = [
+        code for page in PAGES for code in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page, flags=re.S))
+    ]
+    named = {flag for code in running for flag in re.findall(r"--[a-z][a-z-]*", code)}
+    named |= {flag for text in TEXTS.values() for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)}
+    assert {"--judge", "--limit", "--allow-unscored"} <= named
+    assert named - flags <= {"--help"}
+    for code in running:
+        if code.startswith("truebench "):
+            assert found(code.split()[1:])[0] is not ROOT_COMMAND, code
+    table = README.split("| Command | What it does |")[1].split("\n\n")[0]
+    shown = {name.removeprefix("truebench ") for name in re.findall(r"`([a-z -]+)`", table)}
+    for name in ROOT_COMMAND.commands:
+        assert any(name in one.split() for one in shown), f"the table lacks {name}"
+
+
+def test_the_provider_options_that_help_names_are_all_there_are() -> None:
+    kinds = {
+        "smollm2 and hf:": LocalOptions,
+        "vllm:": VllmOptions,
+        "openai:": OpenAIOptions,
+        "scripted:": ScriptedOptions,
+    }
+    assert {name: set(kind.__dataclass_fields__) for name, kind in kinds.items()} == {
+        name: set(names) for name, names in ARGUMENTS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+@pytest.fixture
+def here(server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the reader's files, and a server that answers for openai:."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none-of-theirs")
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "mine.jsonl").write_text(blocks("json")[0], encoding="utf-8")
+    write_jsonl(tmp_path / "answers.jsonl", [{"id": "1", "response": "Blue."}])
+    return tmp_path
+
+
+def test_the_commands_run_as_they_stand(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = []
+    for words in commands():
+        line = " ".join(["truebench", *words])
+        if any(part in line for part in PARSED_ONLY):
+            continue
+        done = command_here(capsys, *words, *(["--limit", "12"] if LARGE in line else []))
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        ran.append(words[0])
+        if len(ran) == 1:
+            _like_the_sample(done.stdout)
+    assert ran == ["run", "judge", "metaeval", "calibrate", "label", "data", "publish"]
+    assert (here / "runs" / "mine" / "report.html").is_file()
+
+
+def _like_the_sample(output: str) -> None:
+    """The sample output has the lines that a run prints today; its figures are those of another run."""
+    (sample,) = blocks("text")
+    title, *rows = sample.strip().splitlines()
+    assert re.fullmatch(r"\S+ judged by \S+, level \w+", title)
+    assert re.search(r"^\S+ judged by \S+, level \w+$", output, re.MULTILINE)
+    for row in rows:
+        name = re.split("[│┃]", row)[1].strip()
+        assert re.search(rf"^[│┃] {re.escape(name)} +[│┃]", output, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=["run", "judge"])
+def test_the_python_runs_as_it_stands(block: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "Pass rate" in shown or "overall" in shown or shown.split()[0] in ("True", "False")
+
+
+def test_it_links_to_what_is_there_and_names_every_metric() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+    (metrics,) = re.findall(r"The measures are .*", README)
+    names = {name for name in re.findall(r"`(\w+)`", metrics) if name != "evaluate"} | {"rubric_agreement"}
+    folder = Path(truebench_hf.__file__).parent / "metrics" / "modules"
+    assert names == {path.name for path in folder.iterdir() if (path / "app.py").is_file()}
+    examples = {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
+    assert {name for name in examples if f"examples/{name})" in README} == examples
+
+
+def test_the_picture_is_small_and_rows_are_json() -> None:
+    picture = (ROOT / "examples" / "space.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 150_000
+    assert int.from_bytes(picture[16:20], "big") <= 1200
+    assert json.loads(blocks("json")[0]).keys() == {"prompt", "criteria"}

@@ -1,0 +1,91 @@
+"""What `--help` tells below the options of a command: what no option by itself can say. A paragraph is a line there."""
+
+from __future__ import annotations
+
+from truebench_hf.models.spec import SPECS
+
+_SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
+
+ARGUMENTS = {
+    "smollm2 and hf:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
+    "vllm:": (
+        "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
+        "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",
+    ),
+    "openai:": (
+        "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
+        "reasoning_effort", "omit", "decisions",
+    ),
+    "scripted:": ("record",),
+}  # fmt: skip
+
+_ARGUMENTS = (
+    "What k=v may set: "
+    + "; ".join(f"{spec} {', '.join(names)}" for spec, names in ARGUMENTS.items())
+    + ". Objects are "
+    """written as JSON: chat_template_kwargs={"enable_thinking": false}. omit=temperature,top_p leaves out what a """
+    "server refuses. A call may take half an hour, with all its tries an hour (timeout and deadline, in seconds)."
+)
+
+_KEYS = (
+    "Keys come from OPENAI_API_KEY, or the variable that api_key_env names. A base URL may hold a login and a query "
+    "(https://user:password@host/v1?token=..., percent-encoded where needed): the login goes as Basic authorization, and "
+    "no key beside it. Neither keys nor logins are written down, and a folder goes on after they were changed."
+)
+
+_GOING_ON = (
+    "However it ended, the same command goes on where it was, and no finished call is made twice. What lies in the "
+    "folder, and what ties it to its options: examples/run_folder.md."
+)
+
+_MODELS = f"{_SPECS}\n\n{_ARGUMENTS}\n\n{_KEYS}"
+
+_PANEL = (
+    "With a panel (--judge A --judge B --judge C --panel majority), or several --votes of one judge, every verdict keeps "
+    "its votes and the share that agrees; flip rate and mean share stand in the report."
+)
+
+_EXIT = (
+    "Exit codes: 0 done; 2 something for you to put right, said in one line; 3 instances left unscored; 130, 143 or 129 "
+    "stopped by Ctrl-C, SIGTERM or SIGHUP."
+)
+
+TEXTS = {
+    "run": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "generate": f"{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
+    "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "
+    "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
+    "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "
+    "all four are there. Judges and paradigms may be added to a folder, while a panel stays as it was.\n\n"
+    f"{_MODELS}\n\n{_GOING_ON}",
+    "calibrate": "Temperature, Platt or isotonic calibration and a threshold are fitted, cross-fitted by instruction. "
+    "With a --cascade-judge every threshold and band is priced, and each judge alone, in tokens per response (in calls "
+    "where a judge reports none). The band that pays is named, or that none does, with a figure from instructions that "
+    "had no say in the choice. `run --judge-level cascade --calibration` takes that band for the cascade judge it was "
+    f"priced with, and no other.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "arbitrate": "The funnel: a coarse pass over whole checklists (what all judges agree on is dropped as too easy), a "
+    "fine pass rubric by rubric (agreement: easy), then meta-judges who read the reasons (agreement: hard). Held against "
+    "--reference, ties and what else is undecided count as wrong; the accuracy of decided rubrics stands beside. "
+    f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
+    f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
+    f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
+    "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
+    "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "label sample": "The sample is stratified by verdict, undecided ones included, and of whole instances, of which one "
+    "no settles the rest. It is kept in the run's sample.json, with how the labels will be weighed (probabilities or "
+    "votes of the judge sharpen the estimate, PPI++). A larger --n holds the smaller sample; --unlabelled asks only for "
+    "what is not settled, half-answered instances included.",
+    "label read": "The report then gives the share of instances that truly pass, with its interval, how many labels of a "
+    "simple random sample that is worth, and the labels alone. Where more than 5 % of what people began is open (half "
+    "answered, or tied between annotators) bounds stand in place of a figure; an adjudicator settles ties (--decisions). "
+    "Annotators may be read one after the other; a blank replaces no answer.\n\n"
+    "Labels of another run (--labels) correct this one only if model and judge are the same (Rogan-Gladen, with a "
+    "guard); of another model they show the judge's error rates and correct nothing. `truebench score RUN` prints the "
+    "same.",
+    "publish results": "A model's page takes a run over the whole of a known release (v0.6.1), never mini or a part. "
+    "Folders, addresses and keys are taken out of what is published.",
+}  # fmt: skip
