@@ -1,7 +1,8 @@
 """Texts without the secrets this process knows: what is printed, written or published has passed here.
 
 Known values are masked everywhere. What only looks like a secret is masked in errors and options, never in answers,
-reasons and data, where it may be what is being judged.
+reasons and data, where it may be what is being judged. Not promised: known values of under 12 characters in answers and
+data, and secrets that a server disguises.
 """
 
 from __future__ import annotations

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from truebench_hf.models.spec import SPECS
 
+_ROWS = (
+    "Rows of one's own have prompt, messages or turns, and criteria (or rubric, rubrics, checklist): texts, or objects "
+    "with text and weight; id, language, category, task, system, context and reference are optional. More in README.md."
+)
+
 _SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
 
 ARGUMENTS = {
@@ -51,8 +56,8 @@ _EXIT = (
 )
 
 TEXTS = {
-    "run": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
-    "generate": f"{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
+    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "

@@ -2,6 +2,7 @@
 
 What this process tokenizes is encoded as text (see `chat_template.py`). A server gets a text, and most read
 `<|im_end|>` in a message as the end of the message, so that a judged response could speak for the judge.
+OpenAI's own service needs none of this. What is stored stays the original.
 """
 
 from __future__ import annotations

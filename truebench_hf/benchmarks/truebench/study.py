@@ -3,6 +3,10 @@
 Abstract: real-world productivity tasks in 12 languages and 10 categories, single- and multi-turn; an instance passes
 when every criterion of every turn does. Paper: "TRUEBench: Can LLM Response Meet Real-world Constraints as
 Productivity Assistant?", sections 3 and 4. Data: SamsungLabs/TRUEBench, see `data.py`.
+
+Each turn is asked with the model's own earlier answers as history, at temperature 0, top_p 0.98 and no repetition penalty
+(appendix H). Thinking is kept apart: never judged, never fed back. A prompt that does not fit the window fails with the
+two numbers; nothing is cut.
 """
 
 from __future__ import annotations
