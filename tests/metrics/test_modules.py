@@ -224,6 +224,7 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     row = {
         "index": "x1", "language": "DE", "category": "Editing", "sub_category": "Tone",
         "input": ["Erste Frage", "Zweite Frage"], "criteria": [["Is polite"], ["Keeps the meaning", "Is short"]],
+        "system": "Sei freundlich.",
     }  # fmt: skip
     found = load("truebench_score").compute(
         predictions=[["Antwort eins", "Antwort zwei"]],
@@ -234,6 +235,7 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     )
     prompts = sorted(record.read_text(encoding="utf-8").splitlines())
     assert len(prompts) == 2
+    assert all("Sei freundlich." in text for text in prompts)
     assert any("Zweite Frage" in text and "Antwort eins" in text for text in prompts)  # turn 2 sees turn 1
     assert (found["pass_rate"], found["soft_turn"], found["by_language"]) == (0.0, 50.0, {"DE": 0.0})
     assert found["drfr"] == pytest.approx(200 / 3)

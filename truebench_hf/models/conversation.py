@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.caller import Caller
@@ -18,8 +18,9 @@ async def converse(
     """The response of a model to every turn of an instance (paper defaults: TRUEBench appendix H).
 
     What the data gives beside the turns (an earlier conversation, a context) the model is sent and the response does not
-    hold: it stands in the instance. `answered` is told the response so far after each turn. A request that fails ends the conversation there, with the
-    reason in `error`: an error text never becomes an answer. Thinking is kept apart and never fed back.
+    hold: it stands in the instance. `answered` is told the response so far after each turn. A request that fails ends
+    the conversation there, with the reason in `error`: an error text never becomes an answer. Thinking is kept apart and
+    never fed back.
     """
     messages: list[Message] = [Message("system", instance.system)] if instance.system else []
     response = Response(instance.id, caller.model.spec, tuple(messages))
@@ -39,6 +40,14 @@ async def converse(
         )  # fmt: skip
         answered(response)
     return response
+
+
+def as_answered(instance: Instance, answers: Sequence[str]) -> Messages:
+    """The conversation in which these were the answers to the turns, from the first on."""
+    messages = [Message("system", instance.system)] if instance.system else []
+    for turn, answer in zip(instance.turns, answers, strict=False):
+        messages += [Message("user", turn.prompt), Message("assistant", answer)]
+    return tuple(messages)
 
 
 def with_history(instance: Instance, messages: Messages) -> Messages:

@@ -8,15 +8,13 @@ turn, or messages.
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf import jsonl, row_files
 from truebench_hf.errors import UserError
 
 _IDS = ("id", "instance_id", "index", "key")
@@ -49,7 +47,7 @@ def read_answers(path: Path) -> Iterator[Answers]:
         else:
             for where, row in _rows(path, kind):
                 yield of_row(row, where)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
         raise UserError(f"--responses {path}: cannot be read: {error}") from error
 
 
@@ -182,30 +180,18 @@ def _decoded(text: str) -> Any:
 
 
 def _rows(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
-    if kind in (".csv", ".tsv"):
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file, delimiter="\t" if kind == ".tsv" else ","), 1):
-                # A table cannot tell an empty answer from none.
-                yield f"{path}, record {number}", {name: text or None for name, text in row.items()}
-    elif kind == ".parquet":
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
-        from pyarrow import ArrowException
-
-        try:
-            rows = pq.read_table(path).to_pylist()
-        except ArrowException as error:
-            raise UserError(f"--responses {path}: not a Parquet file: {error}") from error
-        yield from ((f"{path}, record {number}", row) for number, row in enumerate(rows, 1))
-    elif kind == ".json":
-        rows = jsonl.parsed(path.read_bytes(), str(path))
-        yield from ((f"{path}, record {n}", row) for n, row in enumerate(rows if isinstance(rows, list) else [rows], 1))
-    else:
-        yield from jsonl.read(path)
+    for record in row_files.records(path):
+        if kind in (".csv", ".tsv"):  # a table cannot tell an empty answer from none
+            yield record.where, {name: text or None for name, text in record.row.items()}
+        else:
+            yield record.where, record.row
 
 
 def _is_log(path: Path) -> bool:
-    content = jsonl.parsed(path.read_bytes(), str(path))
+    try:
+        content = jsonl.parsed(path.read_bytes(), str(path))
+    except UserError:  # lines of JSON, say
+        return False
     return isinstance(content, dict) and {"eval", "samples"} <= content.keys()
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.answer_files import Answers, of_row, read_answers
 from truebench_hf.errors import UserError
+from truebench_hf.models.conversation import as_answered
 from truebench_hf.redaction import masked
 from truebench_hf.terminal import warn
-from truebench_hf.types import Instance, Message, Response
+from truebench_hf.types import Instance, Response
 
 
 def given_responses(
@@ -125,13 +126,10 @@ def _plain(text: str) -> str:
 def _response(instance: Instance, row: Answers | None, model: str, missing: str) -> Response:
     texts = _per_turn(instance, row) if row else ()
     given = [text for text in takewhile(lambda text: text is not None, texts) if text is not None]
-    messages = [Message("system", instance.system)] if instance.system else []
-    for turn, text in zip(instance.turns, given, strict=False):
-        messages += [Message("user", turn.prompt), Message("assistant", text)]
     several = f"turn {len(given) + 1}: " if len(instance.turns) > 1 else ""
     error = f"{several}{missing}" if len(given) < len(instance.turns) else None
     thinking = row.thinking if row and len(row.thinking) == len(given) else ("",) * len(given)
-    return Response(instance.id, model, tuple(messages), thinking, error=error)
+    return Response(instance.id, model, as_answered(instance, given), thinking, error=error)
 
 
 def _per_turn(instance: Instance, row: Answers) -> tuple[str | None, ...]:

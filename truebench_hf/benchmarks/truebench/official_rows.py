@@ -8,9 +8,10 @@ from typing import Any
 from truebench_hf.errors import UserError
 from truebench_hf.instances import of_row
 from truebench_hf.metrics.pass_rate import official_passes
+from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import Judged
 from truebench_hf.rows import Record
-from truebench_hf.types import Label, Message, Response, Turn, Usage, Verdict
+from truebench_hf.types import Label, Response, Turn, Usage, Verdict
 
 
 def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
@@ -24,8 +25,7 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     # Of more turns than were asked nobody knows which is which.
     odd = f"labels of {len(given)} turns for {len(instance.turns)}" if len(given) > len(instance.turns) else ""
     verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, given, strict=False))
-    pairs = zip(instance.turns, answers, strict=False)
-    messages = tuple(m for turn, a in pairs for m in (Message("user", turn.prompt), Message("assistant", str(a))))
+    messages = as_answered(instance, list(map(str, answers)))
     try:
         response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
         usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import evaluate
 
-from truebench_hf.benchmarks.truebench import given
+from truebench_hf.benchmarks.truebench.evaluate_metric import flat, score_responses, score_verdicts
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.columns import BothColumns, json_columns
 
@@ -38,5 +38,5 @@ class TruebenchScore(BothColumns, evaluate.Metric):  # type: ignore[misc]
         if judge is None:
             if out is not None or options:
                 raise UserError(f"{', '.join([*options, *(['out'] if out is not None else [])])}: goes with judge=SPEC")
-            return given.flat(given.score_verdicts(predictions, references))
-        return given.flat(given.score_responses(predictions, references, judge, out, **options))
+            return flat(score_verdicts(predictions, references))
+        return flat(score_responses(predictions, references, judge, out, **options))

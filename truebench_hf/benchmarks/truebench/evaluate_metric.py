@@ -1,4 +1,4 @@
-"""Scores of responses or verdicts that somebody else already has: what the `truebench_score` module calls."""
+"""Behind the `evaluate` module `truebench_score`: scores of responses or verdicts that somebody has already."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
+from truebench_hf.models.conversation import as_answered
 from truebench_hf.options import from_values
 from truebench_hf.records import Judged
 from truebench_hf.rows import Record
-from truebench_hf.types import Criterion, Instance, Message, Report, Response, Verdict
+from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
 
@@ -85,10 +86,8 @@ def _response(instance: Instance, given: Any) -> Response:
     if len(texts) > len(instance.turns) or not all(isinstance(text, str) for text in texts):
         count = len(instance.turns)
         raise UserError(f"response to instance {instance.id}: give a text, or up to {count} of them, one per turn")
-    pairs = zip(instance.turns, texts, strict=False)
-    messages = tuple(m for turn, text in pairs for m in (Message("user", turn.prompt), Message("assistant", text)))
     error = None if len(texts) == len(instance.turns) else f"turn {len(texts) + 1}: no response was given"
-    return Response(instance.id, "given responses", messages, ("",) * len(texts), error=error)
+    return Response(instance.id, "given responses", as_answered(instance, texts), ("",) * len(texts), error=error)
 
 
 def _ready(instance: Instance, given: Any) -> Judged:
