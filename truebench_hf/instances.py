@@ -28,6 +28,7 @@ _SAME = (_PROMPTS, _CRITERIA, ("id", "index"), ("task", "sub_category"))  # colu
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
 _COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
+CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
 _MARKER = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")  # of an item in a list that somebody wrote by hand
 HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
@@ -162,7 +163,7 @@ def _with_row(record: Record, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _criteria(record: Record, name: str, value: Any) -> tuple[Criterion, ...]:
-    return tuple(_criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value)))
+    return tuple(criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value)))
 
 
 def _listed(record: Record, name: str, value: Any) -> list[Any]:
@@ -179,7 +180,8 @@ def _listed(record: Record, name: str, value: Any) -> list[Any]:
     return value
 
 
-def _criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
+def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
+    """The criterion at a place of a list: a text, or an object with the fields `CRITERION`. Raises UserError."""
     if isinstance(value, str) and value.strip():
         return Criterion(value)
     if not isinstance(value, dict):

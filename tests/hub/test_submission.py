@@ -102,7 +102,7 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("true is no probability", _edit(1, lambda r: r["verdicts"][0][0].update(probability=True)), "'verdicts.0.0."),
     ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages.0.role' should be"),
     ("two answers in a row", _edit(1, lambda r: r["messages"].append(r["messages"][-1])), "line 2"),
-    ("a turn without criteria", _edit(1, lambda r: r.update(verdicts=[[]], passed=None)), "line 2"),
+    ("no criterion in any turn", _edit(1, lambda r: r.update(verdicts=[[]], passed=None)), "line 2"),
     ("no turns", _edit(1, lambda r: r.update(verdicts=[], passed=None)), "line 2"),
     ("negative tokens", _edit(1, lambda r: r["usage"]["model"].update(calls=-1)), "'usage.model.calls' should be"),
     (
@@ -173,6 +173,15 @@ def test_the_prompts_of_turns_that_were_never_asked_are_needed(finished: Path, t
         validate(written(tmp_path, rows))
     row["prompts"] = [None, *asked[1:]]
     assert validate(written(tmp_path, rows)).data == "mini"
+
+
+def test_a_turn_may_have_no_criteria(finished: Path, tmp_path: Path) -> None:
+    rows = rows_of(finished)
+    row = next(row for row in rows if len(row["verdicts"]) > 1)
+    row["verdicts"][0] = []
+    row["passed"] = all(verdict["label"] == "yes" for turn in row["verdicts"] for verdict in turn)
+    checked = validate(written(tmp_path, rows))
+    assert [len(item.verdicts[0]) for item in checked.judged if item.instance.id == row["id"]] == [0]
 
 
 def test_scores_that_do_not_follow(finished: Path) -> None:

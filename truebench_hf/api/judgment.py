@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.metrics.pass_rate import conjunction
+from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.types import Label, Verdict
-
-_OPPOSITE: dict[Label | None, Label | None] = {"yes": "no", "no": "yes"}
 
 
 @dataclass(frozen=True)
@@ -21,15 +19,14 @@ class Judgment:
     @property
     def passed(self) -> bool | None:
         """Whether every criterion is met (none of those with a negative weight); None where that is not decided."""
-        return conjunction(map(_in_favour, self.verdicts))
+        return conjunction(map(_outcome, self.verdicts))
 
     @property
     def reason(self) -> str:
         """The judge's reasons: of what speaks against a pass, else of what is open, else of everything."""
-        for wanted in ("no", None):
-            if found := [v for v in self.verdicts if _decided(_in_favour(v)) == wanted]:
-                return _joined(found)
-        return _joined(self.verdicts)
+        found = [[v for v in self.verdicts if _outcome(v) in labels] for labels in (("no",), ("unknown", None))]
+        telling = next(filter(None, found), self.verdicts)
+        return "; ".join(dict.fromkeys(verdict.reason for verdict in telling if verdict.reason))
 
     @property
     def undecided(self) -> str:
@@ -71,14 +68,5 @@ class Judgment:
         return "\n".join([shown, *lines])
 
 
-def _in_favour(verdict: Verdict) -> Label | None:
-    """The label as it speaks for a pass: of a criterion with a negative weight the opposite."""
-    return verdict.label if verdict.criterion.weight >= 0 else _OPPOSITE.get(verdict.label, verdict.label)
-
-
-def _decided(label: Label | None) -> Label | None:
-    return None if label == "unknown" else label
-
-
-def _joined(verdicts: tuple[Verdict, ...] | list[Verdict]) -> str:
-    return "; ".join(dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason))
+def _outcome(verdict: Verdict) -> Label | None:
+    return outcome(verdict.label, verdict.criterion.weight)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from truebench_hf import instances
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case, category_shown
+from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]
@@ -15,7 +17,6 @@ Prompt: TypeAlias = str | Iterable[MessageLike]
 Criteria: TypeAlias = CriterionLike | Iterable[CriterionLike]
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-_PARTS = ("text", "criterion", "weight", "condition", "kind")
 
 
 def read_case(prompt: Any, response: Any, criteria: Any, context: Any, reference: Any) -> Case:
@@ -29,7 +30,7 @@ def read_case(prompt: Any, response: Any, criteria: Any, context: Any, reference
     texts = [criteria] if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
     if not texts:
         raise UserError("criteria: there are none; give a text or a list of texts")
-    history, read = tuple(before), tuple(map(_criterion, texts))
+    history, read = tuple(before), tuple(_criterion(number, text) for number, text in enumerate(texts))
     return Case(last.content, response, read, history, context, category_shown(history), reference)
 
 
@@ -98,15 +99,11 @@ def _message(given: Any) -> Message:
     return Message(_ROLES[role], content)  # type: ignore[arg-type]
 
 
-def _criterion(given: Any) -> Criterion:
+def _criterion(number: int, given: Any) -> Criterion:
+    """One criterion, as rows of data hold them, too."""
     if isinstance(given, Criterion):
         return given
-    parts = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, Mapping) else {}
-    if wrong := [name for name in parts if name not in _PARTS]:
-        raise unknown("field of a criterion", str(wrong[0]), _PARTS)
-    text, weight = parts.pop("text", None) or parts.pop("criterion", None), parts.pop("weight", 1.0)
-    if not isinstance(text, str) or not text.strip():
-        raise UserError('criteria: a criterion is a text, or {"text": ..., "weight": ...}')
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not abs(weight) < float("inf") or not weight:
-        raise UserError(f"criteria: the weight of {text[:40]!r} must be a number other than 0")
-    return Criterion(text, parts.get("kind"), parts.get("condition"), float(weight))
+    value = dict(given) if isinstance(given, Mapping) else given
+    if isinstance(value, dict) and (wrong := [name for name in value if name not in instances.CRITERION]):
+        raise unknown("field of a criterion", str(wrong[0]), instances.CRITERION)
+    return instances.criterion(Record("judge", {}), "criteria", number, value)

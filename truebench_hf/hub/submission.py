@@ -124,16 +124,13 @@ def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
     return list(rows.values()), next(iter(judges))[1]
 
 
-def _rows(content: bytes, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
     if content.count(b"\n") > MAX_ROWS:
         raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
     for where, line in jsonl.lines(io.BytesIO(content), name):
         if len(line) > MAX_LINE:
             raise UserError(f"{where}: longer than {MAX_LINE / 2**20:g} MiB")
-        row = jsonl.parsed(line, where)
-        if not isinstance(row, dict):
-            raise UserError(f"{where}: not an object")
-        yield where, row
+        yield where, jsonl.parsed(line, where)
 
 
 def _check_names(row: Mapping[str, Any], where: str) -> None:
@@ -153,8 +150,8 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
     if row["passed"] is not item.passed:
         raise UserError(f"{where}: 'passed' is {row['passed']}, but its verdicts give {item.passed}")
     answers = len(item.response.answers)
-    if not item.verdicts or answers > len(item.verdicts) or not all(item.verdicts):
-        raise UserError(f"{where}: needs one list of verdicts per turn, and criteria in every turn")
+    if not item.verdicts or answers > len(item.verdicts) or not any(item.verdicts):
+        raise UserError(f"{where}: needs one list of verdicts per turn, and a criterion in some turn")
     if not all(verdict.criterion.text.strip() for turn in item.verdicts for verdict in turn):
         raise UserError(f"{where}: has a criterion without a text")
     roles = [message.role for message in item.response.messages if message.role != "system"]
