@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -160,7 +161,7 @@ def test_extremes_stay_finite(kind: str, probabilities: list[float], labels: lis
     found = fit(kind, probabilities, labels)
     assert found is not None
     assert all(0 <= found.apply(step / 10) <= 1 for step in range(11)), reason
-    assert Calibrator.from_json(found.to_json()) == found, reason
+    assert Calibrator.of_fields(json.loads(json.dumps(asdict(found)))) == found, reason
 
 
 def test_temperature_limits() -> None:
@@ -175,7 +176,7 @@ def test_temperature_limits() -> None:
 def test_json_round_trip(kind: str) -> None:
     found = fit(kind, *overconfident(3))
     assert found is not None
-    again = Calibrator.from_json(found.to_json())
+    again = Calibrator.of_fields(json.loads(json.dumps(asdict(found))))
     assert again == found
     assert again.apply(0.37) == found.apply(0.37)
 
@@ -183,7 +184,6 @@ def test_json_round_trip(kind: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "not a calibrator"),
         ("[1]", "not a calibrator"),
         ("{}", "not a calibrator"),  # no kind
         ('{"kind": "platt", "slop": 2}', "slop"),
@@ -199,16 +199,7 @@ def test_json_round_trip(kind: str) -> None:
 )
 def test_bad_json_is_refused(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        Calibrator.from_json(text)
-
-
-def test_json_is_plain() -> None:
-    assert json.loads(Calibrator("temperature", slope=0.5).to_json()) == {
-        "kind": "temperature",
-        "slope": 0.5,
-        "intercept": 0.0,
-        "knots": [],
-    }
+        Calibrator.of_fields(json.loads(text))
 
 
 def test_cross_fit_never_lets_a_group_calibrate_itself() -> None:

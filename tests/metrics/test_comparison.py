@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multinomial
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import mcnemar, paired_difference, rank_groups, unpaired
+from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.types import Score
 
@@ -180,85 +180,56 @@ def test_paired_differences_of_scores_between_0_and_1_cover_the_truth(n: int, di
         assert np.mean([ends is not None and ends[0] <= gap <= ends[1] for ends in found]) >= 0.93, (high, low)
 
 
-@pytest.mark.parametrize(
-    ("only_first", "only_second", "p_value", "reason"),
-    [
-        (8, 2, 2 * (1 + 10 + 45) / 1024, "two tails of ten coin throws"),
-        (2, 8, 2 * (1 + 10 + 45) / 1024, "the other way round"),
-        (5, 5, 1.0, "even"),
-        (0, 0, 1.0, "never apart"),
-        (6, 0, 2 / 64, "all on one side"),
-    ],
-)
-def test_mcnemar_by_hand(only_first: int, only_second: int, p_value: float, reason: str) -> None:
-    first = [True] * only_first + [False] * only_second + [True, False]
-    second = [False] * only_first + [True] * only_second + [True, False]
-    found = mcnemar(first, second)
-    assert (found.only_first, found.only_second, found.n) == (only_first, only_second, len(first)), reason
-    assert found.p_value == pytest.approx(p_value), reason
-
-
 def test_mcnemar_is_the_binomial_test_of_scipy() -> None:
     from scipy.stats import binomtest
 
-    rng = random.Random(2)
-    first, second = ([rng.random() < share for _ in range(300)] for share in (0.6, 0.5))
-    found = mcnemar(first, second)
-    wanted = binomtest(found.only_first, found.only_first + found.only_second).pvalue
-    assert found.p_value == pytest.approx(wanted)
+    for won in range(10):
+        for lost in range(0 if won else 1, 10 - won):
+            found = paired_difference([True] * won + [False] * lost, [False] * won + [True] * lost)
+            assert found.p_value == pytest.approx(binomtest(won, won + lost).pvalue), (won, lost)
 
 
-def test_mcnemar_without_pairs() -> None:
-    assert mcnemar([], []).p_value is None
-    found = mcnemar([True, None], [None, False])
-    assert (found.p_value, found.n, found.left_out) == (None, 0, 2)
+Scores = dict[str, list[bool | None]]
 
 
-def models() -> dict[str, list[bool | None]]:
-    """Two models that differ on two instances of 200, one far below, one never judged."""
-    return {
+def spans(scores: Scores) -> dict[str, tuple[int, int]]:
+    return rank_spans(list(scores), lambda one, other: paired_difference(scores[one], scores[other]).ahead)
+
+
+def test_models_that_differ_on_little_share_their_places() -> None:
+    scores: Scores = {
         "far": [row % 10 < 2 for row in range(200)],
         "알파": [row % 10 < 7 for row in range(200)],
         "beta": [row % 10 < 7 or row in (7, 18) for row in range(200)],
-        "silent": [None] * 200,
     }
-
-
-def test_rank_groups() -> None:
-    found = rank_groups(models())
-    assert [(entry.model, entry.rank, entry.last) for entry in found] == [
-        ("beta", 1, 2), ("알파", 1, 2), ("far", 3, 3), ("silent", None, None),
-    ]  # fmt: skip
-    assert [entry.score for entry in found] == [pytest.approx(0.71), 0.7, 0.2, None]
-    assert (found[3].n, found[3].undecided) == (0, 200)
-    assert found == rank_groups(dict(reversed(models().items())))
+    found = spans(scores)
+    assert found == {"far": (3, 3), "알파": (1, 2), "beta": (1, 2)}
+    assert found == spans(dict(reversed(scores.items())))
 
 
 @pytest.mark.parametrize(
-    ("scores", "spans", "reason"),
+    ("scores", "wanted", "reason"),
     [
         ({}, [], "no models"),
         ({"a": [True]}, [("a", 1, 1)], "one model"),
-        ({"b": [True, False], "a": [True, False]}, [("a", 1, 2), ("b", 1, 2)], "all tied: by name"),
+        ({"a": [True, False], "b": [True, False]}, [("a", 1, 2), ("b", 1, 2)], "all tied"),
         ({"a": [True] * 2, "b": [False] * 2}, [("a", 1, 2), ("b", 1, 2)], "two instances cannot tell them apart"),
         ({"a": [True] * 6, "b": [False] * 6}, [("a", 1, 1), ("b", 2, 2)], "six can, by McNemar"),
         ({"a": [True, None], "b": [None, False]}, [("a", 1, 2), ("b", 1, 2)], "no instance in common"),
-        ({"a": [None], "b": [None]}, [("a", None, None), ("b", None, None)], "nothing decided"),
+        ({"a": [None], "b": [None]}, [("a", 1, 2), ("b", 1, 2)], "nothing decided"),
     ],
 )
-def test_rank_edges(
-    scores: dict[str, list[bool | None]], spans: list[tuple[str, int | None, int | None]], reason: str
-) -> None:
-    assert [(entry.model, entry.rank, entry.last) for entry in rank_groups(scores)] == spans, reason
+def test_rank_edges(scores: Scores, wanted: list[tuple[str, int, int]], reason: str) -> None:
+    assert [(name, *span) for name, span in spans(scores).items()] == wanted, reason
 
 
 def test_a_rank_spans_from_the_surely_better_to_the_surely_worse() -> None:
     # Of 200: a is sure of d and e only, b and c lie between, and e is sure to be below all but d.
     passed = {"a": 120, "b": 112, "c": 104, "d": 96, "e": 82}
-    scores: dict[str, list[bool | None]] = {
+    scores: Scores = {
         name: random.Random(name).sample([True] * n + [False] * (200 - n), 200) for name, n in passed.items()
     }
-    found = {entry.model: (entry.rank, entry.last) for entry in rank_groups(scores)}
+    found = spans(scores)
     for one in scores:
         sure = {other: paired_difference(scores[one], scores[other]).ahead for other in scores}
         assert found[one] == (1 + list(sure.values()).count(-1), 5 - list(sure.values()).count(1))
@@ -268,17 +239,15 @@ def test_a_rank_spans_from_the_surely_better_to_the_surely_worse() -> None:
 
 
 def test_a_clear_order_has_ranks_of_one_place() -> None:
-    scores: dict[str, list[bool | None]] = {
+    scores: Scores = {
         "a": [row < 180 for row in range(200)],
         "b": [row < 100 for row in range(200)],
         "c": [row < 99 for row in range(200)],
         "d": [row < 20 for row in range(200)],
     }
-    assert [(entry.rank, entry.last) for entry in rank_groups(scores)] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert list(spans(scores).values()) == [(1, 1), (2, 3), (2, 3), (4, 4)]
 
 
 def test_unequal_columns_are_refused() -> None:
     with pytest.raises(UserError, match="first has 1, second has 0"):
         paired_difference([True], [])
-    with pytest.raises(UserError, match="a has 1, b has 2"):
-        rank_groups({"a": [True], "b": [True, False]})

@@ -57,7 +57,7 @@ def read_calibration(path: str, judge: str, prompts: Prompts) -> Calibrated:
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        calibrator = Calibrator.from_json(json.dumps(content["calibrator"]))
+        calibrator = Calibrator.of_fields(content["calibrator"])
         found = Calibrated(content["judge"], calibrator, float(content["threshold"]))
         if content["band"]:
             low, high = map(float, content["band"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 
 from truebench_hf.errors import UserError
 
@@ -32,13 +32,6 @@ def decide(label: Label, positive: str = "yes", negative: str = "no") -> bool | 
     if label is None or label == "unknown":
         return None
     raise UserError(f"label {label!r} is neither {positive!r} nor {negative!r}: convert it, or use None for undecided")
-
-
-def decided_pairs(gold: Sequence[Label], predicted: Sequence[Label]) -> list[tuple[bool, bool]]:
-    """The (gold, predicted) pairs of yes/no labels in which both are decided, as booleans; yes is True."""
-    parallel(gold=gold, predicted=predicted)
-    pairs = ((decide(truth), decide(guess)) for truth, guess in zip(gold, predicted, strict=True))
-    return [(truth, guess) for truth, guess in pairs if truth is not None and guess is not None]
 
 
 def ratio(part: float, whole: float) -> float | None:

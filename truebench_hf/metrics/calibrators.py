@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import Label
@@ -39,17 +39,12 @@ class Calibrator:
 
         return float(np.interp(p, [x for x, _ in self.knots], [y for _, y in self.knots]))
 
-    def to_json(self) -> str:
-        """One line of JSON that `from_json` reads back to an equal calibrator."""
-        return json.dumps(asdict(self))
-
     @staticmethod
-    def from_json(text: str) -> Calibrator:
-        """Read what `to_json` wrote. Raises `UserError` for anything else, saying what is wrong."""
+    def of_fields(given: Mapping[str, Any]) -> Calibrator:
+        """The calibrator whose `dataclasses.asdict` this is, back from JSON. Raises `UserError` for anything else."""
         try:
-            fields = json.loads(text)
-            knots = tuple((float(x), float(y)) for x, y in fields.pop("knots", ()))
-            calibrator = Calibrator(knots=knots, **fields)
+            knots = tuple((float(x), float(y)) for x, y in given.get("knots", ()))
+            calibrator = Calibrator(**{**given, "knots": knots})
             numbers = [calibrator.slope, calibrator.intercept, *(number for knot in knots for number in knot)]
             finite = all(math.isfinite(number) for number in numbers)
         except (AttributeError, TypeError, ValueError) as error:

@@ -1,13 +1,13 @@
-"""Two or more models on the same instances: interval of the paired difference, McNemar's test, ranks that hold."""
+"""Two or more models on the same instances: interval of the paired difference, ranks that hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Any
 
-from truebench_hf.metrics.binary import parallel, ratio
+from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
@@ -32,33 +32,6 @@ class PairedDifference:
     ahead: int = 0
 
 
-@dataclass(frozen=True)
-class McNemar:
-    """`only_first` and `only_second` passed where the other failed; `p_value` is exact and two-sided, None if n = 0."""
-
-    only_first: int
-    only_second: int
-    p_value: float | None
-    n: int
-    left_out: int
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A model with its pass rate (0..1, None if nothing is decided) over `n` decided instances.
-
-    Its rank is the span from `rank` to `last`: 1 + the models that are surely better, to the number of models less
-    those that are surely worse. None without a score.
-    """
-
-    model: str
-    score: float | None
-    rank: int | None
-    last: int | None
-    n: int
-    undecided: int
-
-
 def paired_difference(
     first: Sequence[float | None], second: Sequence[float | None], *, confidence: float = 0.95
 ) -> PairedDifference:
@@ -73,43 +46,6 @@ def paired_difference(
     """
     parallel(first=first, second=second)
     return _paired(_column(first), _column(second), confidence)
-
-
-def mcnemar(first: Sequence[bool | None], second: Sequence[bool | None]) -> McNemar:
-    """McNemar's exact test (1947) on the instances that only one of two models passed; None is not judged.
-
-    Raises `UserError` for columns of unequal length.
-    """
-    total = parallel(first=first, second=second)
-    pairs = [(bool(a), bool(b)) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    only = pairs.count((True, False)), pairs.count((False, True))
-    return McNemar(*only, _exact(*only) if pairs else None, len(pairs), left_out=total - len(pairs))
-
-
-def rank_groups(scores: Mapping[str, Sequence[bool | None]], *, confidence: float = 0.95) -> tuple[Ranked, ...]:
-    """Rank models by pass rate, best first; the rank of each is a span, by comparing it with every other.
-
-    One model is surely better than another where the interval of their paired difference (`paired_difference`)
-    lies above zero, and with fewer than `MIN_PAIRS` shared instances where McNemar's exact test says so. The confidence
-    is that of one pair, as whoever looks up two models expects; among many equal models some pair may be separated by
-    chance. Models without a decided instance come last, unranked. Raises `UserError` for columns of unequal length.
-    """
-    parallel(**scores)
-    columns = {model: _column(column) for model, column in scores.items()}
-    decided = {model: [passed for passed in column if passed is not None] for model, column in scores.items()}
-    rates = {model: ratio(sum(column), len(column)) for model, column in decided.items()}
-
-    def ahead(one: str, other: str) -> int:
-        return _paired(columns[one], columns[other], confidence).ahead
-
-    # Equal rates in the order of names, so that the table does not depend on the order of the input.
-    order = sorted(rates, key=lambda model: (1.0 if (rate := rates[model]) is None else -rate, model))
-    spans = rank_spans([model for model in order if decided[model]], ahead)
-    ranked = []
-    for model in order:
-        n, (first, last) = len(decided[model]), spans.get(model, (None, None))
-        ranked.append(Ranked(model, rates[model], first, last, n, undecided=len(scores[model]) - n))
-    return tuple(ranked)
 
 
 def rank_spans(models: Sequence[str], ahead: Callable[[str, str], int]) -> dict[str, tuple[int, int]]:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
 
 _LONGEST = 200_000  # characters of one column: enough for a few thousand labels
+
+
+def widget_of(app: str, example: Mapping[str, Any]) -> Any:
+    """The interface of the metric that lies beside an `app.py`, whatever a Space calls the folder of both."""
+    import evaluate
+
+    (script,) = (path for path in Path(app).parent.glob("*.py") if path.name != "app.py")
+    return metric_widget(evaluate.load(str(script)), example)
 
 
 def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:

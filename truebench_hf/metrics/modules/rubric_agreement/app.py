@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import evaluate
-
-from truebench_hf.report.widget import metric_widget
+from truebench_hf.report.widget import widget_of
 
 EXAMPLE = {"predictions": ["yes", "yes", "no", None], "references": ["yes", "no", "no", "yes"]}
-
-demo = metric_widget(evaluate.load(str(Path(__file__).with_name("rubric_agreement.py"))), EXAMPLE)
+demo = widget_of(__file__, EXAMPLE)
 
 if __name__ == "__main__":
     demo.launch()

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import evaluate
-
-from truebench_hf.report.widget import metric_widget
+from truebench_hf.report.widget import widget_of
 
 EXAMPLE = {
     "predictions": [["yes", "no"], ["yes"]],
     "references": [["Is in French", "Has three lines"], ["Names the river"]],
 }
-
-demo = metric_widget(evaluate.load(str(Path(__file__).with_name("truebench_score.py"))), EXAMPLE)
+demo = widget_of(__file__, EXAMPLE)
 
 if __name__ == "__main__":
     demo.launch()
