@@ -73,7 +73,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
     assert row["value"] == round(scores["overall"]["value"], 2)
     assert row["evaluation_framework"] == "truebench-hf"
-    assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 69c8df45f739); n=2485; 95% CI" in row["notes"]
+    assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 dc766fb7c052); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
     assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""

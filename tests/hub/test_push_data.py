@@ -124,7 +124,7 @@ def test_dry_run_lists_and_sends_nothing(hub: HubStub, client: HubClient, mini: 
     done = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--dry-run", HF_TOKEN="")
     assert done.returncode == 0, done.stderr
     for name, data in contents(mini).items():
-        assert f"{len(data):,} bytes" in next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+        assert f"{len(data):>12,}  {name}" in done.stdout.splitlines()
     assert (hub.requests, hub.repos) == ([], {})
 
 

@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from truebench_hf.cli.publish import CreatePr, DryRun, Private, RepoId, show_pushed
 from truebench_hf.options import pairs
 from truebench_hf.terminal import say, warn
+
+Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +32,7 @@ def _list() -> None:
     say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)))
 
 
-def _describe(name: Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]) -> None:
+def _describe(name: Name) -> None:
     from truebench_hf.loaders.catalogue import corpus, entry
     from truebench_hf.loaders.prepare import load
 
@@ -42,13 +45,13 @@ def _describe(name: Annotated[str, typer.Argument(help="Name of a data set, as i
     for config in its.configs:
         say(f"columns of {config}:")
         for column, feature in its.builder(config_name=config).info.features.items():
-            say(f"  {column}: {_shown(feature)}")
+            say(f"  {column}: {_kind(feature)}")
     if what.source is None:
         say(f"rows: {', '.join(f'{len(table):,} in {split}' for split, table in load(name).items())}")
 
 
 def _build(
-    name: Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")],
+    name: Name,
     out: Annotated[Path, typer.Option(help="Folder to write: new, empty, or an earlier build.")],
     source: Annotated[
         str | None, typer.Option(help="Path or URL the rows come from; none for what is built in.")
@@ -81,34 +84,25 @@ def _build(
 
 def _push(
     folder: Annotated[Path, typer.Argument(help="Folder that `truebench data build` wrote.")],
-    repo_id: Annotated[str, typer.Option(help="Repository on the Hub: ORGANISATION/NAME.")],
-    private: Annotated[
-        bool, typer.Option("--private", help="Create it as, and insist on, a private repository.")
-    ] = False,
-    create_pr: Annotated[bool, typer.Option("--create-pr", help="Open a pull request in place of a commit.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List files and sizes; nothing is sent.")] = False,
+    repo_id: RepoId,
+    private: Private = False,
+    create_pr: CreatePr = False,
+    dry_run: DryRun = False,
     rights: Annotated[
         bool, typer.Option("--i-have-the-rights", help="State that you may publish a set of restricted licence.")
     ] = False,
 ) -> None:
     from truebench_hf.hub.data import push_data
 
-    pushed = push_data(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, rights=rights)
-    if dry_run:
-        width = max(map(len, pushed.files))
-        for name, size in pushed.files.items():
-            say(f"{name:<{width}}  {size:>12,} bytes")
-        say(f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes; nothing was sent to {repo_id}")
-        return
-    say(f"{len(pushed.files)} files pushed: {pushed.url}")
+    show_pushed(push_data(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, rights=rights))
 
 
-def _shown(feature: Any) -> str:
+def _kind(feature: Any) -> str:
     """A feature in short: its type, the names of a class label, the fields of a list of objects."""
     if isinstance(feature, dict):
-        return "{" + ", ".join(f"{name}: {_shown(its)}" for name, its in feature.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_kind(its)}" for name, its in feature.items()) + "}"
     if hasattr(feature, "feature"):
-        return f"list of {_shown(feature.feature)}"
+        return f"list of {_kind(feature.feature)}"
     if hasattr(feature, "names"):
         return f"one of {', '.join(feature.names)}"
     return str(feature.dtype)

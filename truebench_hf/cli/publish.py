@@ -1,4 +1,4 @@
-"""`truebench publish results`, `space` and `metric`."""
+"""`truebench publish results`, `space` and `metric`, and what all commands share that push something."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed
 
 RepoId = Annotated[str, typer.Option(help="Repository on the Hub: ORG/NAME.")]
-Private = Annotated[bool, typer.Option("--private", help="Make the repository private if it is new.")]
+Private = Annotated[bool, typer.Option("--private", help="Create it as, and insist on, a private repository.")]
 CreatePr = Annotated[bool, typer.Option("--create-pr", help="As a pull request.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; push nothing.")]
 
@@ -60,9 +60,9 @@ def _results(
         else None
     )
     if repo_id:
-        _show(publish_run(run, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
+        show_pushed(publish_run(run, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
     if made:
-        _show(publish_page(made, create_pr=not direct, dry_run=dry_run))
+        show_pushed(publish_page(made, create_pr=not direct, dry_run=dry_run))
 
 
 def _space(
@@ -77,7 +77,7 @@ def _space(
     from truebench_hf.hub.space import publish_space
 
     source = folder or Path(__file__).resolve().parents[2] / "space"
-    _show(publish_space(source, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
+    show_pushed(publish_space(source, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
 
 
 def _metric(
@@ -96,10 +96,11 @@ def _metric(
         named = f"{repo_id.partition('/')[0]}/{name}"
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
     message = f"Update {name}"
-    _show(publish_space(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, message=message))
+    show_pushed(publish_space(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, message=message))
 
 
-def _show(pushed: Pushed) -> None:
+def show_pushed(pushed: Pushed) -> None:
+    """Say what went where, or would go."""
     for name, size in pushed.files.items():
         say(f"{size:>12,}  {name}")
     total = f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes"

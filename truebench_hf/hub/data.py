@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Unpack
 
 from truebench_hf.errors import UserError
-from truebench_hf.hub.push import Pushed, push_folder
+from truebench_hf.hub.push import How, Pushed, push_folder
 
 
-def push_data(
-    folder: Path,
-    repo_id: str,
-    *,
-    private: bool = False,
-    create_pr: bool = False,
-    dry_run: bool = False,
-    rights: bool = False,
-) -> Pushed:
+def push_data(folder: Path, repo_id: str, *, rights: bool = False, **how: Unpack[How]) -> Pushed:
     """Push a folder that `export` wrote; data files of an earlier build that it lacks are removed in the same commit.
 
     Raises UserError on a folder that is no build, a blind split without `private`, a licence that does not allow
@@ -27,23 +20,15 @@ def push_data(
 
     content = manifest(folder)
     what = entry(content["name"])
-    if _is_blind(folder, content) and not private:
+    if _is_blind(folder, content) and not how.get("private"):
         raise UserError(f"{folder}: holds a blind split, which is never pushed in public; add --private")
     if not what.publishable and not rights:
         raise UserError(
             f"{folder}: the licence of {what.name} is that of its sources and may not allow publishing it; "
             "if you have the rights, add --i-have-the-rights"
         )
-    return push_folder(
-        folder,
-        repo_id,
-        "dataset",
-        private=private,
-        create_pr=create_pr,
-        dry_run=dry_run,
-        message=f"Add {what.name} {content['version']}",
-        replace=("data/*", "eval.yaml"),
-    )
+    message = f"Add {what.name} {content['version']}"
+    return push_folder(folder, repo_id, "dataset", message=message, replace=("data/*", "eval.yaml"), **how)
 
 
 def _is_blind(folder: Path, content: dict[str, dict[str, dict[str, int]]]) -> bool:

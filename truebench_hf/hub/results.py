@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Unpack
 
 from truebench_hf.hub.mistakes import check_name, hub_errors
-from truebench_hf.hub.push import AlreadyThere, Pushed, hub_api, push_folder
+from truebench_hf.hub.push import AlreadyThere, How, Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import CARD, Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.types import Score
 
 
-def publish_run(
-    run: str | Path, repo_id: str, *, private: bool = False, create_pr: bool = False, dry_run: bool = False
-) -> Pushed:
+def publish_run(run: str | Path, repo_id: str, **how: Unpack[How]) -> Pushed:
     """Add a finished run to a results data set: a folder `runs/RUN_ID` and the line `index/RUN_ID.jsonl`, one commit.
 
     The same run gives the same id, so that publishing it again changes nothing. Paths, server addresses and keys are
@@ -23,11 +22,8 @@ def publish_run(
     check_name(repo_id)
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder))
-        _add_card(Path(folder), repo_id, dry_run)
-        message = f"Add run {staged.run_id}"
-        return push_folder(
-            Path(folder), repo_id, "dataset", private=private, create_pr=create_pr, dry_run=dry_run, message=message
-        )
+        _add_card(Path(folder), repo_id, how.get("dry_run", False))
+        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {staged.run_id}", **how)
 
 
 def submit(judgments: str | Path, repo_id: str, *, dry_run: bool = False) -> Pushed:

@@ -6,33 +6,22 @@ import shutil
 import tempfile
 from importlib import metadata
 from pathlib import Path
+from typing import Unpack
 
 from truebench_hf.errors import UserError
-from truebench_hf.hub.push import SKIPPED, Pushed, push_folder
+from truebench_hf.hub.push import SKIPPED, How, Pushed, push_folder
 
 PACKAGE = "truebench_hf"
 
 
-def publish_space(
-    folder: Path,
-    repo_id: str,
-    *,
-    private: bool = False,
-    create_pr: bool = False,
-    dry_run: bool = False,
-    message: str = "Update the Space",
-) -> Pushed:
+def publish_space(folder: Path, repo_id: str, *, message: str = "Update the Space", **how: Unpack[How]) -> Pushed:
     """Push a Space and this library to the Hub as one commit; files of an earlier library go in the same commit.
 
     A metric's folder is a Space, too. Raises UserError where `folder` is no Space and on what `push_folder` finds.
     """
     with tempfile.TemporaryDirectory() as out:
         stage_space(folder, Path(out, "space"))
-        return push_folder(
-            Path(out, "space"), repo_id, "space",
-            private=private, create_pr=create_pr, dry_run=dry_run, message=message,
-            replace=(f"{PACKAGE}/*",),
-        )  # fmt: skip
+        return push_folder(Path(out, "space"), repo_id, "space", message=message, replace=(f"{PACKAGE}/*",), **how)
 
 
 def stage_space(folder: Path, out: Path) -> None:
