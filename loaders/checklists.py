@@ -81,12 +81,9 @@ def about(source: str | None, data: Data) -> About:
 class Checklists(SourceBuilder):
     """`source`: a JSONL or Parquet file in these columns."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs("all")
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES)
+    FEATURES = FEATURES
+    LICENSE = ""
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         if self.config.source is None:

@@ -47,12 +47,9 @@ def about(source: str | None, data: Data) -> About:
 class FactsGrounding(SourceBuilder):
     """`source`: a CSV (or JSONL, Parquet) with the public columns; `split`: open (default) or blind."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs("all")
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES, license="cc-by-4.0")
+    FEATURES = FEATURES
+    LICENSE = "cc-by-4.0"
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         split = self.config.split or "open"

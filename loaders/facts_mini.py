@@ -9,7 +9,7 @@ from operator import itemgetter
 import datasets
 
 from truebench_hf import __version__
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, configs
+from truebench_hf.loaders.corpus import About, Builder, Corpus, Data, Row, configs
 from truebench_hf.loaders.facts_grounding import flagged
 from truebench_hf.loaders.rows import fitted
 from truebench_hf.loaders.sources.kept import kept
@@ -46,18 +46,11 @@ def about(source: str | None, data: Data) -> About:
     return About(__version__, flagged(data["all"]["test"]))
 
 
-class FactsMini(datasets.GeneratorBasedBuilder):
+class FactsMini(Builder):
     """Built in: takes no source."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs("all")
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES, license="apache-2.0")
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator("test")]
+    FEATURES = FEATURES
 
     def _generate_examples(self) -> Iterator[tuple[int, Row]]:
         yield from enumerate(rows())

@@ -106,15 +106,11 @@ def about(source: str | None, data: Data) -> About:
 class FlexBench(SourceBuilder):
     """`source`: a folder with the three files (default: those built in)."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "instructions"
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(features=FEATURES[self.config.name], license="apache-2.0")
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator("test")]
 
     def _generate_examples(self) -> Iterator[tuple[int, Row]]:
         if self.config.source:

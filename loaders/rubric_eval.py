@@ -119,12 +119,9 @@ def _paper_key(category: str, source: str, paper: dict[tuple[str, str], Any]) ->
 class RubricEval(SourceBuilder):
     """`source`: a JSONL or Parquet file with a column `split`, or a folder of files named by split; `columns`: names."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES)
+    FEATURES = FEATURES
+    LICENSE = ""
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         if self.config.source is None:

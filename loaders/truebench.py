@@ -107,10 +107,7 @@ class TrueBench(SourceBuilder):
 
     VERSION = datasets.Version("0.6.1")
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES, license="apache-2.0")
+    FEATURES = FEATURES
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator("test", {"path": str(source_path(self.config.source))})]

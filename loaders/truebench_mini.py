@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import datasets
-
-from truebench_hf import __version__
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, MINI
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, configs
+from truebench_hf.loaders.corpus import Builder, Corpus, Row, built_in, configs
 from truebench_hf.loaders.truebench import FEATURES, rows, slug, subsets, totals
 
 
-class TrueBenchMini(datasets.GeneratorBasedBuilder):
+class TrueBenchMini(Builder):
     """Built in: takes no source."""
 
-    VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
-    DEFAULT_CONFIG_NAME = "all"
-
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES, license="apache-2.0")
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator("test")]
+    FEATURES = FEATURES
 
     def _generate_examples(self) -> Iterator[tuple[int, Row]]:
         for number, row in enumerate(rows(MINI, strict=True)):
@@ -31,9 +21,4 @@ class TrueBenchMini(datasets.GeneratorBasedBuilder):
                 yield number, row
 
 
-def about(source: str | None, data: Data) -> About:
-    """The version is that of this package."""
-    return About(__version__)
-
-
-CORPUS = Corpus(TrueBenchMini, about, subsets=subsets, counted=("language", "category"), totals=totals)
+CORPUS = Corpus(TrueBenchMini, built_in, subsets=subsets, counted=("language", "category"), totals=totals)
