@@ -35,7 +35,7 @@ def run(folder: Path, judges: list[str], **more: Any) -> Report:
 def verdicts(folder: Path) -> list[dict[str, Any]]:
     (line,) = (folder / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     found = json.loads(line)
-    Reader().row(found, "line 1")
+    Reader().judged(found, "line 1")
     turn: list[dict[str, Any]] = found["verdicts"][0]
     return turn
 

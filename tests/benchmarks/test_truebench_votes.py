@@ -32,7 +32,7 @@ def test_the_mean_share_stands_beside_and_each_share_in_its_row() -> None:
     assert (share.value, share.n, share.unscored) == (pytest.approx(100 * (2 / 3 + 1) / 2), 2, 1)
     row = to_row(item, "judge")
     assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
-    Reader().row(row, "line 1")
+    Reader().judged(row, "line 1")
 
 
 def test_one_answer_each_has_no_flip_rate() -> None:

@@ -15,12 +15,12 @@ from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.records import read_outcomes
+from truebench_hf.records import Judged, read_outcomes
 from truebench_hf.space.board import charts, conversation, explorer, papers, table, ties
-from truebench_hf.space.board.explorer import Shelf, Wanted
+from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
-from truebench_hf.types import Criterion, Score, Verdict
+from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -237,15 +237,15 @@ def test_real_runs_reach_the_board(board: Board) -> None:
 
 def test_explorer_filters_and_neighbours(board: Board) -> None:
     alpha = next(e for e in board.snapshot.entries if "Alpha" in e.name)
-    rows = Shelf().rows(alpha)
+    rows = RecentRuns().of(alpha)
     failed = explorer.select(rows, Wanted(failed="MUST be english"))
     assert failed
-    assert all(not row["passed"] for row in failed)
-    assert all("must be english" in json.dumps(row).lower() for row in failed)
+    assert all(not item.passed for item in failed)
+    assert all("must be english" in repr(item.verdicts).lower() for item in failed)
     german = explorer.select(rows, Wanted(languages=("DE",), outcome="passed"))
-    assert {row["language"] for row in german} <= {"DE"}
-    assert all(row["passed"] for row in german)
-    ids = [row["id"] for row in failed]
+    assert {item.instance.language for item in german} <= {"DE"}
+    assert all(item.passed for item in german)
+    ids = [item.instance.id for item in failed]
     assert explorer.neighbour(failed, ids[0], -1) == ids[0]
     assert explorer.neighbour(failed, ids[-1], 1) == ids[-1]
     assert explorer.neighbour(failed, "nowhere", 1) == ids[0]
@@ -254,11 +254,11 @@ def test_explorer_filters_and_neighbours(board: Board) -> None:
 
 def test_published_entries_have_nothing_to_explore() -> None:
     with pytest.raises(UserError, match="no conversations"):
-        Shelf().rows(PAPER[0])
+        RecentRuns().of(PAPER[0])
 
 
 def test_the_sample_can_be_browsed_without_a_run() -> None:
-    rows = Shelf().rows(None)
+    rows = RecentRuns().of(None)
     assert len(rows) == 36
     assert {explorer.outcome(row) for row in rows.values()} == {"not answered"}
     page = conversation.render(rows["1"])
@@ -271,13 +271,12 @@ HOSTILE = [SCRIPT, "<img src=x onerror=alert(1)>", "${alert(1)}", "{{constructor
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_every_text_of_a_conversation_stays_text(text: str) -> None:
-    verdict = {"criterion": text, "label": "no", "reason": text, "probability": 0.5, "votes": []}
-    row = {
-        "id": text, "language": text, "category": text, "task": text, "model": text, "judge": text, "passed": False,
-        "error": text, "messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text}],
-        "reasoning": [text], "verdicts": [[verdict]],
-    }  # fmt: skip
-    page = conversation.render(row) + conversation.verdict_list([Verdict(Criterion(text), "yes", text)], [text])
+    verdict = Verdict(Criterion(text), "no", text, text, 0.5)
+    instance = Instance(text, text, text, text, (Turn(text, (verdict.criterion,)),))
+    response = Response(text, text, (Message("user", text), Message("assistant", text)), (text,), error=text)
+    page = conversation.render(Judged(instance, response, ((verdict,),))) + conversation.verdict_list(
+        [Verdict(Criterion(text), "yes", text)], [text]
+    )
     assert text not in page
     assert not any(sign in page for sign in ("${", "{{", "`", "<script", "<img"))
     assert str(conversation.inert(text)) in page

@@ -21,7 +21,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.space.board import conversation, explorer, runs, table
-from truebench_hf.space.board.explorer import Shelf
+from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
 
@@ -182,7 +182,7 @@ def test_judgments_that_cannot_be_read_leave_the_others_their_ties(tmp_path: Pat
     assert board.snapshot.ties_known, why
     bad = next(entry for entry in board.snapshot.entries if entry.folder == tmp_path / "run000")
     with pytest.raises(UserError, match="cannot be read"):
-        Shelf().rows(bad)
+        RecentRuns().of(bad)
 
 
 @contextmanager
@@ -236,8 +236,8 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     kind = Board().snapshot.kinds[0]
     assert b"hf:org/x?" in _sent(table.framed(kind, found, kind.headers))
     patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
-    assert b'["?", "DE?"' in _sent(explorer.listing(list(Shelf().rows(named).values())))
-    answered = Shelf().rows(patchy)
+    assert b'["?", "DE?"' in _sent(explorer.listing(list(RecentRuns().of(named).values())))
+    answered = RecentRuns().of(patchy)
     assert b"Half of ?." in b"".join(_sent(conversation.render(row)) for row in answered.values())
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous, jsonl
+from truebench_hf import anonymous, jsonl, records
 from truebench_hf.benchmarks.truebench.board import board, content
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.folder import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.submission import Submission, validate
-from truebench_hf.records import Judged, Reader, judgment_lines
+from truebench_hf.records import Reader, judgment_lines
 from truebench_hf.redaction import known, masked
-from truebench_hf.types import Report, Score, Verdict
+from truebench_hf.types import Report, Score
 
 CARD = """---
 pretty_name: TRUEBench results
@@ -99,18 +99,9 @@ def public_judgments(path: Path) -> bytes:
     reader = Reader()
     read = [reader.judged(row, where) for where, row in jsonl.read(path)]
     judge = anonymous.name(read[0][1])  # of a file that holds one run
-    return "".join(judgment_lines((masked(_public(item)) for item, _ in read), judge)).encode("utf-8", errors="replace")
-
-
-def _public(item: Judged) -> Judged:
-    error = item.response.error and anonymous.text(item.response.error)
-    response = replace(item.response, model=anonymous.name(item.response.model), error=error)
-    return replace(item, response=response, verdicts=tuple(tuple(map(_public_verdict, turn)) for turn in item.verdicts))
-
-
-def _public_verdict(verdict: Verdict) -> Verdict:
-    reason = anonymous.text(verdict.reason) if verdict.label is None else verdict.reason
-    return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
+    return "".join(judgment_lines((masked(records.public(item)) for item, _ in read), judge)).encode(
+        "utf-8", errors="replace"
+    )
 
 
 def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,19 @@ A line is one conversation, and what is read equals what was written. A context,
 full in the first line that has it; the lines after it name that one's instance in `context_of`.
 """
 
-from truebench_hf.records.judged import Judged, secrets_in, unanswered
+from truebench_hf.records.judged import Judged, public, public_verdict, secrets_in, unanswered
 from truebench_hf.records.reader import Reader, read_outcomes
-from truebench_hf.records.rows import JUDGMENTS, RESPONSES, JudgedRow
+from truebench_hf.records.rows import JUDGMENTS, RESPONSES
 from truebench_hf.records.writer import judgment_lines, response_lines, to_row
 
 __all__ = [
     "JUDGMENTS",
     "RESPONSES",
     "Judged",
-    "JudgedRow",
     "Reader",
     "judgment_lines",
+    "public",
+    "public_verdict",
     "read_outcomes",
     "response_lines",
     "secrets_in",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from truebench_hf import anonymous
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.redaction import count
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
@@ -57,6 +58,20 @@ def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ..
     reason = f"no answer: {response.error or 'not generated'}"
     missing = instance.turns[len(response.answers) :]
     return [tuple(Verdict(criterion, None, reason) for criterion in turn.criteria) for turn in missing]
+
+
+def public(item: Judged) -> Judged:
+    """As strangers may see it: no local paths in names, no addresses of servers in what says why something is missing."""
+    response = item.response
+    error = response.error and anonymous.text(response.error)
+    response = replace(response, model=anonymous.name(response.model), error=error)
+    return replace(item, response=response, verdicts=tuple(tuple(map(public_verdict, turn)) for turn in item.verdicts))
+
+
+def public_verdict(verdict: Verdict) -> Verdict:
+    """A verdict as strangers may see it."""
+    reason = anonymous.text(verdict.reason) if verdict.label is None else verdict.reason
+    return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
 
 
 def secrets_in(judged: Iterable[Judged]) -> int:

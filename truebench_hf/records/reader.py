@@ -36,7 +36,7 @@ class Reader:
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
-        found = self.row(row, where)
+        found: JudgedRow = self._checked(_JUDGED, row, where, JUDGMENTS)
         verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
         usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
         instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], usage, where)
@@ -48,11 +48,6 @@ class Reader:
         usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
         criteria = [tuple(_read_criterion(item) for item in turn) for turn in found["criteria"]]
         return _read(found, criteria, usage, where)
-
-    def row(self, row: Any, where: str) -> JudgedRow:
-        """A line of `judgments.jsonl` as it stands, checked, with its context in full."""
-        found: JudgedRow = self._checked(_JUDGED, row, where, JUDGMENTS)
-        return found
 
     def _checked(self, form: TypeAdapter[Any], row: Any, where: str, kind: str) -> Any:
         if not isinstance(row, dict):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.records import Judged
 from truebench_hf.space import look
 from truebench_hf.space.board import explorer, table
 from truebench_hf.space.board.conversation import render
-from truebench_hf.space.board.explorer import SAMPLE, Row, Shelf, Wanted
+from truebench_hf.space.board.explorer import SAMPLE, RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 
 _ANY = "any"
@@ -19,10 +20,10 @@ _SAMPLE = ("Built-in sample: instances only, no model", SAMPLE)
 
 
 class View:
-    """What the tab asks for: rows of runs by key, filters and pages. Holds no visitor's state."""
+    """What the tab asks for: conversations of runs by key, filters and pages. Holds no visitor's state."""
 
     def __init__(self, board: Board) -> None:
-        self.board, self.shelf = board, Shelf()
+        self.board, self.recent = board, RecentRuns()
 
     def runs(self) -> list[tuple[str, str]]:
         """(label, key) of the runs that can be looked through, in the leaderboard's order."""
@@ -43,33 +44,35 @@ class View:
         runs = self.runs()
         return gr.update(choices=[_NONE, *runs], value=key if any(key == other for _, other in runs) else "")
 
-    def rows(self, key: str | None) -> dict[str, Row]:
-        """The rows of a key; none where they cannot be read."""
+    def conversations(self, key: str | None) -> dict[str, Judged]:
+        """The conversations of a key; none where they cannot be read."""
         try:
-            return self._rows(key)
+            return self._conversations(key)
         except UserError:
             return {}
 
     def page(self, key: str | None, instance: str) -> str:
         """One conversation as HTML, or why there is none."""
         try:
-            return render(self._rows(key).get(instance), "This run has no such instance.")
+            return render(self._conversations(key).get(instance), "This run has no such instance.")
         except UserError as error:
             return render(None, str(error))
 
-    def _rows(self, key: str | None) -> dict[str, Row]:
+    def _conversations(self, key: str | None) -> dict[str, Judged]:
         if key == SAMPLE:
-            return self.shelf.rows(None)
+            return self.recent.of(None)
         if (entry := self.board.snapshot.entry(key or "")) is None:
             raise UserError("This board has no such run, or has it no longer. Choose one from the list above.")
-        return self.shelf.rows(entry)
+        return self.recent.of(entry)
 
-    def found(self, key: str, languages: Sequence[str], categories: Sequence[str], how: str, failed: str) -> list[Row]:
-        """The rows of a run that pass the filter."""
+    def found(
+        self, key: str, languages: Sequence[str], categories: Sequence[str], how: str, failed: str
+    ) -> list[Judged]:
+        """Those of a run that pass the filter."""
         wanted = Wanted(
             tuple(languages or ()), tuple(categories or ()), "" if how == _ANY else how, (failed or "")[:200]
         )
-        return explorer.select(self.rows(key), wanted)
+        return explorer.select(self.conversations(key), wanted)
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def _wire(
         return gr.update(value=_listing(found), label=label)
 
     def switched(key: str, current: str, *wanted: Any) -> tuple[Any, ...]:
-        rows = view.rows(key)
+        rows = view.conversations(key)
         chosen = current if current in rows else next(iter(rows), "")
         options = [gr.update(choices=explorer.choices(rows, name)) for name in ("language", "category")]
         return (listed(key, *wanted), chosen, *options)
@@ -171,6 +174,6 @@ def _wire(
     asked.then(None, [run, instance, other], parts["address"], js=look.KEEP_VIEW)
 
 
-def _listing(found: Sequence[Row]) -> dict[str, Any]:
+def _listing(found: Sequence[Judged]) -> dict[str, Any]:
     headers, data = explorer.listing(found)
     return {"headers": headers, "data": data}

@@ -117,7 +117,7 @@ def _both(instance: Instance) -> tuple[str, str] | None:
 
 def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
-    verdicts = [counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
+    verdicts = [_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
     failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
     decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
     ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
@@ -137,24 +137,20 @@ def _unscored(report: Report) -> Grid:
 def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
     """Every instance, passed or not as the run's own scores count it."""
     passed = outcomes(judged, report.provenance)
-    return Conversations("Instances", tuple(_conversation(item, p) for item, p in zip(judged, passed, strict=True)))
+    return Conversations("Instances", tuple(conversation(item, p) for item, p in zip(judged, passed, strict=True)))
 
 
-def _conversation(item: Judged, passed: bool | None) -> Conversation:
+def conversation(item: Judged, passed: bool | None) -> Conversation:
+    """A judged instance to look at; what the data does not tell is left out of its name."""
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    name = named(instance.id, instance.language, instance.category, instance.task)
-    turns = exchanges(response.messages, [tuple(map(counted, turn)) for turn in item.verdicts], response.reasoning)
+    kind = " / ".join(filter(None, (instance.category, instance.task)))
+    name = " · ".join(filter(None, (instance.id, instance.language, kind)))
+    turns = exchanges(response.messages, [tuple(map(_counted, turn)) for turn in item.verdicts], response.reasoning)
     return Conversation(name, turns, outcome, response.error or "", language=instance.language)
 
 
-def named(instance_id: str, language: str, category: str, task: str) -> str:
-    """How an instance is called above its conversation; what the data does not tell is left out."""
-    kind = " / ".join(filter(None, (category, task)))
-    return " · ".join(filter(None, (instance_id, language, kind)))
-
-
-def counted(verdict: Verdict) -> Verdict:
+def _counted(verdict: Verdict) -> Verdict:
     """A verdict as it counts: a fault that is there, worth negative points, is a fail."""
     points = verdict.criterion.weight
     if points == 1:
