@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+from truebench_hf import jsonl
 from truebench_hf.redaction import LONG, MARK, error, learn, learn_login, learn_looks, masked
 
 # Names under which secrets are kept. Numbers of tokens and tokens of a tokenizer are none.
@@ -56,7 +57,7 @@ def learn_arguments(given: Mapping[str, str]) -> None:
     for name, text in given.items():
         if name.endswith("base_url"):
             learn_url(text)
-        elif isinstance(value := _read(text), dict | list):
+        elif isinstance(value := jsonl.maybe(text), dict | list):
             learn_entries(value)
         else:
             learn_entries(text, secret=is_secret(name))
@@ -76,12 +77,13 @@ def learn_entries(value: Any, *, secret: bool = False) -> None:
             learn(value)
 
 
-def open_entries(value: Any) -> Any:
-    """An object without its secret entries, so that a changed key changes no identity."""
+def open_entries(value: Any, *, mark: bool = False) -> Any:
+    """An object without its secret entries, so that a changed key changes no identity; with `mark` they are masked."""
     if isinstance(value, dict):
-        return {name: open_entries(inner) for name, inner in value.items() if not _hides(str(name), inner)}
+        shown = {n: MARK if _hides(str(n), inner) else open_entries(inner, mark=mark) for n, inner in value.items()}
+        return {name: inner for name, inner in shown.items() if mark or not _hides(str(name), value[name])}
     if isinstance(value, list | tuple):
-        return [open_entries(inner) for inner in value]
+        return [open_entries(inner, mark=mark) for inner in value]
     return error(value) if isinstance(value, str) else value
 
 
@@ -122,24 +124,8 @@ def _argument(name: str, equals: str, text: str) -> str:
     own = re.split(r"[@.]", name.strip())[-1]
     if own.endswith("base_url"):
         shown = without_login(text) or ""
-    elif isinstance(value := _read(text), dict | list):
-        shown = json.dumps(_without(value), ensure_ascii=False)
+    elif isinstance(value := jsonl.maybe(text), dict | list):
+        shown = json.dumps(open_entries(value, mark=True), ensure_ascii=False)
     else:
         shown = MARK if is_secret(own) else error(text)
     return f"{name}{equals}{shown}"
-
-
-def _without(value: Any) -> Any:
-    """An object with its secret entries masked."""
-    if isinstance(value, dict):
-        return {name: MARK if _hides(str(name), inner) else _without(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_without(inner) for inner in value]
-    return error(value) if isinstance(value, str) else value
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -43,3 +43,11 @@ def parsed(text: str | bytes, where: str) -> Any:
         return json.loads(text if isinstance(text, str) else text.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not JSON: {error}") from error
+
+
+def maybe(text: str) -> Any:
+    """The value of a text that may be JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -8,7 +8,6 @@ turn, or messages.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +155,7 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Every text in nested values; a list that is written as a JSON text (a chat, say) counts as what is in it."""
     found = []
     for leaf in (leaf for value in values for leaf in _leaves(value)):
-        inner = _decoded(leaf) if isinstance(leaf, str) else None
+        inner = jsonl.maybe(leaf) if isinstance(leaf, str) and leaf.lstrip().startswith("[") else None
         found += [text for text in _leaves(inner) if isinstance(text, str)] if inner is not None else []
         found += [leaf] if isinstance(leaf, str) and leaf.strip() else []
     return tuple(found)
@@ -168,15 +167,6 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(inner)
     elif value is not None:
         yield value
-
-
-def _decoded(text: str) -> Any:
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _rows(path: Path, kind: str) -> Iterator[tuple[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.answer_files import Answers, of_row, read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
@@ -149,9 +149,6 @@ def _per_turn(instance: Instance, row: Answers) -> tuple[str | None, ...]:
 
 def _listed(text: str) -> tuple[str | None, ...] | None:
     """A list of texts that a cell of a table holds as JSON."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    found = jsonl.maybe(text)
     whole = isinstance(found, list) and all(isinstance(part, str | None) for part in found)
     return tuple(found) if whole else None

@@ -4,51 +4,40 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import ordered, outcomes
+from truebench_hf.benchmarks.truebench.scores import outcomes
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
 
 Table = list[list[str | float]]
+Runs = Sequence[tuple[str, Sequence[Judged]]]
+Test = Callable[[Judged], bool]
 _SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
 _USAGE = ("input", "think", "response", "total")
 
 
-def category_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool) -> Table:
+def category_table(runs: Runs, official: bool) -> Table:
     """`stats_cat.csv`: a row per model; pass rates in percent, two decimals.
 
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
-    names = {item.instance.category for _, judged in runs for item in judged} - {"Multi-Turn", ""}
-    columns = list(_SINGLE) + ([] if official else ordered(names - set(_SINGLE), ()))
-    tests: list[Callable[[Judged], bool]] = [lambda item: True]
-    tests += [lambda item, name=name: item.instance.category == name for name in columns]  # type: ignore[misc]
-    if official:  # by name, whatever the number of turns
-        tests += [
-            lambda item: item.instance.category != "Multi-Turn",
-            lambda item: item.instance.category == "Multi-Turn",
-        ]
-    else:
-        tests += [lambda item: len(item.verdicts) == 1, lambda item: len(item.verdicts) > 1]
-    header: list[str | float] = ["Model Name", "Overall", *columns, "Single-Turn", "Multi-Turn"]
-    return [header, *([model, *_cells(judged, tests, official)] for model, judged in runs)]
+    # Officially by name, whatever the number of turns.
+    several: Test = partial(_is, "category", "Multi-Turn") if official else _has_turns
+    tests = _tests(runs, "category", _SINGLE, official)
+    return _table(runs, tests | {"Single-Turn": lambda item: not several(item), "Multi-Turn": several}, official)
 
 
-def language_table(runs: Sequence[tuple[str, Sequence[Judged]]], official: bool) -> Table:
+def language_table(runs: Runs, official: bool) -> Table:
     """`stats_lang.csv`: a row per model, columns as in the official code."""
-    names = {item.instance.language for _, judged in runs for item in judged} - {""}
-    columns = list(LANGUAGES) + ([] if official else ordered(names - set(LANGUAGES), ()))
-    tests: list[Callable[[Judged], bool]] = [lambda item: True]
-    tests += [lambda item, name=name: item.instance.language == name for name in columns]  # type: ignore[misc]
-    header: list[str | float] = ["Model Name", "Overall", *columns]
-    return [header, *([model, *_cells(judged, tests, official)] for model, judged in runs)]
+    return _table(runs, _tests(runs, "language", LANGUAGES, official), official)
 
 
-def usage_table(runs: Sequence[tuple[str, Sequence[Judged]]]) -> Table:
+def usage_table(runs: Runs) -> Table:
     """`usage.csv`: tokens of inference and judge per model; response tokens exclude thinking."""
     header: list[str | float] = ["Model Name"]
     header += [f"{role}_{kind}_tokens" for role in ("inference", "judge") for kind in _USAGE] + ["total_tokens"]
@@ -70,7 +59,26 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _cells(judged: Sequence[Judged], tests: Sequence[Callable[[Judged], bool]], official: bool) -> list[str | float]:
+def _tests(runs: Runs, field: str, known: Sequence[str], official: bool) -> dict[str, Test]:
+    """By column which instances count there; what the official code does not know stands behind what it does."""
+    names = {getattr(item.instance, field) for _, judged in runs for item in judged} - {*known, "Multi-Turn", ""}
+    columns = [*known, *([] if official else sorted(names))]
+    return {"Overall": lambda item: True} | {name: partial(_is, field, name) for name in columns}
+
+
+def _has_turns(item: Judged) -> bool:
+    return len(item.verdicts) > 1
+
+
+def _is(field: str, name: str, item: Judged) -> bool:
+    return bool(getattr(item.instance, field) == name)
+
+
+def _table(runs: Runs, tests: Mapping[str, Test], official: bool) -> Table:
+    return [["Model Name", *tests], *([model, *_cells(judged, tests.values(), official)] for model, judged in runs)]
+
+
+def _cells(judged: Sequence[Judged], tests: Iterable[Test], official: bool) -> list[str | float]:
     passed = outcomes(judged, {"protocol": "official" if official else "default"})
     outcome = list(zip(judged, passed, strict=True))
     values = [pass_rate([passes for item, passes in outcome if test(item)]).value for test in tests]

@@ -27,7 +27,7 @@ from truebench_hf.benchmarks.truebench.options import (
     JudgeOptions,
     RunOptions,
 )
-from truebench_hf.benchmarks.truebench.responses import read_responses
+from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
 from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
