@@ -28,13 +28,14 @@ class Binds:
     """What of an option a run folder is tied to: `value(options)`, noted in run.json under `name`.
 
     By default the option itself. It is tied from the first paid call on, with `late` from the first results on; what
-    `grows` may be added to then, but not taken away.
+    `grows` may be added to then, but not taken away; `again` says what to name in place of the option itself.
     """
 
     name: str = ""
     value: Callable[[Any], Any] | None = None
     late: bool = False
     grows: bool = False
+    again: str = ""
 
 
 def option(

@@ -36,13 +36,14 @@ class RunFolder:
         *,
         kind: str = "",
         files: Collection[str] = (),
+        boards: bool = True,
     ) -> None:
         """`settings` is what the run is made with; those named in `free` may change from session to session.
 
         The others bind as soon as a completion is paid for, objects entry by entry: new entries may join.
         `replaced_prompts` (`Prompts.replaced`) is kept in `run.json` so that the texts behind their hashes are not
         lost; None where a session fills no prompt. `kind` is what is being made ("" continues whatever is there), and
-        `files` (or folders) what it writes. Raises UserError where the folder belongs to another run, or holds files
+        `files` (or folders) what it writes; `boards`: its results take the place of those on a leaderboard. Raises UserError where the folder belongs to another run, or holds files
         of somebody else that this one would overwrite.
         """
         self.path = Path(out)
@@ -56,7 +57,7 @@ class RunFolder:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
         self.ledger = Ledger(self.path / "ledger.sqlite")
         try:
-            self.info = self._joined(recorded(settings), free)
+            self.info = self._joined(recorded(settings), free, boards)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()
@@ -111,17 +112,16 @@ class RunFolder:
             self._masked[name] = found
         return target
 
-    def _joined(self, settings: Mapping[str, Any], free: Collection[str]) -> dict[str, Any]:
+    def _joined(self, settings: Mapping[str, Any], free: Collection[str], boards: bool) -> dict[str, Any]:
         known = read_info(self.path)
-        known.pop("board", None)  # of the session before: no board shows what is being changed
         there: dict[str, Any] = known.get("settings", {})
         # Compared as JSON: that is how they were kept.
         here = json.loads(json.dumps(settings))
+        if boards or there.get("data_sha256") != here.get("data_sha256"):
+            known.pop("board", None)  # of the session before: no board shows what is being changed
         bound = [name for name in here if name in there and name not in free] if self.ledger.used() else []
-        if any(_differing(name, there[name], here[name]) for name in bound):
-            shown = "; ".join(
-                text for name in here if name in there for text in _differing(name, there[name], here[name])
-            )
+        if differing := [text for name in bound for text in _differing(name, there[name], here[name])]:
+            shown = "; ".join(differing)
             raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
         kept = {name: value for name, value in there.items() if name in here or name not in free}
         grown = {
@@ -133,9 +133,12 @@ class RunFolder:
 def _refuse_foreign(path: Path, kind: str, files: Collection[str]) -> None:
     info = read_info(path)
     if "settings" in info:  # which every run.json of ours has
-        if info.get("format") != FORMAT or (kind and info["kind"] not in ("", kind)):
-            made = info.get("kind") or "run of another version"
-            raise UserError(f"--out {path} holds a {made}, no {kind or 'run of this version'}; choose another folder")
+        if info.get("format") != FORMAT:
+            raise UserError(
+                f"--out {path} was made by another version (format {info.get('format')}); choose another folder"
+            )
+        if kind and (made := info.get("kind", "")) not in ("", kind):
+            raise UserError(f"--out {path} holds a study of kind {made}, not {kind}; choose another folder")
         return
     held = [name for name in files if _filled(path / name)]
     if held:
@@ -153,8 +156,9 @@ def read_info(path: Path) -> dict[str, Any]:
         return {}
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(info, dict) or not isinstance(info.get("settings", {}), dict):
-            raise ValueError("not an object with settings")
+        kinds: dict[str, type] = {"settings": dict, "sessions": list, "kind": str, "results": dict}
+        if not isinstance(info, dict) or any(not isinstance(info.get(name, its()), its) for name, its in kinds.items()):
+            raise ValueError("not an object with settings, sessions, kind and results as we write them")
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
     return info

@@ -13,7 +13,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role
+from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
 from truebench_hf.prompts import Prompts
 
 
@@ -31,6 +31,8 @@ class FolderOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.out.strip():
+            raise UserError("--out names no folder")
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
 
@@ -112,16 +114,20 @@ class PanelOptions(Options):
             raise UserError(f"--weights {self.weights}: write numbers separated by commas, one per judge") from None
 
 
+# A threshold shapes nothing where nobody decides by it.
+_THRESHOLD = Binds(value=lambda o: o.threshold if "decision" in o.judge_levels.values() else None, late=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabellingOptions(StudyOptions, ReplyOptions):
     """How studies make their texts and have them judged."""
 
     judge_level: str | None = option(
-        None, binds=True, panel="Judging", help="decision (probabilities), or the command's level of text: see its own text. "
+        None, binds=Binds(value=lambda o: o.judge_levels, late=True), panel="Judging", help="decision (probabilities), or the command's level of text: see its own text. "
         "If not given: decision for smollm2, text for all others."
     )  # fmt: skip
     threshold: float = option(
-        0.5, binds=True, panel="Judging", help="Decision level: P(yes) from which a rubric is met."
+        0.5, binds=_THRESHOLD, panel="Judging", help="Decision level: P(yes) from which a rubric is met."
     )
     max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
     temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
@@ -146,6 +152,12 @@ class LabellingOptions(StudyOptions, ReplyOptions):
     def sampling(self) -> Sampling:
         """How responses are drawn."""
         return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+    @property
+    def judge_levels(self) -> dict[str, str]:
+        """The level of every judge, by spec."""
+        specs = [spec for role, specs in roles(self).items() if "judge" in role for spec in specs]
+        return {spec: level_of(self.judge_level, spec, self.TEXT_LEVEL) for spec in specs}
 
     def judging(self, spec: str, level: str, *, reasoning: bool = True) -> JudgeSettings:
         """How a judge decides: by probability where it does so, else at this level."""

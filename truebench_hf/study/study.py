@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -47,10 +48,12 @@ class Study(Generic[O, T, D, V]):
     files: ClassVar[tuple[str, ...]] = ()
     prompts: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
+    boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
 
     def __init__(self, options: O) -> None:
         self.options = options
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
+        self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self._callers: dict[str, Caller] = {}
         self._judges: dict[Any, Judge] = {}
@@ -89,9 +92,9 @@ class Study(Generic[O, T, D, V]):
         """The `number`-th model of a role in a part: the name under which the ledger counts its calls."""
         model: ChatModel = self.roles[role][number - 1]
         part = part or (role.replace("_", " ") if number == 1 else f"{role.replace('_', ' ')} {number}")
-        if part not in self._callers:
-            self._callers[part] = Caller(model, self.folder.ledger, part, self.roles.concurrency(role))
-        return self._callers[part]
+        caller = self._callers.setdefault(part, Caller(model, self.folder.ledger, part, self.roles.concurrency(role)))
+        assert caller.model is model, f"two models in one part: {part}"
+        return caller
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
         """A judge made of the `number`-th model of a role; one and the same for one part and settings."""
@@ -130,14 +133,18 @@ class Study(Generic[O, T, D, V]):
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
+        before = read_info(Path(self.options.out)).get("settings", {}).get("items", 0)
         self.folder = RunFolder(
-            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html")
-        )
+            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
+            boards=self.boards,
+        )  # fmt: skip
         try:
             self.setup()
             with progress(self.bars()) as self.step, rare_collection():
                 done = asyncio.run(self._work())
             outcome = self.score(done)
+            if self.boards and before > len(done):
+                outcome = replace(outcome, notes=[*outcome.notes, _fewer(before, len(done))])
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             results = {name: held[name] for name in self._growing()} | dict(outcome.results)
@@ -178,11 +185,13 @@ class Study(Generic[O, T, D, V]):
         for field in fields(self.options):
             binds: Binds | None = field.metadata["binds"]
             value = getattr(self.options, field.name)
+            if field.name in self.unasked:
+                continue
             if binds is None:
                 usual = () if field.default is MISSING else field.default  # which says nothing
                 free.add(field.name)
                 if field.name not in ("out", "prompt") and value != usual:
-                    held[field.name] = value
+                    held[field.name] = str(value) if value == inf else value  # which JSON has no number for
                 continue
             name = binds.name or field.name
             held[name] = binds.value(self.options) if binds.value else value
@@ -198,7 +207,7 @@ class Study(Generic[O, T, D, V]):
             held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
             if not results:
                 free.add("prompts")
-        return held | self._bound_items() | self.known, free
+        return held | self._bound_items() | self.known, free - self.unasked
 
     def _bound_items(self) -> dict[str, Any]:
         items = {"items": len(self.chosen), "data_sha256": self.all.sha256(self.chosen)}
@@ -212,6 +221,9 @@ class Study(Generic[O, T, D, V]):
         found = [(field.metadata["binds"], field.name) for field in fields(self.options)]
         return {binds.name or name: name for binds, name in found if binds and binds.grows}
 
+    def _binds(self, option: str) -> Binds:
+        return next(field.metadata["binds"] for field in fields(self.options) if field.name == option)  # type: ignore[no-any-return]
+
     def _refuse_to_drop(self, held: Mapping[str, Any]) -> None:
         """Results are written anew from what a command names: one that names less would drop what the folder holds."""
         before = read_info(Path(self.options.out)).get("results", {})
@@ -220,8 +232,13 @@ class Study(Generic[O, T, D, V]):
             if gone := [one for one in _several(before.get(name)) if one not in now]:
                 raise UserError(
                     f"--out {self.options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; "
-                    f"name them again with {flag(option)} (finished calls are not asked again), or choose another folder"
+                    f"name {self._binds(option).again or f'them again with {flag(option)}'} (finished calls are not asked "
+                    "again), or choose another folder"
                 )
+
+
+def _fewer(before: int, now: int) -> str:
+    return f"There were results of {before} items here, now of {now}; --limit {before} brings them back without a call."
 
 
 def _several(value: Any) -> list[Any]:

@@ -35,8 +35,13 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
 Found = dict[tuple[str, str], tuple[Verdict, ...]]  # by (judge or panel, paradigm): a verdict per row of a response
-_PANEL = Binds("panel", lambda o: o.panel_shown, grows=True)
-_FITTED = Binds("decision", lambda o: {"threshold": o.settings("decision").threshold, "calibrator": o.calibrator})
+_PANEL = Binds(
+    "panel",
+    lambda o: o.panel_shown,
+    grows=True,
+    again="the same judges in their order, --panel, --weights and --tie-breaker",
+)
+_FITTED = Binds("decision", lambda o: o.decision, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +64,10 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
     calibration: str | None = option(
         None, binds=_FITTED, help="calibration.json of the one judge, from `truebench calibrate`."
     )
-    votes: int = option(1, binds=True, help="Votes per rubric (majority); more than one needs a judge temperature.")
-    judge_temperature: float = option(0.0, binds=True, help="Sampling temperature of the judges.")
+    votes: int = option(
+        1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
+    )
+    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judges.")
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
     )
@@ -76,6 +83,8 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
+        if (self.calibration or self.threshold is not None) and "decision" not in self.chosen_paradigms:
+            raise UserError("--calibration and --threshold are about the decision paradigm; add it to --paradigms")
 
     @property
     def chosen_paradigms(self) -> tuple[str, ...]:
@@ -91,10 +100,13 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         return tuple(name for name in PARADIGMS if name in names)
 
     @property
-    def calibrator(self) -> dict[str, Any] | None:
-        """The calibrator of the decision paradigm as plain data."""
-        fitted = self.settings("decision").calibrator
-        return asdict(fitted) if fitted else None
+    def decision(self) -> dict[str, Any]:
+        """How the decision paradigm decides, as a folder notes it; {} where it is not asked for."""
+        if "decision" not in self.chosen_paradigms:
+            return {}
+        settings = self.settings("decision")
+        fitted = asdict(settings.calibrator) if settings.calibrator else None
+        return {"threshold": settings.threshold, "calibrator": fitted}
 
     @property
     def panel_name(self) -> str:

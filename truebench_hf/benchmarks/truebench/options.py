@@ -61,7 +61,7 @@ class GenerateOptions(InstanceOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "max_tokens")
-        if not (self.temperature >= 0 and 0 < self.top_p <= 1 and self.repetition_penalty > 0):
+        if not (0 <= self.temperature < inf and 0 < self.top_p <= 1 and 0 < self.repetition_penalty < inf):
             raise UserError("--temperature is at least 0, --top-p between 0 and 1, --repetition-penalty above 0")
 
     @property
@@ -232,7 +232,7 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
         super().__post_init__()
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
-        for name in ("data", "model_name", "limit", "language", "category"):
+        for name in ("data", "model_name", "limit", "seed", "column", "criteria", "language", "category"):
             if getattr(self, name) and not self.responses:
                 raise UserError(f"{flag(name)} goes with --responses; the answers in --out have theirs")
 

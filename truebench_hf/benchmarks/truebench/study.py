@@ -20,6 +20,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.given_responses import given_responses
+from truebench_hf.benchmarks.truebench.labels import FILE, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     GenerateOptions,
     InstanceOptions,
@@ -56,6 +57,8 @@ class Judging(Study[O, T, Judged, Report]):
         return [self.options.settings]
 
     def check(self) -> None:
+        if (labels := Path(self.options.out) / FILE).exists():
+            read_labels(labels)  # now, not when all is paid for
         judge = (self.roles["cascade_judge"] or self.roles["judge"])[0]
         self.options.check_cascade(asdict(judge.identity))
 
@@ -111,6 +114,7 @@ class Generate(Study[GenerateOptions, Instance, Answered, int]):
     kind = KIND
     files = (RESPONSES,)
     unit = "answers"
+    boards = False
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
@@ -149,6 +153,18 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
             self.known = {"model": self.given[0][1].model}
         found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
+        if there:
+            self.unasked = {
+                "data",
+                "limit",
+                "seed",
+                "column",
+                "criteria",
+                "language",
+                "category",
+                "responses",
+                "model_name",
+            }
         return Items(
             found, lambda pair: pair[0].id,
             lambda pair: data.content(pair[0]) if there else [data.content(pair[0]), asdict(pair[1])],
