@@ -11,7 +11,7 @@ import datasets
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.loaders.usable import Usable, usable
 from truebench_hf.rows import Record
 
 TEXT = datasets.Value("string")
@@ -34,9 +34,9 @@ FEATURES = datasets.Features(
 )
 
 
-def rows(path: Path, strict: bool = False) -> Kept[Row]:
-    """The rows of a file in these columns that can be used; see `kept`."""
-    return kept(path, _row, key=itemgetter("id"), strict=strict)
+def rows(path: Path, strict: bool = False) -> Usable[Row]:
+    """The rows of a file in these columns that can be used; see `usable`."""
+    return usable(path, _row, key=itemgetter("id"), strict=strict)
 
 
 def _row(record: Record) -> list[Row]:

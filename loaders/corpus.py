@@ -12,7 +12,7 @@ import datasets
 
 from truebench_hf import __version__
 from truebench_hf.loaders.counts import Table
-from truebench_hf.loaders.sources.kept import Kept, LeftOut
+from truebench_hf.loaders.usable import LeftOut, Usable
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -59,7 +59,7 @@ class SourceBuilder(Builder):
     BUILDER_CONFIG_CLASS = SourceConfig
     left_out = LeftOut()
 
-    def noting(self, found: Kept[T]) -> Kept[T]:
+    def noting(self, found: Usable[T]) -> Usable[T]:
         """The rows, with what is missing from them noted."""
         self.left_out = found.left_out
         return found

@@ -18,7 +18,7 @@ from truebench_hf.loaders.catalogue import corpus, entry
 from truebench_hf.loaders.counts import counted
 from truebench_hf.loaders.prepare import Reading, named, quiet, whole
 from truebench_hf.loaders.source import resolve
-from truebench_hf.loaders.sources.kept import LeftOut
+from truebench_hf.loaders.usable import LeftOut
 
 MANIFEST = "build.json"
 

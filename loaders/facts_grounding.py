@@ -14,7 +14,7 @@ import datasets
 from truebench_hf.benchmarks.facts.screening import FLAGS, screen
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.loaders.usable import Usable, usable
 
 SPLITS = ("open", "blind")
 PUBLIC = 860  # rows of the public set
@@ -23,9 +23,9 @@ FEATURES = datasets.Features(
 )
 
 
-def rows(path: Path, strict: bool = False) -> Kept[Row]:
-    """The rows of a file in the public CSV layout that can be used; see `kept`."""
-    return kept(path, lambda record: [{name: record.text(name) for name in FEATURES}], strict=strict)
+def rows(path: Path, strict: bool = False) -> Usable[Row]:
+    """The rows of a file in the public CSV layout that can be used; see `usable`."""
+    return usable(path, lambda record: [{name: record.text(name) for name in FEATURES}], strict=strict)
 
 
 def flagged(every: Sequence[Row]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from truebench_hf import __version__
 from truebench_hf.loaders.corpus import About, Builder, Corpus, Data, Row, configs
 from truebench_hf.loaders.facts_grounding import flagged
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.sources.kept import kept
+from truebench_hf.loaders.usable import usable
 
 TEXT = datasets.Value("string")
 FEATURES = datasets.Features(
@@ -38,7 +38,7 @@ FEATURES = datasets.Features(
 def rows() -> Iterator[Row]:
     """The rows that ship with the package."""
     with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
-        yield from kept(path, lambda record: [fitted(record, FEATURES)], key=itemgetter("id"), strict=True)
+        yield from usable(path, lambda record: [fitted(record, FEATURES)], key=itemgetter("id"), strict=True)
 
 
 def about(source: str | None, data: Data) -> About:

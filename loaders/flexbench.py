@@ -18,7 +18,7 @@ from truebench_hf import __version__
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.sources.kept import Kept, joined, kept
+from truebench_hf.loaders.usable import Usable, joined, usable
 from truebench_hf.rows import Record
 
 TEXT = datasets.Value("string")
@@ -52,9 +52,9 @@ FEATURES = {
 }
 
 
-def read(folder: Path, strict: bool = False) -> dict[str, Kept[Row]]:
-    """The rows of the three files in a folder that can be used and fit together; see `kept`."""
-    data: dict[str, Kept[Row]] = {}
+def read(folder: Path, strict: bool = False) -> dict[str, Usable[Row]]:
+    """The rows of the three files in a folder that can be used and fit together; see `usable`."""
+    data: dict[str, Usable[Row]] = {}
     for config in FEATURES:  # what others refer to comes first
         path = folder / f"{config}.jsonl"
         if not path.is_file():
@@ -62,7 +62,7 @@ def read(folder: Path, strict: bool = False) -> dict[str, Kept[Row]]:
                 f"{folder}: holds no {path.name}; flexbench needs {', '.join(f'{name}.jsonl' for name in FEATURES)}"
             )
         known = {name: {row["id"]: row for row in rows} for name, rows in data.items()}
-        data[config] = kept(path, partial(_row, config, known), key=itemgetter("id"), strict=strict)
+        data[config] = usable(path, partial(_row, config, known), key=itemgetter("id"), strict=strict)
     return data
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.catalogue import corpus, entry
 from truebench_hf.loaders.source import resolve
-from truebench_hf.loaders.sources.kept import LeftOut
+from truebench_hf.loaders.usable import LeftOut
 
 _LOG = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ FEATURES = datasets.Features(
         "rubric": TEXT,
         "rubric_type": datasets.ClassLabel(names=list(RUBRIC_TYPES)),
         "dimension": datasets.ClassLabel(names=list(DIMENSIONS)),
-        "label": datasets.ClassLabel(names=list(rubric_rows.LABELS)),
+        "label": datasets.ClassLabel(names=["no", "yes"]),
         "label_source": TEXT,
         "annotations": datasets.List({"annotator": TEXT, "label": TEXT}),
         "rationales": datasets.List({"judge": TEXT, "rationale": TEXT}),

@@ -16,7 +16,7 @@ from truebench_hf import instances
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.counts import Table
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.loaders.usable import Usable, usable
 from truebench_hf.row_files import entries
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
@@ -53,9 +53,9 @@ def row(record: Record) -> Row:
     return {"index": record.row["index"], **named, "turns": len(turns), **said}
 
 
-def rows(path: Path, strict: bool = False) -> Kept[Row]:
-    """The rows of an official file that can be used, in its order; see `kept`."""
-    return kept(path, lambda record: [row(record)], key=itemgetter("index"), strict=strict)
+def rows(path: Path, strict: bool = False) -> Usable[Row]:
+    """The rows of an official file that can be used, in its order; see `usable`."""
+    return usable(path, lambda record: [row(record)], key=itemgetter("index"), strict=strict)
 
 
 def subsets(row: Row) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.benchmarks.rubric_eval.data import items
 from truebench_hf.benchmarks.rubric_eval.data import load as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows

@@ -10,8 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.benchmarks.rubric_eval.rows import Responses
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.sources import (
     advancedif,
@@ -19,35 +22,18 @@ from truebench_hf.loaders.sources import (
     complexbench,
     infobench,
     llmbar,
-    rubric_eval,
     structflowbench,
     sysbench,
     wildbench,
 )
-from truebench_hf.loaders.sources.common import RubricSource
-from truebench_hf.loaders.sources.kept import Kept
+from truebench_hf.loaders.usable import Usable, usable
 from truebench_hf.redaction import masked
-
-__all__ = ["READERS", "RubricSource", "read"]
-
-READERS: dict[str, Callable[[Path, bool], Kept[RubricSource]]] = {
-    "advancedif": advancedif.read,
-    "infobench": infobench.read,
-    "complexbench": complexbench.read,
-    "complexbench_en": partial(complexbench.read, english=True),
-    "cfbench": cfbench.read,
-    "sysbench": sysbench.read,
-    "structflowbench": structflowbench.read,
-    "wildbench": wildbench.read,
-    "llmbar": llmbar.read,
-    "rubric_eval": rubric_eval.read,
-}
-
+from truebench_hf.rows import Record
 
 _LOG = logging.getLogger(__name__)
 
 
-def read(name: str, path: str | Path, *, strict: bool = False) -> Kept[RubricSource]:
+def read(name: str, path: str | Path, *, strict: bool = False) -> Usable[Item]:
     """The instructions of a source, from its file as published (a folder for llmbar).
 
     A row that cannot be used (malformed, or with an id that an earlier one has) is left out: `left_out` of the result
@@ -64,3 +50,36 @@ def read(name: str, path: str | Path, *, strict: bool = False) -> Kept[RubricSou
         _LOG.warning("%s", found.left_out)
     found[:] = masked(list(found))
     return found
+
+
+def _each(parse: Callable[[Record], list[Item]], path: Path, strict: bool) -> Usable[Item]:
+    return usable(path, parse, key=attrgetter("instruction_id"), strict=strict)
+
+
+def _rows(path: Path, strict: bool) -> Usable[Item]:
+    """Rows of rubric_eval; those without label may lack the response, too."""
+    found = Responses(unanswered=True)
+
+    def add(record: Record) -> list[Item]:
+        found.add(record)
+        return []
+
+    left_out = usable(path, add, strict=strict).left_out
+    return Usable(found.items, left_out)
+
+
+_PARSERS: dict[str, Callable[[Record], list[Item]]] = {
+    "advancedif": advancedif.parse,
+    "infobench": infobench.parse,
+    "complexbench": complexbench.parse,
+    "complexbench_en": partial(complexbench.parse, english=True),
+    "cfbench": cfbench.parse,
+    "sysbench": sysbench.parse,
+    "structflowbench": structflowbench.parse,
+    "wildbench": wildbench.parse,
+}
+READERS: dict[str, Callable[[Path, bool], Usable[Item]]] = {
+    **{name: partial(_each, parse) for name, parse in _PARSERS.items()},
+    "llmbar": llmbar.read,
+    "rubric_eval": _rows,
+}

@@ -5,10 +5,8 @@ Licence CC-BY-NC-4.0: for research, not for redistribution in a commercial produ
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from truebench_hf.loaders.sources.common import Category, RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import Category, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
@@ -20,12 +18,8 @@ _CATEGORIES: dict[str, Category] = {
 }  # fmt: skip
 
 
-def read(path: Path, strict: bool = False) -> Kept[RubricSource]:
-    """All instructions of the CSV, with the response where one was generated."""
-    return kept(path, lambda record: [_source(record)], key=by_id, strict=strict)
-
-
-def _source(record: Record) -> RubricSource:
+def parse(record: Record) -> list[Item]:
+    """One instruction of the CSV, with the response where one was generated."""
     name = record.text("benchmark_name")
     if name not in _CATEGORIES:
         raise record.wrong("benchmark_name", f"is {name!r}, which is none of {', '.join(_CATEGORIES)}")
@@ -35,11 +29,11 @@ def _source(record: Record) -> RubricSource:
     category = _CATEGORIES[name]
     if category == "system" and messages[0].role == "user":
         raise record.wrong("conversation_history", f"must start with the system prompt in {name}")
-    meta = {"benchmark_name": name}
-    return RubricSource(
+    found = source_item(
         f"advancedif-{record.number:04d}", "AdvancedIF", category, "EN", messages, _rubrics(record),
-        response=_response(record), meta=meta,
+        response=_response(record), facts={"benchmark_name": name},
     )  # fmt: skip
+    return [found]
 
 
 def _rubrics(record: Record) -> tuple[Criterion, ...]:

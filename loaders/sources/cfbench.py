@@ -6,22 +6,16 @@ criterion, since some ask for nothing else than that the response matches it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from truebench_hf.loaders.sources.common import RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 
-def read(path: Path, strict: bool = False) -> Kept[RubricSource]:
-    """All instructions; `meta["split"]` tells easy and hard apart, `meta["priorities"]` goes with the rubrics."""
-    return kept(path, lambda record: [_source(record)], key=by_id, strict=strict)
-
-
-def _source(record: Record) -> RubricSource:
+def parse(record: Record) -> list[Item]:
+    """One instruction; its facts `split` tells easy and hard apart, `priorities` goes with the rubrics."""
     criteria = [_criterion(record, number, item) for number, item in enumerate(record.items("criteria"))]
-    meta = {
+    facts = {
         "priorities": tuple(priority for _, priority in criteria),
         "split": record.maybe("split"),
         "domain": record.maybe("doamin"),  # the corpus's own spelling
@@ -30,10 +24,8 @@ def _source(record: Record) -> RubricSource:
     }
     messages = (Message("user", record.text("prompt")),)
     rubrics = tuple(criterion for criterion, _ in criteria)
-    return RubricSource(
-        f"cfbench-{record.id('idx')}", "CFBench", "constrained", "ZH", messages, rubrics,
-        reference=(gold := record.maybe("gold")), judged_by_reference=gold is not None, meta=meta,
-    )  # fmt: skip
+    name, gold = f"cfbench-{record.id('idx')}", record.maybe("gold")
+    return [source_item(name, "CFBench", "constrained", "ZH", messages, rubrics, reference=gold, facts=facts)]
 
 
 def _criterion(record: Record, number: int, item: object) -> tuple[Criterion, str]:

@@ -1,27 +1,21 @@
 """ComplexBench: instructions whose demands are composed by And, Chain, Selection (data_final.json of thu-coai).
 
 The questions that a question depends on (`dep`) become its condition, in words, since the answers to them decide
-whether it can be met at all. `meta["depends_on"]` and `meta["rules"]` keep the numbers of those questions (by place)
+whether it can be met at all. The facts `depends_on` and `rules` keep the numbers of those questions (by place)
 and the verification rule, one entry per rubric: by the corpus's own scoring a question fails when one that it depends
 on fails, whereas a criterion whose condition does not hold does not bind.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from truebench_hf.loaders.sources.common import Category, RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import Category, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 
-def read(path: Path, strict: bool = False, english: bool = False) -> Kept[RubricSource]:
-    """All instructions in Chinese, or in the English translation that the corpus ships."""
-    return kept(path, lambda record: [_source(record, english)], key=by_id, strict=strict)
-
-
-def _source(record: Record, english: bool) -> RubricSource:
+def parse(record: Record, english: bool = False) -> list[Item]:
+    """One instruction in Chinese, or in the English translation that the corpus ships."""
     suffix = "_en" if english else ""
     questions = record.parts("scoring_questions")
     texts = [question.text(f"question{suffix}") for question in questions]
@@ -33,7 +27,7 @@ def _source(record: Record, english: bool) -> RubricSource:
     composed = record.words("composition_types")
     # All demands joined by And alone are RubricEval's "constrained", any branch or chain makes it "compositional".
     category: Category = "compositional" if set(composed) - {"And"} else "constrained"
-    meta = {
+    facts = {
         "rules": tuple(question.maybe("rule") for question in questions),
         "depends_on": depends,
         "composition_types": composed,
@@ -45,7 +39,7 @@ def _source(record: Record, english: bool) -> RubricSource:
     messages = (Message("user", record.text(f"instruction{suffix}")),)
     language = "EN" if english else "ZH"
     name = f"complexbench-{record.id('main_id')}"
-    return RubricSource(name, "ComplexBench", category, language, messages, rubrics, meta=meta)
+    return [source_item(name, "ComplexBench", category, language, messages, rubrics, facts=facts)]
 
 
 def _dependencies(questions: list[Record]) -> tuple[tuple[int, ...], ...]:

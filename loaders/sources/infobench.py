@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from truebench_hf.loaders.sources.common import RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 
-def read(path: Path, strict: bool = False) -> Kept[RubricSource]:
-    """All instructions of both subsets; `meta["subset"]` tells Easy_set and Hard_set apart (RubricEval uses Hard_set)."""
-    return kept(path, lambda record: [_source(record)], key=by_id, strict=strict)
-
-
-def _source(record: Record) -> RubricSource:
+def parse(record: Record) -> list[Item]:
+    """One instruction; its fact `subset` tells Easy_set and Hard_set apart (RubricEval uses Hard_set)."""
     given = record.maybe("input")
     prompt = record.text("instruction") + (f"\n\n{given}" if given else "")
     questions = record.texts("decomposed_questions")
     labels = _labels(record, len(questions))
     rubrics = tuple(Criterion(text, kind) for text, kind in zip(questions, labels, strict=True))
-    meta = {"subset": record.maybe("subset"), "category": record.maybe("category")}
+    facts = {"subset": record.maybe("subset"), "category": record.maybe("category")}
     name = f"infobench-{record.id('id')}"
-    return RubricSource(name, "InFoBench", "constrained", "EN", (Message("user", prompt),), rubrics, meta=meta)
+    return [source_item(name, "InFoBench", "constrained", "EN", [Message("user", prompt)], rubrics, facts=facts)]
 
 
 def _labels(record: Record, count: int) -> list[str | None]:

@@ -1,25 +1,19 @@
 """StructFlowBench: multi-turn conversations, every user turn with its yes/no constraints (repository MLGroupJLU).
 
-One source per turn: the conversation so far with the corpus's own assistant answers, and the turn's constraints. The
-answer to the turn itself is the reference. RubricEval counts these as multi-turn: 643 turns, 1,775 rubrics.
+One item per turn: the conversation so far with the corpus's own assistant answers, and the turn's constraints. The
+answer to the turn itself is its example. RubricEval counts these as multi-turn: 643 turns, 1,775 rubrics.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from truebench_hf.loaders.sources.common import RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 
-def read(path: Path, strict: bool = False) -> Kept[RubricSource]:
-    """All turns of the conversations in StructFlowBench.json."""
-    return kept(path, _turns, key=by_id, strict=strict)
-
-
-def _turns(record: Record) -> list[RubricSource]:
+def parse(record: Record) -> list[Item]:
+    """All turns of a conversation in StructFlowBench.json."""
     conversation = record.number
     history: list[Message] = []
     found = []
@@ -27,7 +21,7 @@ def _turns(record: Record) -> list[RubricSource]:
     for number, turn in enumerate(record.parts("whole_conv"), 1):
         history.append(Message("user", turn.text("user prompt")))
         answer = turn.text("assistant answer")
-        meta = {
+        facts = {
             "conversation": conversation,
             "turn": number,
             "name": turn.text("name"),
@@ -37,9 +31,9 @@ def _turns(record: Record) -> list[RubricSource]:
         }
         rubrics = tuple(Criterion(c.text("content"), c.text("type")) for c in turn.parts("constraints"))
         found.append(
-            RubricSource(
+            source_item(
                 f"structflowbench-{conversation:03d}-{number}", "StructFlowBench", "multi_turn", "EN",
-                tuple(history), rubrics, reference=answer, meta=meta,
+                history, rubrics, example=answer, facts=facts,
             )
         )  # fmt: skip
         history.append(Message("assistant", answer))

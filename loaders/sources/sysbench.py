@@ -1,27 +1,22 @@
 """SysBench: five-turn Chinese dialogues under a system prompt (system_benchmark_eval_datas.json).
 
-One source per turn, with the reference answers of the turns before it as history. The documentation does not fix
+One item per turn, with the reference answers of the turns before it as history. The documentation does not fix
 every container, so `prompt_infos` may be a list in the order of the turns or an object by user message, and `criteria`
 a list or an object of texts or of objects with `criteria_content`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from truebench_hf.loaders.sources.common import RubricSource, by_id
-from truebench_hf.loaders.sources.kept import Kept, kept
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 
-def read(path: Path, strict: bool = False) -> Kept[RubricSource]:
-    """All turns of all dialogues."""
-    return kept(path, _turns, key=by_id, strict=strict)
-
-
-def _turns(record: Record) -> list[RubricSource]:
+def parse(record: Record) -> list[Item]:
+    """All turns of a dialogue."""
     messages = [message for message in record.messages("messages") if message.role != "system"]
     roles = [message.role for message in messages]
     if roles != ["user", "assistant"] * (len(roles) // 2):
@@ -32,11 +27,11 @@ def _turns(record: Record) -> list[RubricSource]:
     found = []
     for number, (user, answer, info) in enumerate(zip(asked, messages[1::2], infos, strict=True), 1):
         history.append(user)
-        meta = {"system_id": record.id("system_id"), "turn": number, "alignment": info.row.get("alignment")}
+        facts = {"system_id": record.id("system_id"), "turn": number, "alignment": info.row.get("alignment")}
         found.append(
-            RubricSource(
-                f"sysbench-{record.id('system_id')}-{number}", "SysBench", "system", "ZH", tuple(history),
-                _criteria(info), reference=answer.content, meta=meta,
+            source_item(
+                f"sysbench-{record.id('system_id')}-{number}", "SysBench", "system", "ZH", history,
+                _criteria(info), example=answer.content, facts=facts,
             )
         )  # fmt: skip
         history.append(answer)

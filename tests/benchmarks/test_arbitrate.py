@@ -23,17 +23,15 @@ from tests.support.arbitration import (
 )
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration import output
 from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
-from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
-from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, from_source, load
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, answer, arbitrate, prepare
+from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.sources.common import RubricSource
+from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.models.spec import open_model
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
@@ -195,58 +193,51 @@ def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
 # --- responses -------------------------------------------------------------------------------------------------------
 
 
-def _subject(number: int, **more: Any) -> Subject:
-    given: dict[str, Any] = {
-        "instruction_id": f"i{number}", "response_id": f"i{number}-r0", "source": "s", "category": "constrained",
-        "language": "EN", "messages": (Message("user", "Do it."),), "rubrics": (Criterion("Done?"),),
-        "ids": (f"i{number}-c0",),
-    }  # fmt: skip
-    return Subject(**(given | more))
+def _item(number: int, rubrics: tuple[Criterion, ...] = (Criterion("Done?"),), **more: Any) -> Item:
+    return source_item(f"i{number}", "s", "constrained", "EN", [Message("user", "Do it.")], rubrics, **more)
 
 
 def test_responders_are_drawn_by_seed_and_not_by_position() -> None:
-    subjects = [_subject(i) for i in range(60)]
-    drawn = [s.response_model for s in prepare(subjects, ("a", "b", "c"), False, 0)]
+    items = [_item(i) for i in range(60)]
+    drawn = [one.model for one in prepare(items, ("a", "b", "c"), False, 0)]
     assert set(drawn) == {"a", "b", "c"}
-    assert [s.response_model for s in prepare(subjects[30:], ("a", "b", "c"), False, 0)] == drawn[30:]
-    assert [s.response_model for s in prepare(subjects, ("a", "b", "c"), False, 1)] != drawn
+    assert [one.model for one in prepare(items[30:], ("a", "b", "c"), False, 0)] == drawn[30:]
+    assert [one.model for one in prepare(items, ("a", "b", "c"), False, 1)] != drawn
 
 
 @pytest.mark.parametrize(
     ("given", "use_reference", "expected", "reason"),
     [
-        ({"response": "theirs", "response_model": "m"}, False, ("theirs", "m"), "a response is there already"),
-        ({"response": "theirs", "response_model": "m"}, True, ("theirs", "m"), "even beside a reference"),
-        ({"reference": "good"}, False, (None, "a"), "a reference is no answer unless asked for"),
-        ({"reference": "good"}, True, ("good", "reference"), "asked for"),
-        ({}, True, (None, "a"), "no reference to use"),
+        ({"response": "theirs"}, False, ("theirs", "s"), "a response is there already"),
+        ({"response": "theirs", "example": "good"}, True, ("theirs", "s"), "even beside a reference"),
+        ({"example": "good"}, False, ("", "a"), "a reference is no answer unless asked for"),
+        ({"example": "good"}, True, ("good", "reference"), "asked for"),
+        ({"reference": "good"}, True, ("good", "reference"), "one that judges see, too"),
+        ({}, True, ("", "a"), "no reference to use"),
     ],
 )
 def test_where_a_response_comes_from(
-    given: dict[str, str], use_reference: bool, expected: tuple[str | None, str], reason: str
+    given: dict[str, str], use_reference: bool, expected: tuple[str, str], reason: str
 ) -> None:
-    (settled,) = prepare([_subject(0, **given)], ("a",), use_reference, 0)
-    assert (settled.response, settled.response_model) == expected, reason
+    (settled,) = prepare([_item(0, **given)], ("a",), use_reference, 0)
+    assert (settled.case.response, settled.model) == expected, reason
+    assert settled.answered is bool(expected[0])
 
 
 def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
     with pytest.raises(UserError, match="name --responder"):
-        prepare([_subject(0, reference="good")], (), False, 0)
+        prepare([_item(0, example="good")], (), False, 0)
 
 
 def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> None:
-    def source(name: str, prompt: str) -> Subject:
-        record = RubricSource(
-            name, "s", "constrained", "EN", (Message("user", prompt),), (Criterion("all pass alike"),)
-        )
-        return from_source(record)
+    def source(name: str, prompt: str) -> Item:
+        return source_item(name, "s", "constrained", "EN", [Message("user", prompt)], [Criterion("all pass alike")])
 
     good, bad = source("one", "Fine."), source("two", "This one is broken.")
-    assert (good.response, good.response_id, good.ids) == (None, "one-r0", ("one-r0-c0",))
+    assert (good.answered, good.id, good.rubrics[0].id) == (False, "one-r0", "one-r0-c0")
     panel = panel_specs(tmp_path)
     import asyncio
 
-    from truebench_hf.benchmarks.rubric_eval.arbitration.answering import answer
     from truebench_hf.engine.ledger import Ledger
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.protocol import Sampling
@@ -254,9 +245,9 @@ def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> No
     ledger = Ledger(tmp_path / "ledger.sqlite")
     caller = Caller(open_model(panel["writer"]), ledger, "answer", 1)
     settled = prepare([good, bad], ("w",), False, 0)
-    first, second = (asyncio.run(answer(subject, {"w": caller}, Sampling())) for subject in settled)
-    assert (first.subject.response, first.problem) == ("no such answer", None)
-    assert second.subject.response is None
+    first, second = (asyncio.run(answer(item, {"w": caller}, Sampling())) for item in settled)
+    assert (first.item.case.response, first.problem) == ("no such answer", None)
+    assert not second.item.answered
     assert second.problem == "w gave no answer: the server burned down"
     ledger.close()
 
@@ -317,23 +308,24 @@ def test_disputed(said: str, expected: bool, reason: str) -> None:
 
 
 def test_the_first_agreement_decides_even_where_later_looks_differ() -> None:
-    trace = leave(_subject(0), 0, _verdicts("yyyy"), _verdicts("nnnn"), ())
+    trace = leave(_item(0), 0, _verdicts("yyyy"), _verdicts("nnnn"), ())
     assert (trace.exit, trace.label) == ("coarse_unanimous", "yes")
 
 
 def test_rows_show_what_judges_saw() -> None:
     """What a rubric rests on and the document beside it reach meta-evaluation and people in the judges' own words."""
     rubrics = (Criterion("Is it\n tea? "), Criterion("Does it rhyme? ", None, "Is it\n tea? / Is it a poem? "))
-    subject = _subject(0, rubrics=rubrics, ids=("a", "b"), response="Tea.", context="On tea.")
-    shown = sections(subject.case([0, 1]))
+    item = _item(0, rubrics, response="Tea.")
+    item = replace(item, case=replace(item.case, context="On tea."))
+    shown = sections(item.case)
     assert shown["criteria"][1] == "Does it rhyme? (It rests on this: Is it tea? / Is it a poem?)"
-    made = [output.row(leave(subject, i, (), _verdicts("yy"), ())) for i in (0, 1)]
-    (item,) = rubric_rows.items(made)
-    assert sections(item.case) == shown
+    made = [leave(item, i, (), _verdicts("yy"), ()).row() for i in (0, 1)]
+    (again,) = rubric_rows.items(made)
+    assert sections(again.case) == shown
     sheet = arbitration_sheets._question(made[1])
     assert sheet["question"].endswith(shown["criteria"][1])
     assert sheet["sections"]["Context"] == "On tea."
-    assert output.exit_row(leave(subject, 1, (), _verdicts("yy"), ()))["rubric"] == made[1]["rubric"]
+    assert leave(item, 1, (), _verdicts("yy"), ()).exit_row()["rubric"] == made[1]["rubric"]
 
 
 CFBENCH = {
@@ -345,13 +337,11 @@ CFBENCH = {
 def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tmp_path: Path) -> None:
     """CFBench's criteria ask whether a response matches the reference answer, which nobody can tell without it."""
     (tmp_path / "cfbench.json").write_text(json.dumps([CFBENCH, CFBENCH | {"idx": 2, "gold": ""}]))
-    subjects = [
-        replace(one, response="耳熟能详。", response_model="m") for one in load(f"cfbench:{tmp_path}/cfbench.json")
-    ]
-    assert [subject.case([0]).reference for subject in subjects] == ["耳熟能详", None]
+    items = [one.responded("耳熟能详。", "m") for one in rubric_rows.read(f"cfbench:{tmp_path}/cfbench.json")]
+    assert [item.case.reference for item in items] == ["耳熟能详", None]
     made = [
-        output.row(leave(one, i, (), _verdicts("yy"), ())) | {"rubric_type": "content_inclusion", "split": "easy"}
-        for one in subjects
+        leave(one, i, (), _verdicts("yy"), ()).row() | {"rubric_type": "content_inclusion", "split": "easy"}
+        for one in items
         for i in (0, 1)
     ]
     sheet = arbitration_sheets._question(made[0])["sections"]
@@ -359,9 +349,9 @@ def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tm
     assert "Reference answer" not in arbitration_sheets._question(made[2])["sections"]
     path = write_rows(tmp_path / "rows.jsonl", made)
     export("rubric_eval", tmp_path / "built", source=path)
-    cases = [subject.case([0, 1]) for subject in subjects]
+    cases = [item.case for item in items]
     for again in (path, str(tmp_path / "built"), f"rubric_eval:{path}"):
-        assert [(case.reference, case.instruction) for case in (s.case([0]) for s in load(again))] == [
+        assert [(item.case.reference, item.case.instruction) for item in rubric_rows.read(again)] == [
             (case.reference, case.instruction) for case in cases
         ]
     assert [item.labelled.reference for item in rubric_rows.items(rubric_rows.load(path))] == ["耳熟能详", None]
@@ -371,18 +361,24 @@ def test_an_answer_that_is_only_an_example_sways_no_judge(tmp_path: Path) -> Non
     conversation = {"name": "c1", "user prompt": "Tea?", "assistant answer": "Yes.", "constraints": [
         {"type": "Style", "content": "Is it short?"}]}  # fmt: skip
     (tmp_path / "s.json").write_text(json.dumps([{"whole_conv": [conversation]}]))
-    (subject,) = load(f"structflowbench:{tmp_path}/s.json")
-    assert subject.reference == "Yes."
-    answered = replace(subject, response="No.")
-    assert answered.case([0]).reference is None
-    assert output.row(leave(answered, 0, (), _verdicts("yy"), ()))["reference"] is None
+    (item,) = rubric_rows.read(f"structflowbench:{tmp_path}/s.json")
+    assert item.reference == "Yes."
+    answered = item.responded("No.", "m")
+    assert answered.case.reference is None
+    assert leave(answered, 0, (), _verdicts("yy"), ()).row()["reference"] is None
+
+
+def test_the_types_of_a_source_outlive_another_arbitration() -> None:
+    (item,) = rubric_rows.items([table_rows()[0] | {"checklist": ["all pass alike"], "source_label": "Number"}])
+    row = leave(item, 0, (), _verdicts("yy"), ()).row()
+    assert (row["rubric_type"], row["source_label"]) == (None, "Number")
 
 
 @pytest.mark.parametrize("prefix", ["", "rubric_eval:"])
 def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) -> None:
     path = write_rows(tmp_path / "context.jsonl", [row | {"context": "On tea."} for row in table_rows()])
-    (subject,) = load(prefix + path)
-    values = sections(subject.case([0]))
+    (item,) = rubric_rows.read(prefix + path)
+    values = sections(item.only([0]))
     assert values["context"] == "On tea."
     for prompt in ("checklist", "rubric", "decision", "meta_judge"):
         text = Prompts().render(prompt, **values, opinions=[], decision=True, structured=True, reasoning=True)

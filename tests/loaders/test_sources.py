@@ -32,44 +32,44 @@ def real(name: str) -> Path:
 
 def test_the_real_structflowbench() -> None:
     found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
-    assert len({source.meta["conversation"] for source in found}) == 155
+    assert len({source.facts["conversation"] for source in found}) == 155
     assert len(found) == 643  # turns, the "instructions" of RubricEval's Table 5
     assert sum(len(source.rubrics) for source in found) == 1775
-    kinds = Counter(rubric.kind for source in found for rubric in source.rubrics)
+    kinds = Counter(rubric.hint for source in found for rubric in source.rubrics)
     assert kinds["Content Constraint"] == 505
     assert kinds["recall"] == 32
     assert {source.category for source in found} == {"multi_turn"}
     for source in found:
         roles = [message.role for message in source.messages]
-        assert roles == ["user", "assistant"] * (source.meta["turn"] - 1) + ["user"]
-        assert source.response is None
+        assert roles == ["user", "assistant"] * (source.facts["turn"] - 1) + ["user"]
+        assert not source.answered
         assert source.reference
 
 
 def test_a_real_conversation_whose_turn_names_start_over() -> None:
     found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
-    turns = [source for source in found if source.meta["conversation"] == 136]
-    assert [source.meta["name"] for source in turns] == ["c1", "c2", "c3", "c1", "c2", "c3"]
-    assert [source.meta["turn"] for source in turns] == [1, 2, 3, 4, 5, 6]
+    turns = [source for source in found if source.facts["conversation"] == 136]
+    assert [source.facts["name"] for source in turns] == ["c1", "c2", "c3", "c1", "c2", "c3"]
+    assert [source.facts["turn"] for source in turns] == [1, 2, 3, 4, 5, 6]
     assert turns[5].messages[:6] == (*turns[3].messages[:6],)  # one conversation, history and all
 
 
 def test_the_real_llmbar() -> None:
     found = read("llmbar", real("llmbar"))
-    pairs = {source.meta["pair"] for source in found}
+    pairs = {source.facts["pair"] for source in found}
     assert len(pairs) == 419
     assert len(found) == 838
-    assert Counter(source.meta["subset"] for source in found) == {
+    assert Counter(source.facts["subset"] for source in found) == {
         "Natural": 200, "Neighbor": 268, "GPTInst": 184, "GPTOut": 94, "Manual": 92,
     }  # fmt: skip
     for pair in pairs:
-        both = [source for source in found if source.meta["pair"] == pair]
-        assert sorted(source.meta["preferred"] for source in both) == [False, True]
+        both = [source for source in found if source.facts["pair"] == pair]
+        assert sorted(source.facts["preferred"] for source in both) == [False, True]
         assert both[0].messages == both[1].messages
-        assert all(source.response for source in both)
+        assert all(source.case.response for source in both)
     first = json.loads((real("llmbar") / "Natural" / "dataset.json").read_text())[0]
-    chosen = next(s for s in found if s.meta["pair"] == "llmbar-natural-000" and s.meta["preferred"])
-    assert chosen.response == first[f"output_{first['label']}"]
+    chosen = next(s for s in found if s.facts["pair"] == "llmbar-natural-000" and s.facts["preferred"])
+    assert chosen.case.response == first[f"output_{first['label']}"]
 
 
 USER = {"role": "user", "content": "Write a haiku about tea."}
@@ -167,17 +167,17 @@ def test_advancedif(tmp_path: Path) -> None:
     system, constrained = read("advancedif", path)
     assert system.category == "system"
     assert system.messages == (Message("system", "Speak like a captain."), Message("user", USER["content"]))
-    assert system.rubrics == (Criterion("Is it a haiku?"), Criterion("Does a captain speak?"))
-    assert system.response == ANSWER["content"]
+    assert system.case.criteria == (Criterion("Is it a haiku?"), Criterion("Does a captain speak?"))
+    assert system.case.response == ANSWER["content"]
     assert constrained.category == "constrained"
-    assert constrained.response is None
+    assert not constrained.answered
 
 
 def test_infobench(tmp_path: Path) -> None:
     (found,) = read("infobench", written(tmp_path, RECORDS["infobench"]))
     assert found.messages == (Message("user", "Sum it up.\n\nTea is a drink."),)
-    assert found.rubrics == (Criterion("Is it shorter?", "Format, Number"), Criterion("Is it about tea?"))
-    assert found.meta["subset"] == "Hard_set"
+    assert found.case.criteria == (Criterion("Is it shorter?", "Format, Number"), Criterion("Is it about tea?"))
+    assert found.facts["subset"] == "Hard_set"
     bare = {**RECORDS["infobench"], "input": "", "question_label": None}
     (found,) = read("infobench", written(tmp_path, bare))
     assert found.messages[0].content == "Sum it up."
@@ -187,13 +187,13 @@ def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
     path = written(tmp_path, RECORDS["complexbench"])
     (chinese,) = read("complexbench", path)
     assert (chinese.language, chinese.category) == ("ZH", "compositional")
-    assert [rubric.condition for rubric in chinese.rubrics] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
-    assert chinese.meta["depends_on"] == ((), (0,), (0, 1))
-    assert chinese.meta["rules"] == (None, "model_length:[1,100]", None)
-    assert [rubric.kind for rubric in chinese.rubrics] == ["Factuality, Selection", "Length", None]
+    assert [criterion.condition for criterion in chinese.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
+    assert chinese.facts["depends_on"] == ((), (0,), (0, 1))
+    assert chinese.facts["rules"] == (None, "model_length:[1,100]", None)
+    assert [criterion.kind for criterion in chinese.case.criteria] == ["Factuality, Selection", "Length", None]
     (english,) = read("complexbench_en", path)
     assert english.language == "EN"
-    assert english.rubrics[1] == Criterion("Is it a poem?", "Length", "Did it see that it is tea?")
+    assert english.case.criteria[1] == Criterion("Is it a poem?", "Length", "Did it see that it is tea?")
     (joined,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "composition_types": ["And"]}))
     assert joined.category == "constrained"
 
@@ -203,15 +203,15 @@ def test_complexbench_dependencies_go_by_id_and_not_by_place(tmp_path: Path) -> 
     for question, needed in zip(questions, ([], [10], [10, 11]), strict=True):
         question["dep"] = needed
     (found,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "scoring_questions": questions}))
-    assert found.meta["depends_on"] == ((), (0,), (0, 1))
+    assert found.facts["depends_on"] == ((), (0,), (0, 1))
 
 
 def test_cfbench(tmp_path: Path) -> None:
     (found,) = read("cfbench", written(tmp_path, RECORDS["cfbench"]))
-    assert found.rubrics == (Criterion("是诗", "内容约束/主题"), Criterion("不超过十字", "数值约束"))
-    assert (found.reference, found.judged_by_reference) == ("茶香。", True)
-    assert found.meta["priorities"] == ("1", "0")
-    assert found.meta["split"] == "hard"
+    assert found.case.criteria == (Criterion("是诗", "内容约束/主题"), Criterion("不超过十字", "数值约束"))
+    assert (found.reference, found.case.reference) == ("茶香。", "茶香。")
+    assert found.facts["priorities"] == ("1", "0")
+    assert found.facts["split"] == "hard"
 
 
 SYSBENCH_BY_TEXT = {
@@ -232,8 +232,8 @@ def test_sysbench(tmp_path: Path, row: dict[str, Any]) -> None:
     assert first.messages == (Message("system", "你是船长。"), Message("user", USER["content"]))
     assert first.reference == ANSWER["content"]
     assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
-    assert second.rubrics == (Criterion("像船长吗？"), Criterion("拒绝了吗？"))
-    assert second.meta["alignment"] == "misaligned"
+    assert second.case.criteria == (Criterion("像船长吗？"), Criterion("拒绝了吗？"))
+    assert second.facts["alignment"] == "misaligned"
 
 
 def test_wildbench(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_wildbench(tmp_path: Path) -> None:
     (found,) = read("wildbench", path)
     assert found.category == "multi_turn"
     assert found.messages[-1] == Message("user", "Again, for coffee.")
-    assert found.rubrics == (Criterion("Is it about coffee?"),)
+    assert found.case.criteria == (Criterion("Is it about coffee?"),)
 
 
 def test_wildbench_from_parquet(tmp_path: Path) -> None:
@@ -264,9 +264,9 @@ def test_rubric_mini_comes_back_as_whole_responses(tmp_path: Path) -> None:
     by_id = {source.id: source for source in found}
     for row in rows:
         source, place = by_id[row["response_id"]], row["rubric_index"]
-        assert source.rubrics[place] == Criterion(row["rubric"], row["rubric_type"])
-        assert source.meta["labels"][place] == row["label"]
-        assert source.response == row["response"]
+        assert source.case.criteria[place] == Criterion(row["rubric"], row["rubric_type"])
+        assert source.rubrics[place].label == row["label"]
+        assert source.case.response == row["response"]
 
 
 def _without(name: str, field: str) -> dict[str, Any]:
@@ -442,7 +442,7 @@ def test_cfbench_as_published_loads_but_for_one_row(tmp_path: Path, caplog: pyte
     rows[312]["prompt"] = ""
     found = read("cfbench", written(tmp_path, *rows))
     assert len(found) == 999
-    assert "cfbench-312" not in {source.id for source in found}
+    assert "cfbench-312" not in {source.instruction_id for source in found}
     assert [message.split(": ", 1)[1] for message in caplog.messages] == [
         "1 of 1,000 rows cannot be used and are left out: record 313: field 'prompt' must be a text that is not blank"
     ]
@@ -495,19 +495,26 @@ def test_bad_rows_of_several_files_are_counted_together(tmp_path: Path) -> None:
 def test_ids_count_all_rows(tmp_path: Path) -> None:
     good = RECORDS["advancedif"]
     found = read("advancedif", written(tmp_path, good, good | {"response": "{"}, good))
-    assert [source.id for source in found] == ["advancedif-0000", "advancedif-0002"], "as without the bad one"
+    assert [source.instruction_id for source in found] == ["advancedif-0000", "advancedif-0002"], (
+        "as without the bad one"
+    )
 
 
 def test_rows_of_a_response_that_do_not_fit_it_are_left_out(tmp_path: Path) -> None:
     whole = mini.rows()
     rows = [row for row in whole if row["response_id"] == whole[0]["response_id"]]
-    wrong = [rows[0] | {"checklist": ["another"]}, rows[0] | {"rubric_index": 99}]
+    another = {"checklist": ["another"], "rubric": "another", "rubric_index": 0}
+    wrong = [rows[0] | another, rows[0] | {"rubric_index": 99}, rows[0] | {"response": None, "label": "yes"}]
     path = written(tmp_path, *rows, *wrong)
     found = read("rubric_eval", path)
     assert found == read("rubric_eval", written(tmp_path, *rows))
     assert len(found) == 1
     found = read("rubric_eval", written(tmp_path, *rows, *wrong))
-    assert [reason.split("field ")[1][:14] for reason in found.left_out.reasons] == ["'checklist' di", "'rubric_index'"]
+    assert [reason.split("field ")[1][:14] for reason in found.left_out.reasons] == [
+        "'checklist' di",
+        "'rubric_index'",
+        "'response' mus",
+    ]
 
 
 def test_what_was_left_out_is_printed_where_nobody_handles_it(tmp_path: Path) -> None:

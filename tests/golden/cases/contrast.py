@@ -1,4 +1,4 @@
-"""`contrast`: an attempt for every fate."""
+"""`contrast`: an attempt for every status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.golden.cases.inputs import labelled_rows, rows, said, scripts
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.judging.case import sections
 
-# Fate: (given label of "mentions alfa", response, what the writer makes of it). The judge sees a word by the blanks
+# Status: (given label of "mentions alfa", response, what the writer makes of it). The judge sees a word by the blanks
 # around it, and cannot be read on alfa where `garble` stands, nor on bravo where `blur` stands.
 TABLE: dict[str, tuple[str, str, str]] = {
     "kept, broken": ("yes", "one alfa bravo .", "one bravo ."),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric, judged
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
@@ -33,7 +34,7 @@ from truebench_hf.types import Message, Verdict
 
 # Table 6 of the paper: edited responses kept after its annotators had checked them.
 PAPER = {"right_to_wrong": 120, "wrong_to_right": 133}
-Row = tuple[data.Item, data.Rubric]
+Row = tuple[Item, Rubric]
 STATUS = {
     "kept": "confirmed on both texts",
     "original_undecided": "the judge does not decide the rubric on the original",
@@ -52,8 +53,8 @@ STATUS = {
 class Attempt:
     """One rubric of one response, and how far its pair came. Verdicts are on the whole checklist, in order."""
 
-    item: data.Item
-    rubric: data.Rubric
+    item: Item
+    rubric: Rubric
     before: tuple[Verdict, ...] = ()
     rewritten: str | None = None
     after: tuple[Verdict, ...] = ()
@@ -67,7 +68,7 @@ class Attempt:
 
     @property
     def direction(self) -> str:
-        """The paper's name for which way the rubric is turned."""
+        """The paper's name for the direction in which the rubric is turned."""
         return "right_to_wrong" if self.breaking else "wrong_to_right"
 
     @property
@@ -111,11 +112,11 @@ class Attempt:
         item, rubric = self.item, self.rubric
         pair = f"{rubric.id}-{self.direction}"
         # easy and hard tell how arbitration went, which nobody ran on the edit
-        shared = {**data.named(rubric.row), "split": "test", "instruction_id": item.instruction_id, "pair_id": pair}
+        shared = {**rubric.row, "split": "test", "instruction_id": item.instruction_id, "pair_id": pair}
         shared |= {"checklist": [c.text for c in item.case.criteria], "rubric_index": rubric.index}
-        shared |= {"dimension": rubric.dimension, "edit_size": self.size}
-        first = shared | {"id": rubric.id, "response_id": item.id, **_judged(self.before[rubric.index])}
-        second = shared | {"id": f"{pair}-c", "response_id": f"{pair}-r", **_judged(self.after[rubric.index])}
+        shared |= {"rubric_type": rubric.kind, "dimension": rubric.dimension, "edit_size": self.size}
+        first = shared | {"id": rubric.id, "response_id": item.id, **judged([self.before[rubric.index]])}
+        second = shared | {"id": f"{pair}-c", "response_id": f"{pair}-r", **judged([self.after[rubric.index]])}
         second |= {"response": self.rewritten, "response_model": writer, "label_source": "model"}
         return [first, second | {"label": "no" if self.breaking else "yes"}]
 
@@ -124,11 +125,6 @@ class Attempt:
         told = {name: getattr(self, name) for name in ("status", "detail", "direction", "rewritten")}
         rubric = {"id": self.rubric.id, "rubric": self.rubric.text, "rubric_type": self.rubric.kind}
         return rubric | told | {"edit_size": self.size}
-
-
-def _judged(verdict: Verdict) -> dict[str, Any]:
-    said = {"annotations": [{"annotator": verdict.judge, "label": verdict.label}]}
-    return {**said, "rationales": [{"judge": verdict.judge, "rationale": verdict.reason}]}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.board import KIND, board
-from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.output import as_json, rows
 from truebench_hf.benchmarks.rubric_eval.paradigms import PARADIGMS
 from truebench_hf.benchmarks.rubric_eval.scores import Judgment, MetaEvaluation, score, spread

@@ -40,8 +40,8 @@ def _validation(found: Mapping[str, Any]) -> list[Section]:
         f"{found['unanswered']} without a response."
     )
     disputed = {name: row for name, row in found["on_disputed"].items() if name != "judges"}
-    ways = _measured({"unanimous": found["unanimous"], **disputed})
-    title = "Ways to label (paper 003, Figure 3): unanimous, and what to do with the disputed"
+    methods = _measured({"unanimous": found["unanimous"], **disputed})
+    title = "Methods of labelling (paper 003, Figure 3): unanimous, and what to do with the disputed"
     header = (*_MEASURES, "paper: accuracy %", "paper: kappa")
     ranking, alone, exits = (
         _measured(rows) for rows in (found["ranking"], found["on_disputed"]["judges"], found["by_exit"])
@@ -49,13 +49,13 @@ def _validation(found: Mapping[str, Any]) -> list[Section]:
     return [
         Grid(f"Judges ranked on {found['n']} trusted labels", ("judge", *_MEASURES), ranking, note=left_out),
         Grid(f"Single judges on the {found['disputed']} disputed", ("judge", *_MEASURES), alone),
-        Grid(title, ("way", *header), tuple((*row, *_paper(str(row[0]))) for row in ways)),
+        Grid(title, ("method", *header), tuple((*row, *_paper(str(row[0]))) for row in methods)),
         Grid("Labels by exit", ("exit", *_MEASURES), exits),
     ]
 
 
-def _paper(way: str) -> tuple[str, str]:
-    accuracy, kappa = PAPER.get(way, (None, None))
+def _paper(method: str) -> tuple[str, str]:
+    accuracy, kappa = PAPER.get(method, (None, None))
     return ("", "") if accuracy is None else (fixed(accuracy, 1), fixed(kappa))
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.strata import stratified
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
 from truebench_hf.report import sheet_answers, sheets
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 
 def export(folder: str, n: int, annotators: Sequence[str], out: str, seed: int) -> tuple[list[Path], dict[str, int]]:
@@ -122,3 +123,23 @@ def _write(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8", errors="backslashreplace")
     part.replace(path)
+
+
+def stratified(rows: Sequence[T], n: int, group: Callable[[T], Hashable], seed: int) -> list[T]:
+    """`n` rows (all, where there are fewer), drawn by `seed` from each group in proportion, in the order of `rows`.
+
+    Shares are rounded by the largest remainder, but no group goes empty while there is room for all of them.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(group(row), []).append(place)
+    n = min(n, len(rows))
+    least = 1 if n >= len(groups) else 0
+    exact = {name: n * len(places) / len(rows) for name, places in groups.items()}
+    taken = {name: max(least, int(share)) for name, share in exact.items()}
+    while sum(taken.values()) < n:
+        taken[max((g for g in groups if taken[g] < len(groups[g])), key=lambda g: exact[g] - taken[g])] += 1
+    while sum(taken.values()) > n:  # the guaranteed ones may overshoot
+        taken[min((g for g in groups if taken[g] > least), key=lambda g: exact[g] - taken[g])] -= 1
+    draw = random.Random(seed)
+    return [rows[i] for i in sorted(i for name, places in groups.items() for i in draw.sample(places, taken[name]))]

@@ -8,22 +8,24 @@ their agreement makes it `hard`.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.rubric_eval.arbitration.answering import Answered, answer, prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, leave, unanimous, unanswered
-from truebench_hf.benchmarks.rubric_eval.arbitration.meta_judging import MetaJudge
-from truebench_hf.benchmarks.rubric_eval.arbitration.output import SPLITS, exit_row, row, summary
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import SPLITS, Trace, disputed, leave, summary, unanimous
+from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge, Pass
 from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
-from truebench_hf.benchmarks.rubric_eval.arbitration.subjects import Subject, load
-from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted, read_trusted
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import validate
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validate
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions
@@ -74,36 +76,18 @@ class ArbitrateOptions(LabellingOptions):
 
 
 @dataclass(frozen=True)
-class Pass:
-    """The base judges in one pass, in the order of the options."""
+class Answered:
+    """An item with its response; `problem` says why it has none. `truncated`: cut off at the token limit."""
 
-    judges: tuple[Judge, ...]
-
-    async def columns(
-        self, subject: Subject, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
-    ) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of all judges on each rubric at the positions `chosen`.
-
-        A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
-        question does not depend on what else is asked.
-        """
-        if not chosen or not self.judges:
-            return {}
-        case = subject.case(chosen)
-
-        async def column(place: int, judge: Judge) -> Sequence[Verdict]:
-            if coarse is not None and judge.settings.level == "decision":
-                return [coarse[i][place] for i in chosen]
-            return await judge.verdicts(case)
-
-        by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(self.judges)))
-        return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
+    item: Item
+    problem: str | None = None
+    truncated: bool = False
 
 
-Labelled = tuple[Answered, list[Trace]]  # a response, and the way of each of its rubrics through the funnel
+Labelled = tuple[Answered, list[Trace]]  # a response, and each of its rubrics through the funnel
 
 
-class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
+class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     """Responses with their rubrics through all three stages; `value` is the content of `funnel.json`."""
 
     kind = "arbitrate"
@@ -111,14 +95,15 @@ class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
     prompts = ("meta_judge", "repair")
     unit = "responses"
 
-    def items(self) -> Items[Subject]:
-        options, found = self.options, load(self.options.data, self.options.strict)
+    def items(self) -> Items[Item]:
+        options, found = self.options, data.read(self.options.data, self.options.strict)
         self.left_out = found.left_out
         self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
-        return Items(
-            list(found), lambda one: one.response_id, asdict, lambda one: (one.language, one.category, one.source),
-            lambda one: one.instruction_id,
-        )  # fmt: skip
+
+        def content(item: Item) -> list[Any]:  # source and model stand in the rows, and so shape results here
+            return [*data.content(item), item.source, item.model, item.answered, item.reference]
+
+        return replace(data.selection(found), content=content)
 
     def judge_settings(self) -> list[JudgeSettings]:
         judges = (*self.options.judge, *self.options.candidate)
@@ -158,29 +143,28 @@ class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
             for number, spec in enumerate(options.meta_judge, 1)
         )  # fmt: skip
 
-    async def work(self, subject: Subject) -> Labelled:
+    async def work(self, item: Item) -> Labelled:
         """The rubrics of one response through all three stages."""
-        answered = await answer(subject, self.responders, self.options.sampling)
+        answered = await answer(item, self.responders, self.options.sampling)
+        item, everything = answered.item, range(len(item.case.criteria))
         if answered.problem is not None:
-            return answered, unanswered(answered.subject, answered.problem)
-        subject = answered.subject
-        everything = range(len(subject.rubrics))
-        coarse = await self.coarse.columns(subject, everything)
+            return answered, [Trace(item, i, "unanswered", None, answered.problem) for i in everything]
+        coarse = await self.coarse.columns(item, everything)
         going = [i for i in everything if unanimous(coarse[i]) is None]
-        known = [i for i in everything if self.trusted.label(subject, i) is not None]
+        known = [i for i in everything if self.trusted.label(item, i) is not None]
         fine, extra, candidates = await asyncio.gather(
-            self.fine.columns(subject, going, coarse),
-            self.extra.columns(subject, [i for i in known if i not in going], coarse),
-            self.candidates.columns(subject, known),
+            self.fine.columns(item, going, coarse),
+            self.extra.columns(item, [i for i in known if i not in going], coarse),
+            self.candidates.columns(item, known),
         )
         looks = fine | extra
         asked = [i for i in looks if disputed(looks[i])]
         reviews = await asyncio.gather(
-            *(_reviewed(self.meta if i in fine else self.extra_meta, subject, i, looks[i]) for i in asked)
+            *(_reviewed(self.meta if i in fine else self.extra_meta, item, i, looks[i]) for i in asked)
         )
         meta = dict(zip(asked, reviews, strict=True))
         return answered, [
-            replace(leave(subject, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
+            replace(leave(item, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
             for i in everything
         ]
 
@@ -192,9 +176,9 @@ class Arbitration(Study[ArbitrateOptions, Subject, Labelled, dict[str, Any]]):
         result = summary(options, answered, traces, usage, validation, self.left_out)
         # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
         files: dict[str, Any] = {
-            f"labels/{split}.jsonl": [row(trace) for trace in traces if trace.exit == split] for split in SPLITS
+            f"labels/{split}.jsonl": [trace.row() for trace in traces if trace.exit == split] for split in SPLITS
         }
-        files |= {"exits.jsonl": map(exit_row, traces), "funnel.json": result}
+        files |= {"exits.jsonl": [trace.exit_row() for trace in traces], "funnel.json": result}
         return Outcome(result, files, TITLE, sections(result), notes=result["notes"])
 
 
@@ -206,8 +190,43 @@ def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
     return Arbitration(options).run().value
 
 
+def prepare(items: Sequence[Item], responders: Sequence[str], use_reference: bool, seed: int) -> list[Item]:
+    """Settle where each response comes from: the data, its references, or a model drawn by lot (section 3.2).
+
+    An item to be answered gets its responder's spec as `model`. The draw depends on the seed and the item alone, so
+    that another limit draws no other model. Raises UserError where an item has no response and nobody to answer it.
+    """
+    settled = []
+    for item in items:
+        if item.answered:
+            settled.append(item)
+        elif use_reference and item.reference is not None:
+            settled.append(item.responded(item.reference, "reference"))
+        elif responders:
+            settled.append(replace(item, model=random.Random(f"{seed} {item.id}").choice(responders)))
+        else:
+            remedy = "--responder, or --use-reference for the answers the source ships"
+            beyond = " (beyond its references)" if use_reference else ""
+            raise UserError(f"{item.instruction_id} of {item.source} has no response{beyond}: name {remedy}")
+    return settled
+
+
+async def answer(item: Item, callers: Mapping[str, Caller], sampling: Sampling) -> Answered:
+    """The item with its response, asked for where it has none. An error text never becomes a response."""
+    if item.answered:
+        return Answered(item)
+    try:
+        completion = await callers[item.model].complete(ChatRequest(item.messages, sampling))
+    except RequestFailed as error:
+        return Answered(item, f"{item.model} gave no answer: {error}")
+    if not completion.text.strip():
+        why = "its thinking used up the token limit" if completion.truncated else "its text is empty"
+        return Answered(item, f"{item.model} gave no answer: {why}")
+    return Answered(item.responded(completion.text, item.model), truncated=completion.truncated)
+
+
 async def _reviewed(
-    judges: Sequence[MetaJudge], subject: Subject, index: int, base: Sequence[Verdict]
+    judges: Sequence[MetaJudge], item: Item, index: int, base: Sequence[Verdict]
 ) -> tuple[Verdict, ...]:
-    case = subject.case([index])
-    return tuple(await asyncio.gather(*(judge.verdict(subject.ids[index], case, base) for judge in judges)))
+    case, name = item.only([index]), item.rubric(index).id
+    return tuple(await asyncio.gather(*(judge.verdict(name, case, base) for judge in judges)))

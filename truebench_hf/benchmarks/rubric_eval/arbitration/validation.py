@@ -6,15 +6,18 @@ goes through, whatever the coarse pass made of it. `disputed` are the rubrics on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.trusted import Trusted
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa
 from truebench_hf.metrics.votes import majority
+from truebench_hf.rows import Record
 from truebench_hf.types import Label, Verdict
 
 # Figure 3 of the paper: (accuracy in percent, Cohen's kappa) on its 506 rubrics labelled by hand.
@@ -28,49 +31,79 @@ PAPER_HUMANS = (85.0, 0.702)  # section 3.4: 160 final labels against two annota
 
 
 @dataclass(frozen=True)
-class _Known:
-    trace: Trace
-    gold: Label
+class Trusted:
+    """Labels by the id of the rubric; beside each the response it was given for, None where the file has none."""
+
+    labels: Mapping[str, tuple[Label, str | None]]
+
+    def label(self, item: Item, index: int) -> Label | None:
+        """That of a rubric; None where there is none, or where it was given for another response."""
+        label, response = self.labels.get(item.rubric(index).id, (None, None))
+        return None if response is not None and response != item.case.response else label
+
+
+def read_trusted(source: str) -> Trusted:
+    """Labels from rows (`rubric_mini`, JSONL, ...) with `id`, `label` (see `Record.label`) and, better, `response`.
+
+    Rows whose label is empty are not labelled and left out. Raises UserError naming the row that cannot be used, and
+    both rows where two label the same id.
+    """
+    labels: dict[str, tuple[Label, str | None]] = {}
+    seen: dict[str, int] = {}
+    for number, row in enumerate(data.load(source, "--reference"), 1):
+        record = Record(f"--reference {source}, row {number}", row)
+        name = record.id("id")
+        if "label" not in row:
+            raise record.wrong("label", "is needed, empty where there is none")
+        if (label := record.label("label")) is None:
+            continue
+        if (before := seen.setdefault(name, number)) != number:
+            raise UserError(f"{record.where}: id {name!r} is that of row {before} too; keep one")
+        labels[name] = (label, row.get("response"))
+    if not labels:
+        raise UserError(f"--reference {source}: holds no labels")
+    return Trusted(labels)
+
+
+Known = tuple[Trace, Label]  # a rubric and its trusted label
+Reading = Callable[[Trace], Label | None]  # a method of labelling: a judge's verdict, a vote, the meta-judges
 
 
 def validate(
     traces: Sequence[Trace], trusted: Trusted, judges: Sequence[str], candidates: Sequence[str]
 ) -> dict[str, Any]:
-    """Accuracy and kappa of every judge and of every way to join them, and the judges ranked.
+    """Accuracy and kappa of every judge and of every method to join them, and the judges ranked.
 
     `n` rubrics count; of the trusted labels, `not_in_run` name no rubric of it, `other_response` were given for
     another response, and `unanswered` name one that has none. The headline is `accuracy_strict`, in which what is
     undecided (a tie, disagreeing meta-judges, an open verdict) is wrong; `accuracy` and kappa leave it out.
     """
-    present = {trace.id for trace in traces}
-    labelled = [(trace, trusted.label(trace.subject, trace.index)) for trace in traces if trace.fine]
-    rows = [_Known(trace, gold) for trace, gold in labelled if gold is not None]
-    split = [row for row in rows if disputed(row.trace.fine)]
-    single = {name: _judge(i) for i, name in enumerate(judges)}
-    ranking = {**single, **{name: _candidate(i) for i, name in enumerate(candidates)}}
+    known = [trace for trace in traces if trace.rubric.id in trusted.labels]
+    labels = [(trace, trusted.label(trace.item, trace.index)) for trace in known]
+    rows = [(trace, gold) for trace, gold in labels if trace.fine and gold is not None]
+    split = [(trace, gold) for trace, gold in rows if disputed(trace.fine)]
+    agreed = [(trace, gold) for trace, gold in rows if unanimous(trace.fine) is not None]
+    single = {name: _judge("fine", i) for i, name in enumerate(judges)}
+    ranking = single | {name: _judge("candidates", i) for i, name in enumerate(candidates)}
     return {
         "n": len(rows),
         "disputed": len(split),
-        "not_in_run": len(set(trusted.labels) - present),
-        "other_response": sum(
-            trace.id in trusted.labels and trusted.label(trace.subject, trace.index) is None
-            for trace in traces
-            if trace.exit != "unanswered"
-        ),
-        "unanswered": sum(trace.exit == "unanswered" and trace.id in trusted.labels for trace in traces),
+        "not_in_run": len(set(trusted.labels) - {trace.rubric.id for trace in known}),
+        "other_response": sum(gold is None and trace.exit != "unanswered" for trace, gold in labels),
+        "unanswered": sum(trace.exit == "unanswered" for trace in known),
         "ranking": _ranked({name: compare(rows, read) for name, read in ranking.items()}),
-        "unanimous": compare([row for row in rows if unanimous(row.trace.fine) is not None], _unanimous),
+        "unanimous": compare(agreed, lambda trace: unanimous(trace.fine)),
         "on_disputed": _on_disputed(split, single),
         "by_exit": {
-            way: compare([row for row in rows if row.trace.exit == way], lambda trace: trace.label)
-            for way in ("coarse_unanimous", "easy", "hard")
+            exit: compare([row for row in rows if row[0].exit == exit], lambda trace: trace.label)
+            for exit in ("coarse_unanimous", "easy", "hard")
         },
     }
 
 
-def compare(rows: Sequence[_Known], read: Callable[[Trace], Label | None]) -> dict[str, Any]:
-    """Accuracy (0..1, with ties and all else undecided = wrong, and over decided rows) and kappa of one way to label."""
-    gold, said = [row.gold for row in rows], [read(row.trace) for row in rows]
+def compare(rows: Sequence[Known], read: Reading) -> dict[str, Any]:
+    """Accuracy (0..1, with ties and all else undecided = wrong, and over decided rows) and kappa of one method."""
+    gold, said = [gold for _, gold in rows], [read(trace) for trace, _ in rows]
     found = agreement(gold, said)
     right = found.tp + found.tn
     return {
@@ -83,15 +116,15 @@ def compare(rows: Sequence[_Known], read: Callable[[Trace], Label | None]) -> di
     }
 
 
-def _on_disputed(split: Sequence[_Known], single: dict[str, Callable[[Trace], Label | None]]) -> dict[str, Any]:
-    """The ways to settle a dispute, side by side (Figure 3, disputed cases)."""
-    metas = [verdict.judge for verdict in split[0].trace.meta] if split else []
+def _on_disputed(split: Sequence[Known], single: Mapping[str, Reading]) -> dict[str, Any]:
+    """The methods of settling a dispute, side by side (Figure 3, disputed cases)."""
+    metas = [verdict.judge for verdict in split[0][0].meta] if split else []
     alone = _ranked({name: compare(split, read) for name, read in single.items()})
     return {
         "judges": alone,
         "best single judge": next(iter(alone.values()), None),
         "majority": compare(split, lambda trace: _majority(trace.fine)),
-        **{f"meta-judge {name}": compare(split, _meta_judge(i)) for i, name in enumerate(metas)},
+        **{f"meta-judge {name}": compare(split, _judge("meta", i)) for i, name in enumerate(metas)},
         "meta-judges": compare(split, lambda trace: unanimous(trace.meta)),
     }
 
@@ -102,20 +135,12 @@ def _ranked(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: found[name] for name in order}
 
 
-def _judge(index: int) -> Callable[[Trace], Label | None]:
-    return lambda trace: trace.fine[index].label
+def _judge(stage: str, index: int) -> Reading:
+    def read(trace: Trace) -> Label | None:
+        verdicts: Sequence[Verdict] = getattr(trace, stage)
+        return verdicts[index].label
 
-
-def _candidate(index: int) -> Callable[[Trace], Label | None]:
-    return lambda trace: trace.candidates[index].label
-
-
-def _meta_judge(index: int) -> Callable[[Trace], Label | None]:
-    return lambda trace: trace.meta[index].label
-
-
-def _unanimous(trace: Trace) -> Label | None:
-    return unanimous(trace.fine)
+    return read
 
 
 def _majority(verdicts: Sequence[Verdict]) -> Label | None:

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
 from truebench_hf.benchmarks.rubric_eval.calibration.output import content
 from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sections
-from truebench_hf.benchmarks.rubric_eval.data import Item
+from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
 from truebench_hf.metrics.calibrators import FITTERS

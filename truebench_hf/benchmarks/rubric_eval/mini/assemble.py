@@ -13,6 +13,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from truebench_hf.benchmarks.rubric_eval import rows
 from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, fill
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 
@@ -62,27 +63,7 @@ def case_rows(case: Case, rng: random.Random) -> list[Row]:
     return [{column: row[column] for column in COLUMNS} for row in rows]
 
 
-COLUMNS = (
-    "id",
-    "instruction_id",
-    "response_id",
-    "response_model",
-    "instruction_category",
-    "source_benchmark",
-    "language",
-    "messages",
-    "response",
-    "checklist",
-    "rubric_index",
-    "rubric",
-    "rubric_type",
-    "dimension",
-    "label",
-    "label_source",
-    "annotations",
-    "rationales",
-    "pair_id",
-)
+COLUMNS = (*(column for column in rows.COLUMNS if column not in ("context", "reference")), "pair_id")
 
 
 def _passage(slot: Slot, met: bool) -> str:

@@ -17,7 +17,7 @@ TITLE = "RubricEval: kinds of rubrics"
 def sections(study: Taxonomy, places: Places | None = None) -> list[Section]:
     """Everything the report shows, in order. `places` has a point per rubric for the t-SNE plot."""
     shown: list[Section] = [_accuracy(study), _kinds(study)] if study.provenance["model"] else []
-    if any(item.shown for item in study.rubrics):
+    if any(one.shown for one in study.rubrics):
         shown += [_distribution(study), _dimensions(study)]
     shown.append(_sources(study))
     if any(counts.rows for counts in study.sources):
@@ -103,8 +103,8 @@ def _judgments(study: Taxonomy) -> Grid:
 
 def _plane(study: Taxonomy, places: Places) -> Plot:
     points: dict[str, list[tuple[float, float, float, str]]] = {name: [] for name in (*RUBRIC_TYPES, "not sorted")}
-    for (x, y), item in zip(places, study.rubrics, strict=True):
-        points[item.shown or "not sorted"].append((x, y, 0.25, f"{item.entry.rubric} [{item.entry.language}]"))
+    for (x, y), one in zip(places, study.rubrics, strict=True):
+        points[one.shown or "not sorted"].append((x, y, 0.25, f"{one.rubric.text} [{one.item.language}]"))
     series = tuple(Series(name, tuple(found)) for name, found in points.items() if found)
     note = "t-SNE of MiniLM embeddings: rubrics near each other read alike. Axes carry no unit."
     return Plot("Rubrics in the plane (like the paper's figure 6)", series, note=note)
@@ -112,11 +112,11 @@ def _plane(study: Taxonomy, places: Places) -> Plot:
 
 def _counts(study: Taxonomy) -> tuple[Counter[str], str]:
     """How often each type occurs, and what was counted: judgments, as in the paper, where the data has any."""
-    judged = any(item.entry.rows for item in study.rubrics)
+    judged = any(one.rows for one in study.rubrics)
     counts: Counter[str] = Counter()
-    for item in study.rubrics:
-        if item.shown:
-            counts[item.shown] += sum(item.entry.rows.values()) if judged else 1
+    for one in study.rubrics:
+        if one.shown:
+            counts[one.shown] += sum(one.rows.values()) if judged else 1
     return +counts, "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
 
 

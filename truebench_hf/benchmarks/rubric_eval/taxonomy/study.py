@@ -7,16 +7,15 @@ are given as hints. The charts show how rubrics spread over types and dimensions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.benchmarks.rubric_eval.taxonomy.entries import Entry, entries, is_source
-from truebench_hf.benchmarks.rubric_eval.taxonomy.output import as_json, row
-from truebench_hf.benchmarks.rubric_eval.taxonomy.rows import by_split, typed
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, kind_scores
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.verdicts import ask_labels, verdict_schema
@@ -51,7 +50,7 @@ class TaxonomyOptions(StudyOptions):
         at_least_one(self, "max_tokens")
 
 
-class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
+class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
     """Rubrics sorted by type. Where rows of rubric_eval are sorted they are written, too, with the types filled in."""
 
     kind = "taxonomy"
@@ -59,10 +58,13 @@ class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
     prompts = ("taxonomy", "repair")
     unit = "rubrics"
 
-    def items(self) -> Items[Entry]:
-        options = self.options
-        self.rows = None if is_source(options.data) else data.load(options.data)
-        return entries(options.data, self.rows, options.strict)
+    def items(self) -> Items[Sorted]:
+        self.data = data.read(self.options.data, self.options.strict)
+        return Items(
+            distinct(self.data), lambda one: f"{one.item.instruction_id} {one.rubric.text}", _content,
+            lambda one: (one.item.language, one.item.category, one.item.source),
+            left_out=tuple(self.data.left_out.reasons),
+        )  # fmt: skip
 
     def check(self) -> None:
         check_prompts(("taxonomy", "repair"), self.options.prompts, kinds=list(RUBRIC_TYPES.values()))
@@ -71,14 +73,14 @@ class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
         if self.options.model is not None:
             self.schemas = SchemaFallback(self.caller("model"))
 
-    async def work(self, entry: Entry) -> Sorted:
+    async def work(self, one: Sorted) -> Sorted:
         """One rubric's type; None with the reason where no answer names one."""
         if self.options.model is None:
-            return Sorted(entry, None, "no model was asked")
-        options, caller = self.options, self.caller("model")
+            return replace(one, reason="no model was asked")
+        options, caller, instruction, rubric = self.options, self.caller("model"), one.item.case.instruction, one.rubric
         values: dict[str, Any] = {
-            "kinds": list(RUBRIC_TYPES.values()), "instruction": entry.instruction, "rubric": entry.rubric,
-            "hint": entry.hint if options.hints else "", "tag": fence(entry.instruction, entry.rubric),
+            "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
+            "hint": rubric.hint if options.hints else "", "tag": fence(instruction, rubric.text),
         }  # fmt: skip
 
         def request(structured: bool) -> ChatRequest:
@@ -88,29 +90,29 @@ class TaxonomyStudy(Study[TaxonomyOptions, Entry, Sorted, Taxonomy]):
 
         answer = await self.schemas.ask(request, lambda made: ask_labels(caller, made, 1, _NAMES, options.prompts))
         kind = answer.labels.get(0)
-        return Sorted(entry, kind, answer.reasons.get(0, "") if kind else answer.problem)
+        return replace(one, kind=kind, reason=answer.reasons.get(0, "") if kind else answer.problem)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Taxonomy]:
-        found, options, known = [item.entry for item in done], self.options, sum(bool(item.entry.kind) for item in done)
+        options, known = self.options, sum(bool(one.rubric.kind) for one in done)
         facts: dict[str, Any] = {
-            "rubrics": len(found), "instructions": len({e.instruction_id for e in found}), "with_known_type": known,
+            "rubrics": len(done), "instructions": len({one.item.instruction_id for one in done}), "with_known_type": known,
             "rows_left_out": list(self.all.left_out),
         }  # fmt: skip
         files: dict[str, Any] = {}
-        if self.rows is not None and options.model is not None:
-            files = by_split(filled := typed(self.rows, done))
-            facts["rows_without_type"] = sum(row["rubric_type"] is None for row in filled)
+        if options.model is not None and (rows := typed(self.data, done)):
+            files = by_split(rows)
+            facts["rows_without_type"] = sum(row["rubric_type"] is None for row in rows)
         made = kind_scores(done, {**self.provenance, **facts})
-        files |= {"taxonomy.jsonl": map(row, done), "scores.json": as_json(made)}
+        files |= {"taxonomy.jsonl": [one.row() for one in done], "scores.json": made.as_json()}
         notes = [f"rows of the source left out: {len(self.all.left_out)}"] if self.all.left_out else []
         if facts.get("rows_without_type"):
             notes.append(f"rows in labels still without a type: {facts['rows_without_type']}")
         shown = {
             "Model": options.model or "none: the types are those the data knows",
-            "Rubrics": f"{len(found)} of {facts['instructions']} instructions, {known} of known type",
+            "Rubrics": f"{len(done)} of {facts['instructions']} instructions, {known} of known type",
             "Hints of the source": "given" if options.hints else "withheld",
         }
-        drawn = sections(made, places(found, options.seed) if options.tsne else None)
+        drawn = sections(made, places([one.rubric.text for one in done], options.seed) if options.tsne else None)
         return Outcome(made, files, TITLE, drawn, notes=notes, facts=shown)
 
 
@@ -122,16 +124,46 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
     return TaxonomyStudy(options).run().value
 
 
-def places(found: Sequence[Entry], seed: int) -> list[tuple[float, float]]:
+def _content(one: Sorted) -> list[Any]:
+    """All of a rubric that shapes its type."""
+    item, rubric = one.item, one.rubric
+    told = [item.instruction_id, item.source, item.category, item.case.instruction]
+    return [*told, rubric.text, rubric.kind, rubric.hint]
+
+
+def typed(items: Sequence[Item], done: Sequence[Sorted]) -> list[dict[str, Any]]:
+    """The rows of the data with `rubric_type` and `dimension` where they had none: what the data knows comes first.
+
+    A row whose rubric was not sorted stays without type (None). A source without labels has no rows.
+    """
+    kinds = {(one.item.instruction_id, one.rubric.text): one.rubric.kind or one.kind for one in done}
+    found = []
+    for item in items:
+        for rubric in filter(lambda its: its.row, item.rubrics):
+            kind = rubric.kind or kinds.get((item.instruction_id, rubric.text))
+            its = dimension(kind) if kind else rubric.row.get("dimension")
+            found.append({**rubric.row, "rubric_type": kind, "dimension": its})
+    return found
+
+
+def by_split(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows as files `labels/SPLIT.jsonl`; `test` holds the rows that name no split."""
+    splits: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        splits.setdefault(re.sub(r"\W+", "_", str(row.get("split") or "test")), []).append(row)
+    return {f"labels/{split}.jsonl": group for split, group in splits.items()}
+
+
+def places(rubrics: Sequence[str], seed: int) -> list[tuple[float, float]]:
     """A place in the unit square per rubric, near for rubrics alike: t-SNE of MiniLM embeddings (appendix E)."""
     from sklearn.manifold import TSNE
 
     from truebench_hf.models.embedding import embed
 
-    if len(found) < 4:
-        return [(i / max(1, len(found) - 1), 0.5) for i in range(len(found))]
-    perplexity = min(30.0, (len(found) - 1) / 3)
-    vectors = embed([entry.rubric for entry in found])
+    if len(rubrics) < 4:
+        return [(i / max(1, len(rubrics) - 1), 0.5) for i in range(len(rubrics))]
+    perplexity = min(30.0, (len(rubrics) - 1) / 3)
+    vectors = embed(rubrics)
     flat = TSNE(perplexity=perplexity, init="pca", metric="cosine", random_state=seed).fit_transform(vectors)
     low, span = flat.min(axis=0), flat.max(axis=0) - flat.min(axis=0)
     span[span == 0] = 1.0

@@ -48,7 +48,7 @@ class LeftOut:
         return "; ".join(cut + more)
 
 
-class Kept(list[T]):
+class Usable(list[T]):
     """What was made of the rows of a file that can be used, in their order; `left_out` tells of the others."""
 
     def __init__(self, made: Iterable[T] = (), left_out: LeftOut | None = None) -> None:
@@ -56,14 +56,14 @@ class Kept(list[T]):
         self.left_out = LeftOut() if left_out is None else left_out
 
 
-def kept(
+def usable(
     path: Path,
     parse: Callable[[Record], Iterable[T]],
     *,
     key: Callable[[T], object] | None = None,
     seen: dict[object, str] | None = None,
     strict: bool = False,
-) -> Kept[T]:
+) -> Usable[T]:
     """What `parse` makes of each row of a file; a row that is malformed, or for which it raises UserError, is left out.
 
     So is a row that makes something whose `key` an earlier one has (`seen` maps keys to places, where several files
@@ -90,15 +90,15 @@ def kept(
     left_out = LeftOut(str(path), rows, tuple(reasons))
     if 2 * len(reasons) > rows:
         raise UserError(f"{path}: {left_out.count}; is it the right file? {left_out.first}")
-    return Kept(made, left_out)
+    return Usable(made, left_out)
 
 
-def joined(file: str | Path, parts: Iterable[Kept[T]]) -> Kept[T]:
+def joined(file: str | Path, parts: Iterable[Usable[T]]) -> Usable[T]:
     """What was read from the files of one folder."""
     parts = list(parts)
     outs = [part.left_out for part in parts]
     reasons = tuple(reason for out in outs for reason in out.reasons)
-    return Kept((one for part in parts for one in part), LeftOut(str(file), sum(out.rows for out in outs), reasons))
+    return Usable((one for part in parts for one in part), LeftOut(str(file), sum(out.rows for out in outs), reasons))
 
 
 def _once(keys: Iterable[object], where: str, seen: dict[object, str]) -> None:
