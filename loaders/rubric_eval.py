@@ -5,15 +5,14 @@ A judge at checklist level reads all rubrics of a response at once, so every row
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import datasets
 
+from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import rubric_rows
@@ -71,10 +70,7 @@ def about(source: str | None, data: Data) -> About:
 
 def beside_paper(splits: dict[str, Sequence[Row]]) -> Table:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
-    text = (
-        files("truebench_hf.benchmarks.rubric_eval") / "reference" / "rubriceval_table8_statistics.json"
-    ).read_text()
-    paper = {_key(r["Category"], r["Source Benchmark"] or ""): r for r in json.loads(text)["rows"]}
+    paper = {_key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows(8)}
     ours: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for split, rows in splits.items():
         for row in rows:

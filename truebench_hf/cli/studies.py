@@ -10,7 +10,7 @@ import typer
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval import Metaeval, MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.rubric_eval import board as judges
+from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.metrics.intervals import wilson

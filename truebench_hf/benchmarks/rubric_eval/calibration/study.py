@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
-from truebench_hf.benchmarks.rubric_eval.calibration.output import content
 from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sections
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.calibrated import as_json
 from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.metrics.cascade import First
@@ -111,7 +112,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
     def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
         rows, made = [row for rows, _ in done for row in rows], self.provenance
         fit = measure(self.options, rows, _spent(done), len(done), made)
-        files = {"rows.jsonl": map(asdict, rows), "calibration.json": content(self.options, fit, rows)}
+        files = {"rows.jsonl": map(asdict, rows), "calibration.json": _as_json(self.options, fit, rows)}
         facts = {"Decision judge": self.options.judge}
         if self.options.cascade_judge:
             facts["Reasoning judge"] = self.options.cascade_judge
@@ -150,3 +151,20 @@ def _spent(done: Sequence[Judged]) -> Spent:
 
 def _tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
+
+
+def _as_json(options: CalibrateOptions, study: Fit, rows: Sequence[Row]) -> dict[str, Any]:
+    """The content of `calibration.json`: what other runs read, and every figure."""
+    return as_json(study.calibrated, options.prompts) | {
+        "kind": options.kind,
+        "rows": len(rows),
+        "instructions": len({row.instruction_id for row in rows}),
+        "before": asdict(study.before),
+        "after": asdict(study.after),
+        "balanced_accuracy": {name: asdict(score) for name, score in study.agreement.items()},
+        "cascade": [asdict(point) for point in study.points],
+        "choice": asdict(study.choice) if study.choice else None,
+        "choice_balanced_accuracy": asdict(study.worth) if study.worth else None,
+        "provenance": dict(study.provenance),
+        "notes": list(study.notes),
+    }

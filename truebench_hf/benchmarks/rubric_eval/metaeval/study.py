@@ -14,12 +14,10 @@ from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.benchmarks.rubric_eval.output import as_json, rows
-from truebench_hf.benchmarks.rubric_eval.paradigms import PARADIGMS
-from truebench_hf.benchmarks.rubric_eval.scores import Judgment, MetaEvaluation, score, spread
-from truebench_hf.benchmarks.rubric_eval.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
+from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
@@ -228,10 +226,11 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             "Judge temperature": str(options.judge_temperature),
             **({"Panel": options.panel_shown} if options.panel_shown else {}),
         }
+        lines = [judgment.row(*key) for key, of_it in judged.items() for judgment in of_it]
         # Under what none could be measured there is nothing that a later command might drop.
         measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
         return Outcome(
-            result, {"judgments.jsonl": rows(judged), "scores.json": as_json(result)}, TITLE,
+            result, {"judgments.jsonl": lines, "scores.json": result.as_json()}, TITLE,
             sections(result), notes=result.notes, facts=facts, board=board(result), results={"paradigms": measured},
             lead=LEAD,
         )  # fmt: skip

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from truebench_hf import anonymous
-from truebench_hf.benchmarks.rubric_eval.paradigms import PARADIGMS
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
-from truebench_hf.benchmarks.rubric_eval.scores import JudgeScores, MetaEvaluation
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores
 from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
-from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores
 from truebench_hf.report.sections import Grid, fixed, value
 
 # Our category names and the paper's, in its order.

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 
+# Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
+PARADIGMS: Mapping[str, tuple[str, bool]] = {
+    "checklist": ("checklist", False),
+    "checklist-reasoning": ("checklist", True),
+    "rubric": ("rubric", False),
+    "rubric-reasoning": ("rubric", True),
+    "decision": ("decision", False),
+}
 Cell = Mapping[str, Score]  # measure -> score
 
 
@@ -24,6 +32,29 @@ class Judgment:
     item: Item
     rubric: Rubric
     verdict: Verdict
+
+    def row(self, judge: str, paradigm: str) -> dict[str, Any]:
+        """Its line in `judgments.jsonl`."""
+        item, rubric, verdict = self.item, self.rubric, self.verdict
+        return {
+            "id": rubric.id,
+            "response_id": item.id,
+            "instruction_id": item.instruction_id,
+            "instruction_category": item.category,
+            "language": item.language,
+            "split": rubric.split,
+            "rubric": rubric.text,
+            "rubric_type": rubric.kind,
+            "dimension": rubric.dimension,
+            "gold": rubric.label,
+            "judge": judge,
+            "paradigm": paradigm,
+            "label": verdict.label,
+            "reason": verdict.reason,
+            "probability": verdict.probability,
+            "votes": list(verdict.votes),
+            "vote_share": vote_share(verdict.votes, verdict.label),
+        }
 
 
 @dataclass(frozen=True)
@@ -118,6 +149,31 @@ class MetaEvaluation:
     spreads: Mapping[str, Spread]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of `scores.json`: percent, with n, undecided (`unscored`) and 95 % intervals."""
+        return {
+            "judges": list(map(_as_json, self.scores)),
+            "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
+            "notes": list(self.notes),
+            "provenance": dict(self.provenance),
+        }
+
+
+def _as_json(scores: JudgeScores) -> dict[str, Any]:
+    """The scores of all rows at the top, those of the data's splits below."""
+    found = asdict(scores)
+    splits = {
+        name: {
+            "overall": split["pooled"],
+            "category_mean": split["mean"],
+            "missing_categories": list(split["missing"]),
+            "by_category": split["by_category"],
+        }
+        for name, split in found.pop("splits").items()
+    }
+    named = {"by_rubric_type": found.pop("by_type"), "undecided_reasons": found.pop("reasons")}
+    return found | named | splits.pop("all") | {"by_split": splits}
 
 
 def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.paper_tables import main_table, mean_note, named, paradigms, types
-from truebench_hf.benchmarks.rubric_eval.scores import Cell, JudgeScores, MetaEvaluation
+from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
 
 TITLE = "RubricEval: judges measured"

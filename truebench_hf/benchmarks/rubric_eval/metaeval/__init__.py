@@ -1,0 +1,1 @@
+"""How far judges can be trusted, measured on labelled rubrics."""
