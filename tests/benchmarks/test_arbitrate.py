@@ -1,4 +1,4 @@
-"""Rubric arbitration by a scripted panel: every way out of the funnel, its cost and its resumption."""
+"""Rubric arbitration by a scripted panel: every exit of the funnel, its cost and its resumption."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 
-def test_every_way_out_equals_the_table(tmp_path: Path) -> None:
+def test_every_exit_equals_the_table(tmp_path: Path) -> None:
     result = arbitrate(table_options(tmp_path))
     exits = {row["rubric"]: (row["exit"], row["label"]) for row in read_rows(tmp_path / "out" / "exits.jsonl")}
     assert exits == {rubric: columns[3:] for rubric, columns in TABLE.items()}

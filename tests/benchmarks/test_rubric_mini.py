@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, rows
-from truebench_hf.benchmarks.rubric_eval.mini.case import fill
-from truebench_hf.benchmarks.rubric_eval.mini.cases import ALL_CASES
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, TEMPLATES, rows
+from truebench_hf.benchmarks.rubric_eval.mini.template import fill
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]
@@ -157,18 +156,18 @@ def test_same_seed_same_rows_and_other_seed_other_order() -> None:
 
 
 def test_seeds_change_order_and_prepared_fillings_only() -> None:
-    """Every text of any seed is one of the case's texts under one of its prepared fillings."""
+    """Every text of any seed is one of the template's texts under one of its prepared fillings."""
     allowed: dict[str, list[tuple[list[str], list[str], set[str]]]] = {}
-    for case in ALL_CASES:
-        for pick in range(case.fill_count):
-            values = {name: options[pick] for name, options in case.fills.items()}
+    for template in TEMPLATES:
+        for pick in range(template.fill_count):
+            values = {name: options[pick] for name, options in template.fills.items()}
             answers = set()
-            for bits in range(2 ** len(case.slots)):
-                chosen = {str(i + 1): s.yes if bits >> i & 1 else s.no for i, s in enumerate(case.slots)}
-                answers.add(fill(case.template, {**values, **chosen}))
-            texts = [fill(content, values) for _, content in case.messages]
-            checklist = sorted(fill(slot.rubric, values) for slot in case.slots)
-            allowed.setdefault(case.id, []).append((texts, checklist, answers))
+            for bits in range(2 ** len(template.slots)):
+                chosen = {str(i + 1): s.yes if bits >> i & 1 else s.no for i, s in enumerate(template.slots)}
+                answers.add(fill(template.answer, {**values, **chosen}))
+            texts = [fill(content, values) for _, content in template.messages]
+            checklist = sorted(fill(slot.rubric, values) for slot in template.slots)
+            allowed.setdefault(template.id, []).append((texts, checklist, answers))
     shape = Counter((row["instruction_id"], row["rubric_type"], row["label"]) for row in ROWS)
     for seed in SEEDS:
         data = rows(seed)

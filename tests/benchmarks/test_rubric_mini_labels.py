@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 from lingua import Language, LanguageDetectorBuilder
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.benchmarks.rubric_eval.mini.case import fill
-from truebench_hf.benchmarks.rubric_eval.mini.cases import ALL_CASES
+from truebench_hf.benchmarks.rubric_eval.mini import TEMPLATES, rows
+from truebench_hf.benchmarks.rubric_eval.mini.template import fill
 
 Row = dict[str, Any]
 Check = Callable[[Row], bool]
@@ -356,24 +355,24 @@ def test_no_check_stands_idle() -> None:
 
 def test_edits_of_other_rubrics_never_move_a_label() -> None:
     """Not only along the ring that is published: in every combination of passages, each check sees its own slot."""
-    for case in ALL_CASES:
-        k = len(case.slots)
-        for pick in range(case.fill_count):
-            values = {name: options[pick] for name, options in case.fills.items()}
+    for template in TEMPLATES:
+        k = len(template.slots)
+        for pick in range(template.fill_count):
+            values = {name: options[pick] for name, options in template.fills.items()}
             for bits in range(2**k):
                 met = [bool(bits >> i & 1) for i in range(k)]
                 passages = {
-                    str(i + 1): s.yes if m else s.no for i, (s, m) in enumerate(zip(case.slots, met, strict=True))
+                    str(i + 1): s.yes if m else s.no for i, (s, m) in enumerate(zip(template.slots, met, strict=True))
                 }
                 row: Row = {
-                    "messages": [{"role": r, "content": fill(t, values)} for r, t in case.messages],
-                    "response": fill(case.template, {**values, **passages}),
+                    "messages": [{"role": r, "content": fill(t, values)} for r, t in template.messages],
+                    "response": fill(template.answer, {**values, **passages}),
                 }
-                for slot, expected in zip(case.slots, met, strict=True):
+                for slot, expected in zip(template.slots, met, strict=True):
                     row["rubric"] = fill(slot.rubric, values)
                     check = check_for(row, PROOFS) or check_for(row, MARKS)
                     assert check is not None, row["rubric"]
-                    assert check(row) == expected, (case.id, row["rubric"], row["response"])
+                    assert check(row) == expected, (template.id, row["rubric"], row["response"])
 
 
 # --- languages ------------------------------------------------------------------------------------------------------

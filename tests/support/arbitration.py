@@ -16,7 +16,7 @@ COARSE, FINE, META = "You check how well", "You check one requirement", "Several
 JUDGES = ("ann", "bob", "cat", "dan")
 
 # Per rubric: what each base judge says in the coarse and in the fine pass (P pass, F fail, ? an answer that cannot be
-# read), what the two meta-judges say, and the way out with its label, worked out by hand.
+# read), what the two meta-judges say, and the exit with its label, worked out by hand.
 TABLE: dict[str, tuple[str, str, str, str, str | None]] = {
     "all pass alike": ("PPPP", "PPFF", "FF", "coarse_unanimous", "yes"),  # later stages only where validated
     "all fail alike": ("FFFF", "", "", "coarse_unanimous", "no"),

@@ -1,4 +1,4 @@
-"""`arbitrate` and its sheets: every way out of the funnel, validation, and answers asked for."""
+"""`arbitrate` and its sheets: every exit of the funnel, validation, and answers asked for."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Contrast pairs: a response and its minimal edit that turns one rubric over, confirmed by a judge (appendix D).
+"""Contrast pairs: a response and its minimal edit that flips one rubric, confirmed by a judge (appendix D).
 
-Paper 003 enlarges its hand-labelled reference set this way: what meets a rubric is rewritten to break it, what does not
+Paper 003 enlarges its hand-labelled reference set so: what meets a rubric is rewritten to break it, what does not
 is rewritten to meet it. Its annotators confirm every pair; here a judge does, rubric by rubric, on both texts, and also
 that no other rubric changed. What it does not confirm is rejected, with the reason.
 """
@@ -96,7 +96,7 @@ class Attempt:
         return max_edit is not None and size > max_edit and self.rejected("too_large", f"{size:.2f} of the text")
 
     def flip_rejected(self) -> bool:
-        """Unless the judge sees the rubric turned over, and every other one as it was."""
+        """Unless the judge gives the rubric the opposite label, and every other one the same as before."""
         target = self.after[self.rubric.index]
         if target.label in (None, self.rubric.label):
             return self.rejected("not_flipped" if target.label else "rewritten_undecided", target.reason)
@@ -154,7 +154,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
         labelled = [(item, rubric) for item, rubric in every if rubric.label in ("yes", "no")]
         self.unlabelled = len(every) - len(labelled)
         if not labelled:
-            raise UserError(f"--data {self.options.data}: no row has a label, which says which way to turn a rubric")
+            raise UserError(f"--data {self.options.data}: no row has a label, without which a rubric cannot be turned")
         return Items(
             labelled, lambda row: row[1].id, lambda row: [row[1].id, data.content(row[0])],
             lambda row: (row[1].kind, row[1].label, row[0].language, row[0].category),

@@ -47,8 +47,8 @@ class Fit:
     """A finished calibration.
 
     `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
-    `agreement` has the balanced accuracy in percent of each way to decide, over `responses`. `points` are the ways to
-    spend the two judges, measured on the rows they would be chosen on, and `choice` the cheapest good one; without a
+    `agreement` has the balanced accuracy in percent of each decision rule, over `responses`. `points` are the cascades
+    of the two judges, measured on the rows they would be chosen on, and `choice` the cheapest good one; without a
     reasoning judge there are none. The balanced accuracy of `choice` is that of `worth`: in percent, undecided = wrong,
     of choices that were made without the instructions they are measured on (nested folds).
     """
@@ -117,17 +117,17 @@ def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second:
 
 
 def _agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
-    """Balanced accuracy of each way to decide; `fair` are the cross-fitted probabilities."""
+    """Balanced accuracy of each decision rule; `fair` are the cross-fitted probabilities."""
     raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
     cuts = cross_threshold(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
-    ways = {
+    rules = {
         "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
         "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
         "calibrated, fitted threshold": _decide(fair, cuts),
     }
     if any(row.call for row in rows):
-        ways["reasoning judge"] = [row.second for row in rows]
-    return {name: clustered_agreement(groups, gold, labels)["balanced_accuracy"] for name, labels in ways.items()}
+        rules["reasoning judge"] = [row.second for row in rows]
+    return {name: clustered_agreement(groups, gold, labels)["balanced_accuracy"] for name, labels in rules.items()}
 
 
 def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:

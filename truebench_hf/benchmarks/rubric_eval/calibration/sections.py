@@ -32,10 +32,10 @@ def _measures(study: Fit) -> Grid:
 
 
 def _decisions(study: Fit) -> Grid:
-    ways = dict(study.agreement)
+    rules = dict(study.agreement)
     if study.worth:
-        ways["chosen from the cascades, undecided = wrong"] = study.worth
-    rows = tuple((name, value(score), interval(score), score.n, score.unscored) for name, score in ways.items())
+        rules["chosen from the cascades, undecided = wrong"] = study.worth
+    rows = tuple((name, value(score), interval(score), score.n, score.unscored) for name, score in rules.items())
     header = ("Decided by", "balanced accuracy %", "95 % interval", "n", "undecided")
     note = "Intervals: the clusters are the instructions."
     if study.worth:

@@ -1,4 +1,4 @@
-"""RubricEval: how far can a judge be trusted, rubric by rubric, under each way of asking it?
+"""RubricEval: how far can a judge be trusted, rubric by rubric, under each paradigm of judging?
 
 Abstract: a judge decides rubrics whose answers are known; balanced accuracy says how well. Granularity (one call per
 rubric, or per response) times reasoning on or off are compared, and typed decisions beside them. Paper: "RubricEval",

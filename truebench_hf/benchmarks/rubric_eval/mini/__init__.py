@@ -9,18 +9,39 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, case_rows
-from truebench_hf.benchmarks.rubric_eval.mini.cases import ALL_CASES
+from truebench_hf.benchmarks.rubric_eval.mini import (
+    compositional_en,
+    compositional_world,
+    constrained_en,
+    constrained_world,
+    multi_turn_en,
+    multi_turn_world,
+    system_en,
+    system_world,
+)
+from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, template_rows
+from truebench_hf.benchmarks.rubric_eval.mini.template import Template
 
-__all__ = ["COLUMNS", "rows"]
+__all__ = ["COLUMNS", "TEMPLATES", "rows"]
+
+TEMPLATES: tuple[Template, ...] = (
+    *constrained_en.TEMPLATES,
+    *constrained_world.TEMPLATES,
+    *compositional_en.TEMPLATES,
+    *compositional_world.TEMPLATES,
+    *multi_turn_en.TEMPLATES,
+    *multi_turn_world.TEMPLATES,
+    *system_en.TEMPLATES,
+    *system_world.TEMPLATES,
+)
 
 
 def rows(seed: int = 0) -> list[dict[str, Any]]:
     """All rows, one rubric judgment each, in the columns of `COLUMNS`.
 
-    The same seed gives the same rows. Another seed changes the order of cases, checklists and edits, and which of the
+    The same seed gives the same rows. Another seed changes the order of templates, checklists and edits, and which of the
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    cases = random.Random(f"order {seed}").sample(ALL_CASES, len(ALL_CASES))
-    return [row for case in cases for row in case_rows(case, random.Random(f"{case.id} {seed}"))]
+    drawn = random.Random(f"order {seed}").sample(TEMPLATES, len(TEMPLATES))
+    return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]

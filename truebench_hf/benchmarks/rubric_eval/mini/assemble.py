@@ -1,7 +1,7 @@
-"""From a case to its rows: a cycle of answers in which every rubric is met in exactly half.
+"""From a template to its rows: a cycle of answers in which every rubric is met in exactly half.
 
-The answers of a case with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
-in the first half of the ring every rubric is turned over once, in the second half once more, back to the start. So
+The answers of a template with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
+in the first half of the ring every rubric is flipped once, in the second half once more, back to the start. So
 the labels of every single rubric are balanced by construction, every step is a contrast pair, and the text of a
 rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
 reads the whole checklist at once is most easily led astray.
@@ -13,15 +13,15 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval import rows
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, fill
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, fill
+from truebench_hf.benchmarks.rubric_eval.rows import COLUMNS as ALL_COLUMNS
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 
 Row = dict[str, Any]
 
 
 def ring(order: list[int], start: int) -> list[list[bool]]:
-    """The labels of the 2k answers. `order` says which rubric is turned over at which step, `start` (0 or 1) whether
+    """The labels of the 2k answers. `order` says which rubric is flipped at which step, `start` (0 or 1) whether
     rubric 0 is met at first; its neighbours then alternate."""
     labels = [(i + start) % 2 == 0 for i in range(len(order))]
     answers = []
@@ -31,31 +31,31 @@ def ring(order: list[int], start: int) -> list[list[bool]]:
     return answers
 
 
-def pair_names(case_id: str, order: list[int]) -> dict[tuple[int, int], str]:
-    """The contrast pair of (answer number, rubric), for the rubrics turned over right before or after that answer."""
+def pair_names(template_id: str, order: list[int]) -> dict[tuple[int, int], str]:
+    """The contrast pair of (answer number, rubric), for the rubrics flipped right before or after that answer."""
     steps = order * 2
     names = {}
     for step, turned in enumerate(steps):
-        name = f"{case_id}-p{step:02d}"
+        name = f"{template_id}-p{step:02d}"
         names[step, turned] = name
         names[(step + 1) % len(steps), turned] = name
     return names
 
 
-def case_rows(case: Case, rng: random.Random) -> list[Row]:
-    """All rows of a case: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
+def template_rows(template: Template, rng: random.Random) -> list[Row]:
+    """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
     order of the edits and the starting labels."""
-    pick = rng.randrange(case.fill_count)
-    values = {name: options[pick] for name, options in case.fills.items()}
-    checklist = rng.sample(range(len(case.slots)), len(case.slots))
-    order = rng.sample(range(len(case.slots)), len(case.slots))
+    pick = rng.randrange(template.fill_count)
+    values = {name: options[pick] for name, options in template.fills.items()}
+    checklist = rng.sample(range(len(template.slots)), len(template.slots))
+    order = rng.sample(range(len(template.slots)), len(template.slots))
     answers = ring(order, rng.randrange(2))
-    pairs = pair_names(case.id, order)
-    slots = [case.slots[i] for i in checklist]
+    pairs = pair_names(template.id, order)
+    slots = [template.slots[i] for i in checklist]
     rows: list[Row] = []
     for number, labels in enumerate(answers):
         passages = {str(i + 1): _passage(slot, met) for i, slot, met in zip(checklist, slots, labels, strict=True)}
-        shared = _answer_columns(case, values, number, fill(case.template, {**values, **passages}), slots)
+        shared = _answer_columns(template, values, number, fill(template.answer, {**values, **passages}), slots)
         for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
             rows.append({**shared, **_rubric_columns(slot, met, values, passages), "rubric_index": index})
             rows[-1]["id"] = f"{shared['response_id']}-c{index}"
@@ -63,22 +63,24 @@ def case_rows(case: Case, rng: random.Random) -> list[Row]:
     return [{column: row[column] for column in COLUMNS} for row in rows]
 
 
-COLUMNS = (*(column for column in rows.COLUMNS if column not in ("context", "reference")), "pair_id")
+COLUMNS = (*(column for column in ALL_COLUMNS if column not in ("context", "reference")), "pair_id")
 
 
 def _passage(slot: Slot, met: bool) -> str:
     return slot.yes if met else slot.no
 
 
-def _answer_columns(case: Case, values: Mapping[str, str], number: int, response: str, slots: list[Slot]) -> Row:
+def _answer_columns(
+    template: Template, values: Mapping[str, str], number: int, response: str, slots: list[Slot]
+) -> Row:
     return {
-        "instruction_id": case.id,
-        "response_id": f"{case.id}-r{number:02d}",
+        "instruction_id": template.id,
+        "response_id": f"{template.id}-r{number:02d}",
         "response_model": "constructed",
-        "instruction_category": case.category,
+        "instruction_category": template.category,
         "source_benchmark": "rubric_mini",
-        "language": case.language,
-        "messages": [{"role": role, "content": fill(text, values)} for role, text in case.messages],
+        "language": template.language,
+        "messages": [{"role": role, "content": fill(text, values)} for role, text in template.messages],
         "response": response,
         "checklist": [fill(slot.rubric, values) for slot in slots],
         "label_source": "constructed",

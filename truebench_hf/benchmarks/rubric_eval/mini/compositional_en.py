@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, user
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, user
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "com-en-ticket",
         "compositional",
         "EN",
@@ -45,7 +45,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"item": ("the desk lamp", "the label printer")},
     ),
-    Case(
+    Template(
         "com-en-expense",
         "compositional",
         "EN",
@@ -88,7 +88,7 @@ CASES: tuple[Case, ...] = (
             "bad": ("Approved", "Needs approval"),
         },
     ),
-    Case(
+    Template(
         "com-en-terms",
         "compositional",
         "EN",
@@ -122,7 +122,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"word": ("buyer", "member", "customer")},
     ),
-    Case(
+    Template(
         "com-en-meeting",
         "compositional",
         "EN",
@@ -158,7 +158,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"who": ("Carla", "Mei", "Agnes")},
     ),
-    Case(
+    Template(
         "com-en-release",
         "compositional",
         "EN",

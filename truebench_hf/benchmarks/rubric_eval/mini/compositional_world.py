@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, user
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, user
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "com-es-envio",
         "compositional",
         "ES",
@@ -39,7 +39,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"n": ("4471", "9026")},
     ),
-    Case(
+    Template(
         "com-ja-stock",
         "compositional",
         "JA",
@@ -67,7 +67,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"p": ("鉛筆", "消しゴム")},
     ),
-    Case(
+    Template(
         "com-ru-protokol",
         "compositional",
         "RU",
@@ -103,7 +103,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"name": ("Ирина", "Светлана")},
     ),
-    Case(
+    Template(
         "com-pt-hotel",
         "compositional",
         "PT",
@@ -133,7 +133,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"h": ("Miramar", "Ribeira"), "c": ("4816", "7203")},
     ),
-    Case(
+    Template(
         "com-de-urlaub",
         "compositional",
         "DE",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, user
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, user
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "con-en-drill",
         "constrained",
         "EN",
@@ -31,7 +31,7 @@ CASES: tuple[Case, ...] = (
             "place": ("rear car park", "north gate", "bicycle stands"),
         },
     ),
-    Case(
+    Template(
         "con-en-advert",
         "constrained",
         "EN",
@@ -60,7 +60,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"firm": ("Harlow Joinery", "Pine Street Dental"), "hours": ("18", "22")},
     ),
-    Case(
+    Template(
         "con-en-status",
         "constrained",
         "EN",
@@ -127,7 +127,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"client": ("Ms Abara", "Mr Lindqvist"), "date": ("3 June", "17 September")},
     ),
-    Case(
+    Template(
         "con-en-booking",
         "constrained",
         "EN",
@@ -171,7 +171,7 @@ CASES: tuple[Case, ...] = (
             "phone": ("0170 555 01", "0151 555 72"),
         },
     ),
-    Case(
+    Template(
         "con-en-captain",
         "constrained",
         "EN",
@@ -205,7 +205,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"day": ("Monday", "Thursday")},
     ),
-    Case(
+    Template(
         "con-en-packing",
         "constrained",
         "EN",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, user
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, user
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "con-de-einladung",
         "constrained",
         "DE",
@@ -27,7 +27,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"tag": ("Freitag", "Donnerstag"), "ort": ("der Innenhof", "die Dachterrasse")},
     ),
-    Case(
+    Template(
         "con-ko-room",
         "constrained",
         "KO",
@@ -60,7 +60,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"room": ("3층 회의실", "7층 대회의실")},
     ),
-    Case(
+    Template(
         "con-fr-communique",
         "constrained",
         "FR",
@@ -93,7 +93,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"date": ("4 mai", "12 octobre")},
     ),
-    Case(
+    Template(
         "con-pl-reklamacja",
         "constrained",
         "PL",
@@ -127,7 +127,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"pani": ("Nowak", "Zielińskiej"), "nr": ("R-2081", "R-3417")},
     ),
-    Case(
+    Template(
         "con-zh-store",
         "constrained",
         "ZH",
@@ -159,7 +159,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"shop": ("东街书店", "南桥超市"), "date": ("六月一日", "九月十五日")},
     ),
-    Case(
+    Template(
         "con-it-listino",
         "constrained",
         "IT",

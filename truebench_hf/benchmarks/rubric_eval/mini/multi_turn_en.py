@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, chat
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, chat
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "mul-en-quote",
         "multi_turn",
         "EN",
@@ -41,7 +41,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"place": ("Lake House", "Villa Sole", "Mill Farm")},
     ),
-    Case(
+    Template(
         "mul-en-steps",
         "multi_turn",
         "EN",
@@ -81,7 +81,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"firm": ("Norden Ltd", "Castle Optics")},
     ),
-    Case(
+    Template(
         "mul-en-menu",
         "multi_turn",
         "EN",
@@ -115,7 +115,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"city": ("Oslo", "Porto", "Ghent")},
     ),
-    Case(
+    Template(
         "mul-en-guide",
         "multi_turn",
         "EN",
@@ -145,7 +145,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"name": ("Jonas", "Farida", "Wen")},
     ),
-    Case(
+    Template(
         "mul-en-policy",
         "multi_turn",
         "EN",

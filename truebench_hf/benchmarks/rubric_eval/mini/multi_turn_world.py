@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, chat
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, chat
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "mul-fr-formation",
         "multi_turn",
         "FR",
@@ -30,7 +30,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"ville": ("Nantes", "Dijon"), "salle": ("Voltaire", "Colette")},
     ),
-    Case(
+    Template(
         "mul-ko-mail",
         "multi_turn",
         "KO",
@@ -68,7 +68,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"shop": ("하늘문구", "도담가구")},
     ),
-    Case(
+    Template(
         "mul-it-viaggio",
         "multi_turn",
         "IT",
@@ -102,7 +102,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"meta": ("Torino", "Bologna")},
     ),
-    Case(
+    Template(
         "mul-vi-baocao",
         "multi_turn",
         "VI",
@@ -136,7 +136,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"so": ("118", "246")},
     ),
-    Case(
+    Template(
         "mul-zh-fangan",
         "multi_turn",
         "ZH",
@@ -169,7 +169,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"city": ("成都", "青岛")},
     ),
-    Case(
+    Template(
         "mul-es-soporte",
         "multi_turn",
         "ES",

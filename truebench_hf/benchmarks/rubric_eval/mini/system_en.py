@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, with_system
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, with_system
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "sys-en-parcel",
         "system",
         "EN",
@@ -43,7 +43,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"firm": ("Swift Post", "Blue Van"), "nr": ("88120", "45037")},
     ),
-    Case(
+    Template(
         "sys-en-librarian",
         "system",
         "EN",
@@ -88,7 +88,7 @@ CASES: tuple[Case, ...] = (
             "wrong": ("C-41", "E-07"),
         },
     ),
-    Case(
+    Template(
         "sys-en-clinic",
         "system",
         "EN",
@@ -127,7 +127,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"clinic": ("Elm Road Clinic", "Harbour Practice")},
     ),
-    Case(
+    Template(
         "sys-en-coach",
         "system",
         "EN",
@@ -156,7 +156,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"dept": ("Finance", "Sales", "Legal")},
     ),
-    Case(
+    Template(
         "sys-en-json",
         "system",
         "EN",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.rubric_eval.mini.case import Case, Slot, with_system
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, with_system
 
-CASES: tuple[Case, ...] = (
-    Case(
+TEMPLATES: tuple[Template, ...] = (
+    Template(
         "sys-pt-banco",
         "system",
         "PT",
@@ -43,7 +43,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"b": ("Aurora", "Serrano"), "t": ("0800 112 40", "0800 975 13")},
     ),
-    Case(
+    Template(
         "sys-ja-uketsuke",
         "system",
         "JA",
@@ -82,7 +82,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"co": ("青葉商事", "みなと工業")},
     ),
-    Case(
+    Template(
         "sys-ru-sklad",
         "system",
         "RU",
@@ -110,7 +110,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"co": ("Волна", "Кедр"), "p": ("А-12", "В-07")},
     ),
-    Case(
+    Template(
         "sys-pl-rower",
         "system",
         "PL",
@@ -148,7 +148,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"s": ("Szprycha", "Dwa Koła")},
     ),
-    Case(
+    Template(
         "sys-vi-cuahang",
         "system",
         "VI",
@@ -182,7 +182,7 @@ CASES: tuple[Case, ...] = (
         ),
         {"ch": ("Sao Mai", "Hoa Sen")},
     ),
-    Case(
+    Template(
         "sys-fr-voyage",
         "system",
         "FR",

@@ -1,4 +1,4 @@
-"""The parts of a constructed case: an instruction, an answer with gaps, and two texts for every gap."""
+"""The parts of a template: an instruction, an answer with gaps, and two texts for every gap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Slot:
     """One rubric and the two passages that decide it.
 
     `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
-    it; neither changes what any other rubric of the case comes out as. Passages may hold gaps of other slots.
+    it; neither changes the label of any other rubric. Passages may hold gaps of other slots.
     """
 
     kind: str
@@ -24,8 +24,8 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Case:
-    """An instruction with an answer template whose gap `[[n]]` belongs to the n-th slot (counted from 1).
+class Template:
+    """An instruction with an answer whose gap `[[n]]` belongs to the n-th slot (counted from 1).
 
     `messages` are (role, text) pairs, the last one the user's. `fills` maps further gap names to alternatives, all of
     one length: the same position is taken from each, so that facts that belong together stay together.
@@ -35,7 +35,7 @@ class Case:
     category: str
     language: str
     messages: tuple[tuple[str, str], ...]
-    template: str
+    answer: str
     slots: tuple[Slot, ...]
     fills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
