@@ -126,7 +126,7 @@ def from_values(options: type[T], values: Mapping[str, Any]) -> T:
     kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
     plain = {name: _plain(value, kinds.get(name, "")) for name, value in values.items()}
     for name, value in plain.items():
-        if said := _unfit(value, kinds.get(name, "")):
+        if said := unfit(value, kinds.get(name, "")):
             raise UserError(f"{name}={values[name]!r}: must be {said}")
     return options(**plain)
 
@@ -144,7 +144,7 @@ def _plain(value: Any, kind: str) -> Any:
     return ",".join(map(str, value)) if kind.startswith("str") and isinstance(value, list | tuple) else value
 
 
-def _unfit(value: Any, kind: str) -> str:
+def unfit(value: Any, kind: str) -> str:
     """What a value of this kind has to be, "" where it is that."""
     if kind.startswith("tuple"):
         return "" if all(isinstance(entry, str) for entry in value) else "a text or a list of texts"

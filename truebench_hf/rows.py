@@ -47,8 +47,10 @@ class Record:
     def id(self, name: str) -> str:
         """A number or a text, as a text."""
         value = self.row.get(name)
+        if isinstance(value, float) and value.is_integer():  # a column of numbers with a gap in it, to pandas
+            value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-            raise self.wrong(name, "must be a number or a text")
+            raise self.wrong(name, "must be a whole number or a text")
         return str(value)
 
     def label(self, name: str) -> Label | None:

@@ -94,8 +94,16 @@ class Judge:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         from truebench_hf.api.kept import Kept
         from truebench_hf.engine.background import Background
+        from truebench_hf.options import unfit
         from truebench_hf.prompts import Prompts
 
+        numbers: dict[str, tuple[object, str]] = {
+            "threshold": (threshold, "float | None"), "votes": (votes, "int"), "temperature": (temperature, "float"),
+            "max_tokens": (max_tokens, "int"), "concurrency": (concurrency, "int"), "patience": (patience, "float"),
+        }  # fmt: skip
+        for name, (value, kind) in numbers.items():
+            if wanted := unfit(value, kind):
+                raise UserError(f"{name}={value!r}: must be {wanted}")
         texts = Prompts({name: os.fspath(path) for name, path in (prompts or {}).items()})
         spec, second = as_spec(judge), None if cascade_judge is None else as_spec(cascade_judge)
         settings = _settings(

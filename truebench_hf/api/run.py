@@ -141,11 +141,24 @@ def _rows(data: Any) -> InMemory:
 
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         data = data.astype(object).where(data.notna(), None).to_dict("records")
-    if isinstance(data, Mapping):  # a DatasetDict
+    if isinstance(data, Mapping) and not any(hasattr(split, "column_names") for split in data.values()):
+        data = [data]  # one row
+    elif isinstance(data, Mapping) and len(data) == 1:
+        (data,) = data.values()
+    elif isinstance(data, Mapping):  # a DatasetDict
         raise UserError(f"data: holds several splits ({', '.join(map(str, data))}); give one of them")
     if not isinstance(data, Iterable):
         raise UserError(f"data: must be a path, a name, or rows; not a {type(data).__name__}")
-    rows = list(data)
+    rows = [_plain(row) for row in data]
     if wrong := [(place, row) for place, row in enumerate(rows, 1) if not isinstance(row, Mapping)]:
         raise UserError(f"data: row {wrong[0][0]} is a {type(wrong[0][1]).__name__}; a row is a dict with its columns")
     return InMemory(f"{len(rows)} rows in memory", rows)
+
+
+def _plain(value: Any) -> Any:
+    """A value without the arrays in which Parquet and pandas keep lists, and without tuples."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

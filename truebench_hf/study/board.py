@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from truebench_hf.types import Score
 
+LONGEST = 500  # characters of a name, a title or a fact, and rows; of columns half as many
+
 
 @dataclass(frozen=True)
 class Column:

@@ -92,9 +92,11 @@ class Study(Generic[O, T, D, V]):
         """The `number`-th model of a role in a part: the name under which the ledger counts its calls."""
         model: ChatModel = self.roles[role][number - 1]
         part = part or (role.replace("_", " ") if number == 1 else f"{role.replace('_', ' ')} {number}")
-        caller = self._callers.setdefault(part, Caller(model, self.folder.ledger, part, self.roles.concurrency(role)))
-        assert caller.model is model, f"two models in one part: {part}"
-        return caller
+        if part in self._callers and self._callers[part].model is not model:
+            part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
+        if part not in self._callers:
+            self._callers[part] = Caller(model, self.folder.ledger, part, self.roles.concurrency(role))
+        return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
         """A judge made of the `number`-th model of a role; one and the same for one part and settings."""

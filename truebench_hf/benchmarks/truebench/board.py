@@ -16,13 +16,14 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.records import Judged
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.types import Report, Score
 
 KIND = "truebench"
 MAIN = Column("overall", "Overall")
 _GROUPS = {"by_category": ("category", "Categories"), "by_language": ("language", "Languages")}
 _SIZE = re.compile(r"(?<![\w.])(\d{1,5}(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNORECASE)
+_MOST_GROUPS = 100  # of a kind: a leaderboard of more columns nobody reads
 _LONGEST = 48  # characters of one thing said about the judging
 
 
@@ -36,6 +37,8 @@ def board(report: Report) -> Board:
     for by, (what, title) in _GROUPS.items():
         group = report.scores.get(by, {})
         assert isinstance(group, Mapping)
+        if len(group) > _MOST_GROUPS or any(len(name) > LONGEST // 2 for name in group):
+            continue  # the tables of the report have them
         columns += [Column(f"{what}:{name}", name, title) for name in group]
         scores |= {f"{what}:{name}": score for name, score in group.items()}
     judge, said = anonymous.name(made["judge"]), judging_words(made)

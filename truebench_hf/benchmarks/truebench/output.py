@@ -8,6 +8,7 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
@@ -32,6 +33,9 @@ def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     beside them says.
     """
     file = path / JUDGMENTS if path.is_dir() else path
+    kind = read_info(file.parent).get("kind") if file.name == JUDGMENTS else None
+    if kind not in (None, "", KIND):
+        raise UserError(f"{path}: is a study of kind {kind}; give a run, or a file of judged instances")
     name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
     reader, runs = Reader(), dict[tuple[str, str], list[Judged]]()
     for where, row in jsonl.read(file, "give a run folder or an evaluation file"):

@@ -84,7 +84,10 @@ def facts(report: Report) -> dict[str, object]:
 
 
 def _headline(report: Report) -> Scores:
-    found = {HEADLINES.get(name, name): s for name, s in report.scores.items() if isinstance(s, Score)}
+    alone = [name for name in ("single_turn", "multi_turn") if _none(report.scores.get(name))]  # data of one sort
+    left_out = ("single_turn", "multi_turn") if alone else ()
+    scores = {name: score for name, score in report.scores.items() if isinstance(score, Score)}
+    found = {HEADLINES.get(name, name): score for name, score in scores.items() if name not in left_out}
     open_ = (
         "Undecided instances count by the labels given, as the official rule has it."
         if _official(report)
@@ -95,6 +98,10 @@ def _headline(report: Report) -> Scores:
         f"none from fewer than ten instances. {open_}"
     )
     return Scores("", found, headline=True, note=note)
+
+
+def _none(score: object) -> bool:
+    return isinstance(score, Score) and score.n + score.unscored == 0
 
 
 def _official(report: Report) -> bool:

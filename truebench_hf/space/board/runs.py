@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.study.board import Board, Column
+from truebench_hf.study.board import LONGEST, Board, Column
 from truebench_hf.terminal import warn
 from truebench_hf.types import Score
 
@@ -22,7 +22,6 @@ _DEEPEST = 4
 _LARGEST = 2**24  # bytes of a run.json
 _MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
 _HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
-_LONGEST = 500  # characters of a name, a title or a fact; entries of a list
 
 
 class _RunFile(BaseModel):
@@ -48,8 +47,8 @@ class _RunFile(BaseModel):
         scores = [score for row in board.rows for score in row.scores.values()]
         if len(set(names)) < len(names) or not {board.main}.union(*(row.scores for row in board.rows)) <= set(names):
             raise ValueError("columns need names of their own, and every score and `main` a column")
-        if not all(texts) or max(sizes) > _LONGEST or any(len(text) > _LONGEST for text in (*texts, *values)):
-            raise ValueError(f"a text is empty, or longer than {_LONGEST} characters, or there are too many")
+        if not all(texts) or max(sizes) > LONGEST or any(len(text) > LONGEST for text in (*texts, *values)):
+            raise ValueError(f"a text is empty, or longer than {LONGEST} characters, or there are too many")
         if not all(0 <= count <= _MOST for score in scores for count in (score.n, score.unscored)):
             raise ValueError(f"n and unscored are counts of at most {_MOST:,}")
         return board

@@ -26,9 +26,9 @@ from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.options import option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import LabellingOptions
+from truebench_hf.study.options import LabellingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Verdict
@@ -45,7 +45,9 @@ class ArbitrateOptions(LabellingOptions):
     meta_judge: tuple[str, ...] = role(help="Meta-judge: two or more, who all have to agree; repeat the flag.")
     responder: tuple[str, ...] = role((), help="Model that answers what has no response; of several one each by lot.")
     candidate: tuple[str, ...] = role(
-        (), binds=False, help="Further judge to rank on the reference; it has no say in the labels. May be repeated."
+        (),
+        binds=Binds(grows=True, late=True),
+        help="Further judge to rank on the reference; it has no say in the labels. May be repeated.",
     )
     use_reference: bool = option(False, binds=True, help="Label the answers that a source ships as references.")
     strict: bool = option(
@@ -111,14 +113,14 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
 
     def check(self) -> None:
         options = self.options
-        self.chosen = prepare(self.chosen, options.responder, options.use_reference, options.seed)
+        self.chosen = prepare(self.chosen, numbered(options.responder), options.use_reference, options.seed)
         for spec in options.meta_judge:
             check_prompts(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
 
     def setup(self) -> None:
         self.responders = {
-            spec: self.caller("responder", number, f"answer {spec}")
-            for number, spec in enumerate(self.options.responder, 1)
+            name: self.caller("responder", number, f"answer {name}")
+            for number, name in enumerate(numbered(self.options.responder), 1)
         }
         self.coarse, self.fine = self._pass("coarse"), self._pass("fine")
         # Looks that only the comparison with trusted labels needs are paid for under a name of their own.
@@ -128,19 +130,19 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     def _pass(self, part: str, role: str = "judge") -> Pass:
         specs = getattr(self.options, role)
         return Pass(tuple(
-            self.judge(self.options.settings(spec, part), role, number, f"{part} {spec}")
-            for number, spec in enumerate(specs, 1)
+            self.judge(self.options.settings(spec, part), role, number, f"{part} {name}")
+            for number, (spec, name) in enumerate(zip(specs, numbered(specs), strict=True), 1)
         ))  # fmt: skip
 
     def _meta_judges(self, part: str) -> tuple[MetaJudge, ...]:
         options = self.options
         return tuple(
             MetaJudge(
-                self.caller("meta_judge", number, f"{part} {spec}"), options.prompts,
+                self.caller("meta_judge", number, f"{part} {name}"), options.prompts,
                 options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
                 options.structured,
             )
-            for number, spec in enumerate(options.meta_judge, 1)
+            for number, (spec, name) in enumerate(zip(options.meta_judge, numbered(options.meta_judge), strict=True), 1)
         )  # fmt: skip
 
     async def work(self, item: Item) -> Labelled:
@@ -171,7 +173,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Any]]:
         options, traces = self.options, [trace for _, found in done for trace in found]
         answered = [one for one, _ in done]
-        validation = validate(traces, self.trusted, options.judge, options.candidate) if self.trusted.labels else None
+        validation = self._validated(traces) if self.trusted.labels else None
         usage = self.folder.ledger.usage()["total"]
         result = summary(options, answered, traces, usage, validation, self.left_out)
         # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
@@ -180,6 +182,10 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
         }
         files |= {"exits.jsonl": [trace.exit_row() for trace in traces], "funnel.json": result}
         return Outcome(result, files, TITLE, sections(result), notes=result["notes"])
+
+    def _validated(self, traces: Sequence[Trace]) -> dict[str, Any]:
+        judges, candidates = numbered(self.options.judge), numbered(self.options.candidate)
+        return validate(traces, self.trusted, judges, candidates)
 
 
 def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
