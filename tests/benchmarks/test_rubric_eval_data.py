@@ -61,6 +61,8 @@ def test_only_labelled_rubrics_stand_alone() -> None:
         ({"instruction_category": "System"}, {}, "and categories"),
         ({"checklist": '["Names a river.", "Is true."]'}, {"checklist": ["Names a river.", "Is true."]}, "as in CSV"),
         ({"checklist": ["Names a river."], "rubric_index": 0, "rubric": None}, {}, "the place says the rubric"),
+        ({"rubric_index": "0"}, {"rubric_index": 0}, "a number, as in CSV"),
+        ({"rubric_index": ""}, {}, "an empty cell"),
         ({"context": " ", "reference": ""}, {}, "blank is none"),
     ],
 )

@@ -72,6 +72,8 @@ def checked(record: Record, unanswered: bool = False) -> Row:
 def place_in(checklist: list[str], record: Record) -> int:
     """The place of a row's rubric in the checklist, by its number or its text."""
     rubric, index = record.maybe("rubric"), record.row.get("rubric_index")
+    if isinstance(index, str):  # as CSV holds numbers
+        index = int(index) if index.strip().isdecimal() else index.strip() or None
     if index is None and rubric is not None and checklist.count(rubric) == 1:
         return checklist.index(rubric)
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(checklist):

@@ -63,8 +63,8 @@ def compare(folder: str, answers: Iterable[str], decisions: Iterable[str] = ()) 
         },
     }
     labels = sheet_answers.label_rows(given, settled)
-    kept = [label | {"response": rows[label["id"]]["response"]} for label in labels]
-    _write(Path(folder) / "human.jsonl", "".join(json.dumps(label, ensure_ascii=False) + "\n" for label in kept))
+    labels = [label | {"response": rows[label["id"]]["response"]} for label in labels]
+    _write(Path(folder) / "human.jsonl", "".join(json.dumps(label, ensure_ascii=False) + "\n" for label in labels))
     _write(Path(folder) / "human.json", json.dumps(found, ensure_ascii=False, indent=1) + "\n")
     return found
 

@@ -102,8 +102,9 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
         self.left_out = found.left_out
         self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
 
-        def content(item: Item) -> list[Any]:  # source and model stand in the rows, and so shape results here
-            return [*data.content(item), item.source, item.model, item.answered, item.reference]
+        def content(item: Item) -> list[Any]:  # the rows that are written hold more of an item than judges see
+            hints = [rubric.hint for rubric in item.rubrics]
+            return [*data.content(item), item.source, item.model, item.answered, item.reference, hints]
 
         return replace(data.selection(found), content=content)
 
