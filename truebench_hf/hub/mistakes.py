@@ -46,6 +46,15 @@ def check_name(repo_id: str, option: str = "--repo-id") -> None:
         raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
 
 
+def name_and_revision(text: str, option: str) -> tuple[str, str]:
+    """The two parts of `ORG/NAME[@REVISION]`. Raises UserError, with the name of the option, on anything else."""
+    name, at, revision = text.partition("@")
+    check_name(name, option)
+    if at and not re.fullmatch(r"[\w./-]+", revision, re.ASCII):
+        raise UserError(f"{option} {text}: write it as ORG/NAME or ORG/NAME@REVISION")
+    return name, revision
+
+
 def _http_message(repo_id: str, error: Any) -> str:
     status = error.response.status_code
     if status == 401:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.truebench.data import RELEASES
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.mistakes import check_name, hub_errors
+from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
 from truebench_hf.hub.push import Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.types import Score
@@ -78,7 +77,7 @@ def entry(run: str | Path, dataset: str, results_repo: str | None = None) -> Eva
     """
     from huggingface_hub import EvalResultEntry, constants
 
-    name, revision = _dataset(dataset)
+    name, revision = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder))
     info = read_info(Path(run))
@@ -110,14 +109,6 @@ def entry_yaml(item: EvalResultEntry) -> str:
 
     rows = [row | {"evaluation_framework": FRAMEWORK} for row in eval_result_entries_to_yaml([item])]
     return str(yaml.safe_dump(rows, sort_keys=False, allow_unicode=True))
-
-
-def _dataset(text: str) -> tuple[str, str]:
-    name, at, revision = text.partition("@")
-    check_name(name, "--dataset")
-    if at and not re.fullmatch(r"[\w./-]+", revision, re.ASCII):
-        raise UserError(f"--dataset {text}: write it as ORG/NAME or ORG/NAME@REVISION")
-    return name, revision
 
 
 def _release(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> str:

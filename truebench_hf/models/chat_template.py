@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.types import Message
+from truebench_hf.models.protocol import Completion
+from truebench_hf.models.thinking import split_thinking
+from truebench_hf.types import Message, Usage
 
 _OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)
 _END = 32  # tokens, enough for the tag where it is not a single one
@@ -39,6 +41,13 @@ def tokens_left(prompt: Sequence[int], window: int) -> int:
 def begins_thinking(tokenizer: Any, prompt: Sequence[int]) -> bool:
     """Whether the tokens of a prompt end in an opening thinking tag, as the templates of R1 distills and QwQ do."""
     return _OPENED.search(tokenizer.decode(prompt[-_END:])) is not None
+
+
+def completed(tokenizer: Any, prompt: Sequence[int], text: str, made: int, cut: bool) -> Completion:
+    """The completion that a decoded answer of `made` tokens is, its thinking apart; `cut`: by the token limit."""
+    answer, reasoning, unclosed = split_thinking(text.strip(), begins_thinking(tokenizer, prompt))
+    thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
+    return Completion(answer, reasoning, Usage(len(prompt), made, thought, 1), cut or unclosed)
 
 
 @dataclass(frozen=True, slots=True)

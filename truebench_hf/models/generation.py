@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from truebench_hf.models.chat_template import begins_thinking
+from truebench_hf.models.chat_template import completed
 from truebench_hf.models.kv_cache import growing_cache, prefill
 from truebench_hf.models.protocol import Completion
-from truebench_hf.models.thinking import split_thinking
-from truebench_hf.types import Usage
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
 # Of an answer that repeats itself: tokens looked at, tokens in a row that count as a repetition, tokens guessed at once.
@@ -104,10 +102,7 @@ def _ends(model: Any, tokenizer: Any) -> set[int]:
 def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[int]) -> Completion:
     stop = next((i for i, token in enumerate(tokens) if token in ends), None)
     kept = tokens if stop is None else tokens[:stop]
-    made = tokenizer.decode(kept, skip_special_tokens=True).strip()
-    text, reasoning, unclosed = split_thinking(made, begins_thinking(tokenizer, prompt))
-    thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
-    return Completion(text, reasoning, Usage(len(prompt), len(kept), thought, 1), stop is None or unclosed)
+    return completed(tokenizer, prompt, tokenizer.decode(kept, skip_special_tokens=True), len(kept), stop is None)
 
 
 def repeats(tokens: Sequence[int]) -> bool:

@@ -15,9 +15,8 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.chat_template import YesNoPrompt, begins_thinking, encode_chat, tokens_left, yes_no_prompts
+from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
-from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
 
 
@@ -67,10 +66,7 @@ class VllmModel:
             answer = await self._ask(engine, prompt, _sampling(request, left))
         except VLLMClientError as error:
             raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
-        text, reasoning, unclosed = split_thinking(answer.text.strip(), begins_thinking(tokenizer, prompt))
-        thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
-        usage = Usage(len(prompt), len(answer.token_ids), thought, 1)
-        return Completion(text, reasoning, usage, unclosed or answer.finish_reason == "length")
+        return completed(tokenizer, prompt, answer.text, len(answer.token_ids), answer.finish_reason == "length")
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """P(yes) of each question from the next token's probabilities of Yes and No; see `ChatModel.decide`.

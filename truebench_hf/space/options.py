@@ -13,14 +13,10 @@ from pathlib import Path
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import SPECS
-from truebench_hf.options import option, pairs
+from truebench_hf.options import at_least_one, option, pairs
 
-_LEAST = {
-    "refresh": 1, "max_prompt": 1, "max_tokens": 32, "max_criteria": 1, "max_seconds": 1, "max_queue": 1,
-    "concurrency": 1, "max_upload_mb": 1,
-}  # fmt: skip
+_LEAST_ONE = ("refresh", "max_prompt", "max_criteria", "max_seconds", "max_queue", "concurrency", "max_upload_mb")
 _KINDS = {spec.partition(":")[0] for spec in SPECS}
-_FLAGS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,16 +47,18 @@ class SpaceOptions:
     max_upload_mb: int = option(64, help="Size of an uploaded file in MiB.")
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        at_least_one(self, *_LEAST_ONE)
+        if self.max_tokens < 32:
+            raise UserError(f"--max-tokens {self.max_tokens}: must be at least 32")
         if not 0 <= self.port <= 65535:
             raise UserError(f"--port {self.port}: must be at most 65535; 0 takes any free one")
         for folder in self.runs:
             if not folder or not Path(folder).is_dir():
                 raise UserError(f"--runs {folder}: no such folder; make it first if runs are to come")
         if self.results is not None:
-            _check_results(self.results)
+            from truebench_hf.hub.mistakes import name_and_revision
+
+            name_and_revision(self.results, "--results")
         _check_model("--model", self.model, self.model_base_url, self.model_arg)
         if self.judge is not None:
             _check_model("--judge", self.judge, self.judge_base_url, self.judge_arg)
@@ -102,25 +100,14 @@ def check_address(host: str, port: int) -> None:
 
 
 def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
-    if kind is int:
-        if not text.isdecimal():
-            raise UserError(f"{variable}={text}: must be a number")
-        return int(text)
-    if kind is bool:
-        if text.lower() not in _FLAGS:
-            raise UserError(f"{variable}={text}: must be yes or no")
-        return _FLAGS[text.lower()]
-    several = typing.get_origin(kind) is tuple
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if several else text
+    from pydantic import TypeAdapter, ValidationError
 
-
-def _check_results(given: str) -> None:
-    from truebench_hf.hub.mistakes import check_name
-
-    name, at, revision = given.partition("@")
-    if at and not revision:
-        raise UserError(f"--results {given}: write it as ORG/NAME or ORG/NAME@REVISION")
-    check_name(name, "--results")
+    if typing.get_origin(kind) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    try:
+        return TypeAdapter(kind).validate_python(text)
+    except ValidationError as error:
+        raise UserError(f"{variable}={text}: must be {'yes or no' if kind is bool else 'a number'}") from error
 
 
 def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from truebench_hf.benchmarks.truebench.labels import PLURAL
 from truebench_hf.report.sections import Grid
 from truebench_hf.report.sheet_answers import SheetAgreement
 
@@ -18,7 +19,6 @@ _METHODS = {
     "rogan_gladen": "by the judge's error rates on another run of this model (Rogan-Gladen)",
 }
 _TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
-_PLURAL = {"instance": "instances", "criterion": "criteria"}
 _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
 _Found = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def section(found: _Found) -> Grid:
 
 def agreement(among: SheetAgreement, unit: str) -> Grid:
     """How far annotators agree with each other."""
-    header = ("Annotators", _PLURAL[unit], "unanswered", "raw", "Fleiss' kappa")
+    header = ("Annotators", PLURAL[unit], "unanswered", "raw", "Fleiss' kappa")
     raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
     kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
     row = (", ".join(among.annotators), among.items, sum(among.missing.values()), raw, kappa)
@@ -42,7 +42,7 @@ def agreement(among: SheetAgreement, unit: str) -> Grid:
 
 
 def _rows(found: _Found) -> list[tuple[str, str]]:
-    units = _PLURAL[found["unit"]]
+    units = PLURAL[found["unit"]]
     rows = [(_TITLES[found["unit"]], _estimate(found))]
     if found["method"]:
         rows.append(("Method", _method(found)))
