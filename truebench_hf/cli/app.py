@@ -9,9 +9,11 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli import arbitrate, data, label, prompts, publish, score, space, studies
+from truebench_hf.cli import data, label, prompts, publish, score, studies
+from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
+from truebench_hf.space.options import SpaceOptions
 from truebench_hf.terminal import complain, warn
 
 app = typer.Typer(
@@ -26,10 +28,17 @@ studies.add_to(app)
 score.add_to(app)
 label.add_to(app)
 data.add_to(app)
-arbitrate.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
-space.add_to(app)
+
+
+def _space(options: SpaceOptions) -> None:
+    from truebench_hf.space.app import serve
+
+    serve(options)
+
+
+command(app, "space", SpaceOptions, _space, "Serve the leaderboard and playground on this machine.")
 
 
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

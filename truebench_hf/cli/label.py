@@ -1,4 +1,4 @@
-"""`truebench label sample` and `truebench label read`."""
+"""What people say of verdicts: `truebench label sample` and `label read` for runs, `arbitrate-sheets` for arbitrations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench r
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands that bring human labels into a run."""
+    """Add the commands that bring in the labels of people."""
     label = typer.Typer(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
     help = "Instances of a run, sampled by verdict, as blind annotation sheets."
     label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
     help = "Filled-in sheets back: the run's report then sets its pass rate right."
     label.command("read", help=help, epilog=TEXTS["label read"])(_read)
     app.add_typer(label, name="label", no_args_is_help=True)
+    app.command("arbitrate-sheets", help="Arbitrated labels to people as annotation sheets, and back as agreement.")(
+        _sheets
+    )
 
 
 def _sample(
@@ -74,3 +77,31 @@ def _read(
         show([agreement(among, report.bias_corrected["unit"])])
     show(sections(report), lead=lead(report), notes=report.notes)
     say(f"report: {run / 'report.html'}")
+
+
+def _sheets(
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench arbitrate`.")],
+    n: Annotated[int, typer.Option("--n", help="Rows to annotate, stratified by split and category.")] = 160,
+    annotators: Annotated[str, typer.Option(help="Names, separated by commas: one sheet each.")] = "first,second",
+    out: Annotated[str | None, typer.Option(help="Where sheets go; by default FOLDER/sheets.")] = None,
+    seed: Annotated[int, typer.Option(help="Draws the rows and each annotator's order.")] = 0,
+    read: Annotated[list[str] | None, typer.Option(help="Filled-in sheet or folder to read back; repeatable.")] = None,
+    decisions: Annotated[list[str] | None, typer.Option(help="Adjudicator's sheet, settles ties; repeatable.")] = None,
+) -> None:
+    from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
+    from truebench_hf.benchmarks.rubric_eval.arbitration.sections import human_section
+    from truebench_hf.report.console import show
+
+    if read:
+        found = arbitration_sheets.compare(folder, read, decisions or ())
+        show([human_section(found)])
+        if found["open"]:
+            say(f"Open, left out: {len(found['open'])} (ties or unanswered): {', '.join(found['open'][:5])}")
+            say("Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates.")
+        say(f"labels of people: {Path(folder) / 'human.jsonl'}")
+        return
+    names = [name.strip() for name in annotators.split(",") if name.strip()]
+    files, strata = arbitration_sheets.export(folder, n, names, out or str(Path(folder) / "sheets"), seed)
+    for name, count in strata.items():
+        say(f"{count:5} {name}")
+    say("sheets: " + ", ".join(map(str, files)))

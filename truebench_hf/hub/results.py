@@ -10,7 +10,6 @@ from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import AlreadyThere, How, Pushed, hub_api, push_folder
 from truebench_hf.hub.staging import CARD, Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.types import Score
 
 
 def publish_run(run: str | Path, repo_id: str, **how: Unpack[How]) -> Pushed:
@@ -49,24 +48,14 @@ def submit(judgments: str | Path, repo_id: str, *, dry_run: bool = False) -> Pus
 
 def describe(staged: Staged) -> str:
     """What the person who decides on a submission should know, as Markdown: what is claimed, and what was computed."""
-    checked, overall = staged.submission, staged.submission.report.scores["overall"]
-    assert isinstance(overall, Score)
-    rate = "undefined" if overall.value is None else f"{overall.value:.2f} %"
-    interval = f", 95 % interval {overall.ci95[0]:.1f} to {overall.ci95[1]:.1f}" if overall.ci95 else ""
-    claimed = {"Model": _code(staged.index["model"]), "Judge": _code(staged.index["judge"])}
-    computed = {
-        "Pass rate": f"{rate}{interval}",
-        "n": f"{overall.n:,} scored, {overall.unscored:,} unscored",
-        "Data": checked.data or "not the whole of a known release",
-        "Data SHA-256": _code(checked.data_sha256),
-    }
+    checked, claimed = staged.submission, {name: staged.index[name.lower()] for name in ("Model", "Judge")}
     return "\n".join(
         [
             "**Claimed by the submitter, and checked by nobody:** that this model gave these answers and this judge "
             "these verdicts.\n",
-            *(f"- {name}: {value}" for name, value in claimed.items()),
+            *(f"- {name}: {_code(text)}" for name, text in claimed.items()),
             "\n**Computed again from the verdicts in the file:**\n",
-            *(f"- {name}: {value}" for name, value in computed.items()),
+            *(f"- {name}: {text}" for name, text in checked.computed.items() if text),
             *(["\n**Notes**\n", *(f"- {note}" for note in checked.notes)] if checked.notes else []),
         ]
     )

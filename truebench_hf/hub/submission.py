@@ -16,7 +16,8 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.instances import HALF
 from truebench_hf.records import Judged, Reader
-from truebench_hf.types import Report
+from truebench_hf.report.sections import interval, value
+from truebench_hf.types import Report, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
@@ -43,6 +44,20 @@ class Submission:
     data_sha256: str
     file_sha256: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def computed(self) -> dict[str, str]:
+        """What follows from the verdicts, by name, to be read."""
+        overall = self.report.scores["overall"]
+        assert isinstance(overall, Score)
+        return {
+            "Pass rate in %": "undefined" if overall.value is None else value(overall),
+            "95 % interval": interval(overall),
+            "n": f"{overall.n:,}",
+            "Unscored": f"{overall.unscored:,}",
+            "Data": self.data or "not the whole of a known release",
+            "Data SHA-256": self.data_sha256,
+        }
 
 
 def validate(

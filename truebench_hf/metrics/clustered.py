@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from truebench_hf.metrics.binary import Label, decide, parallel
-from truebench_hf.metrics.intervals import clustered_mean
+from truebench_hf.metrics.intervals import clustered_mean, percent
 from truebench_hf.types import Score
 
 # The cell of (gold, predicted); None is undecided.
@@ -74,8 +74,7 @@ def _measure(
         # A class that neither labels nor verdicts know has no part in macro F1, and is not scarce.
         if (defined & (rows.sum(axis=0) < MIN_CLASS_CLUSTERS)).any():
             return 100 * value, *sizes, None
-    ends = clustered_mean(right, of)
-    return 100 * value, *sizes, None if ends is None else (100 * ends[0], 100 * ends[1])
+    return 100 * value, *sizes, percent(clustered_mean(right, of))
 
 
 def _counts(

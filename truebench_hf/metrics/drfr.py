@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.metrics.binary import Label, decide, ratio
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.intervals import clustered_share, percent
 from truebench_hf.types import Score
 
 
@@ -26,8 +26,7 @@ class Drfr:
     @property
     def score(self) -> Score:
         """The same in percent, for a report."""
-        ends = None if self.interval is None else (100 * self.interval[0], 100 * self.interval[1])
-        return Score(100 * self.passed / self.n if self.n else None, self.n, self.undecided, ends)
+        return Score(100 * self.passed / self.n if self.n else None, self.n, self.undecided, percent(self.interval))
 
 
 def drfr(checklists: Sequence[Sequence[Label]]) -> Drfr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from truebench_hf.metrics.intervals import clustered_share, wilson
+from truebench_hf.metrics.intervals import clustered_share, percent, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
@@ -110,14 +110,10 @@ def _share(values: Sequence[bool]) -> float:
 
 
 def _score(successes: int, n: int, unscored: int) -> Score:
-    return Score(successes / n * 100 if n else None, n, unscored, _percent(wilson(successes, n)))
+    return Score(successes / n * 100 if n else None, n, unscored, percent(wilson(successes, n)))
 
 
 def _mean(shares: Sequence[float | None]) -> Score:
     known = [share for share in shares if share is not None]
     value = 100 * sum(known) / len(known) if known else None
-    return Score(value, len(known), len(shares) - len(known), _percent(clustered_share(known, [1.0] * len(known))))
-
-
-def _percent(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    return None if interval is None else (100 * interval[0], 100 * interval[1])
+    return Score(value, len(known), len(shares) - len(known), percent(clustered_share(known, [1.0] * len(known))))

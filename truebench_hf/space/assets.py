@@ -1,4 +1,4 @@
-"""The page's scripts and styles from memory: a first page asks for some eighty files, one after the other's heels."""
+"""The page's scripts and styles from memory: a first page asks for some eighty files, one by one."""
 
 from __future__ import annotations
 

@@ -11,9 +11,6 @@ from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.space import guard, steps
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.types import Score
-
-_HEAD = ("Model", "Judge", "Pass rate in %", "95 % interval", "n", "Unscored", "Data", "Data SHA-256")
 
 
 def build(options: SpaceOptions) -> None:
@@ -55,15 +52,8 @@ def _table(rows: list[list[str]]) -> dict[str, Any]:
 
 def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tuple[str, ...]]:
     found = _validated(path, options)
-    overall = found.report.scores["overall"]
-    assert isinstance(overall, Score)
-    low, high = overall.ci95 or (0.0, 0.0)
-    values = [
-        anonymous.name(found.model), anonymous.name(found.judge), "undefined" if overall.value is None else f"{overall.value:.2f}",
-        f"{low:.1f} to {high:.1f}" if overall.ci95 else "", f"{overall.n:,}", f"{overall.unscored:,}",
-        found.data or "not the whole of a known release", found.data_sha256,
-    ]  # fmt: skip
-    return [list(row) for row in zip(_HEAD, values, strict=True)], found.notes
+    claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
+    return [list(row) for row in (claimed | found.computed).items()], found.notes
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:

@@ -13,7 +13,7 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.benchmarks.truebench import board as truebench
-from truebench_hf.metrics.intervals import wilson
+from truebench_hf.metrics.intervals import percent, wilson
 from truebench_hf.space.board.runs import Run, lines
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
@@ -73,8 +73,7 @@ def _truebench() -> Run:
 
 
 def _share(value: float, n: int) -> Score:
-    interval = wilson(round(value * n / 100), n)
-    return Score(value, n, 0, None if interval is None else (100 * interval[0], 100 * interval[1]))
+    return Score(value, n, 0, percent(wilson(round(value * n / 100), n)))
 
 
 @cache
