@@ -30,35 +30,25 @@ def chosen_labels(
     (`cascade.cheapest`) on probabilities cross-fitted within them. A row comes back None where its judge leaves it
     open, and where the other folds hold one label only. Raises `UserError` for unequal columns or a bad kind.
     """
+
+    def choice(rows: Sequence[int]) -> Point | None:
+        """The point that would be chosen if there were these rows only."""
+        p, gold = [probabilities[row] for row in rows], [labels[row] for row in rows]
+        fair = cross_fit(kind, p, gold, [groups[row] for row in rows], folds=folds, seed=seed)
+        best = best_threshold(fair, gold)
+        if best is None:
+            return None
+        share = len(rows) / len(probabilities)
+        spent = First(round(share * first.calls), share * first.tokens)
+        rest = Second([second.labels[row] for row in rows], [second.calls[row] for row in rows], second.tokens)
+        return cheapest(curve(fair, gold, spent, rest, best.value))
+
     out: list[Label] = [None] * len(probabilities)
     for calibrator, train, test in held_out(kind, probabilities, labels, groups, folds, seed):
-        point = _choice(kind, probabilities, labels, groups, first, second, train, folds, seed)
+        point = choice(train)
         if calibrator is None or point is None:
             continue
         for row in test:
             p = probabilities[row]
             out[row] = point.settle(None if p is None else calibrator.apply(p), second.labels[row])
     return tuple(out)
-
-
-def _choice(
-    kind: str,
-    probabilities: Sequence[float | None],
-    labels: Sequence[Label],
-    groups: Sequence[Hashable],
-    first: First,
-    second: Second,
-    rows: Sequence[int],
-    folds: int,
-    seed: int,
-) -> Point | None:
-    """The point that would be chosen if there were these rows only."""
-    p, gold, names = [probabilities[row] for row in rows], [labels[row] for row in rows], [groups[row] for row in rows]
-    fair = cross_fit(kind, p, gold, names, folds=folds, seed=seed)
-    best = best_threshold(fair, gold)
-    if best is None:
-        return None
-    share = len(rows) / len(probabilities)
-    spent = First(round(share * first.calls), share * first.tokens)
-    rest = Second([second.labels[row] for row in rows], [second.calls[row] for row in rows], second.tokens)
-    return cheapest(curve(fair, gold, spent, rest, best.value))

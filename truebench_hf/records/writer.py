@@ -20,45 +20,39 @@ def judgment_lines(judged: Iterable[Judged], judge: str) -> Iterator[str]:
 def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[str]:
     """The lines of `responses.jsonl`: one instance with its response each."""
     return _lines(
-        {
-            **_opening(instance, response),
-            **_conversation(instance, response),
+        _row(instance, response, {}, {
             "criteria": [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns],
             "usage": {"model": asdict(response.usage)},
-            **_untold(instance, response),
-        }
+        })
         for instance, response in answered
-    )
+    )  # fmt: skip
 
 
 def to_row(judged: Judged, judge: str) -> dict[str, Any]:
     """A `JudgedRow` with its context in full."""
-    instance, response = judged.instance, judged.response
-    row = {
-        **_opening(instance, response),
-        "judge": judge,
-        "passed": judged.passed,  # among the first, for those who read no further
-        **_conversation(instance, response),
+    response = judged.response
+    first = {"judge": judge, "passed": judged.passed}  # for those who read no further
+    row = _row(judged.instance, response, first, {
         "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
         "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
-        **_untold(instance, response),
-    }
+    })  # fmt: skip
     if response.usage != judged.usage.get("model", Usage()):
         row["response_usage"] = asdict(response.usage)
     return row if judged.recorded is None else row | {"recorded": judged.recorded}
 
 
-def _opening(instance: Instance, response: Response) -> dict[str, Any]:
-    facts = {"id": instance.id, "language": instance.language, "category": instance.category, "task": instance.task}
-    return facts | {"model": response.model}
-
-
-def _conversation(instance: Instance, response: Response) -> dict[str, Any]:
+def _row(instance: Instance, response: Response, first: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """What every line holds, with `first` behind what names it, and `more` behind the conversation."""
     return {
+        **{name: getattr(instance, name) for name in ("id", "language", "category", "task")},
+        "model": response.model,
+        **first,
         "error": response.error,
         "truncated": list(response.truncated),
         "messages": _messages(response.messages),
         "reasoning": list(response.reasoning),
+        **more,
+        **_untold(instance, response),
     }
 
 
