@@ -70,7 +70,7 @@ def test_rows_come_in_any_form(kind: str, tmp_path: Path) -> None:
     ("given", "said"),
     [
         ({"data": 3}, "must be a path, a name, or rows"),
-        ({"data": {"test": ROWS}}, "several splits (test)"),
+        ({"data": {"train": ROWS, "test": ROWS}}, "several splits (train, test)"),
         ({"data": ["Name a colour."]}, "row 1 is a str"),
         ({"data": []}, "holds no instances"),
         ({"data": [{"prompt": 3}]}, "row 1"),

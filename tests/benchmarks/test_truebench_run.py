@@ -367,7 +367,7 @@ def test_unknown_names_in_python_are_type_errors(bench: Bench) -> None:
         ({"limit": True}, "limit=True: must be a whole number"),  # to Python it is 1
         ({"temperature": "0.5"}, "temperature='0.5': must be a number"),
         ({"reasoning": "no"}, "reasoning='no': must be True or False"),
-        ({"model": None}, "model=None: must be a text"),
+        ({"model": None}, "give a model, or responses in its place"),
         ({"language": 5}, "language=5: must be a text or a list of texts"),
         ({"category": ["Editing", None]}, "must be a text or a list of texts"),
     ],

@@ -76,7 +76,7 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
 
 def test_a_page_offers_the_kinds_when_there_are_several(tmp_path: Path) -> None:
     many_runs(tmp_path / "runs", 1, 20)
-    app: Any = serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1), block=False)
+    app: Any = serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1, port=0), block=False)
     try:
         page = Visitor(app.local_url)
         assert page.shown["kind", "visible"] is False, "where there is one there is no choice"

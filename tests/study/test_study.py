@@ -162,7 +162,7 @@ def test_a_folder_of_another_kind_is_refused(bench: Bench) -> None:
 
     bench.run()
     before = {path.name: path.read_bytes() for path in bench.out.iterdir()}
-    with pytest.raises(UserError, match="holds a colours, no shades; choose another folder"):
+    with pytest.raises(UserError, match="holds a study of kind colours, not shades; choose another folder"):
         bench.run(Shades)
     assert {path.name: path.read_bytes() for path in bench.out.iterdir()} == before
 

@@ -94,16 +94,12 @@ class Judge:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         from truebench_hf.api.kept import Kept
         from truebench_hf.engine.background import Background
-        from truebench_hf.options import unfit
         from truebench_hf.prompts import Prompts
 
-        numbers: dict[str, tuple[object, str]] = {
-            "threshold": (threshold, "float | None"), "votes": (votes, "int"), "temperature": (temperature, "float"),
-            "max_tokens": (max_tokens, "int"), "concurrency": (concurrency, "int"), "patience": (patience, "float"),
-        }  # fmt: skip
-        for name, (value, kind) in numbers.items():
-            if wanted := unfit(value, kind):
-                raise UserError(f"{name}={value!r}: must be {wanted}")
+        _check_numbers(
+            {"threshold": threshold, "temperature": temperature, "patience": patience},
+            {"votes": votes, "max_tokens": max_tokens, "concurrency": concurrency},
+        )
         texts = Prompts({name: os.fspath(path) for name, path in (prompts or {}).items()})
         spec, second = as_spec(judge), None if cascade_judge is None else as_spec(cascade_judge)
         settings = _settings(
@@ -272,3 +268,12 @@ def _settings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
         sampling=Sampling(temperature, max_tokens=max_tokens), **more,
     )  # fmt: skip
+
+
+def _check_numbers(numbers: Mapping[str, object], whole: Mapping[str, object]) -> None:
+    from truebench_hf.options import unfit
+
+    for kind, values in (("float | None", numbers), ("int", whole)):
+        for name, value in values.items():
+            if wanted := unfit(value, kind):
+                raise UserError(f"{name}={value!r}: must be {wanted}")

@@ -141,7 +141,7 @@ def _rows(data: Any) -> InMemory:
 
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         data = data.astype(object).where(data.notna(), None).to_dict("records")
-    if isinstance(data, Mapping) and not any(hasattr(split, "column_names") for split in data.values()):
+    if isinstance(data, Mapping) and not all(_is_table(split) for split in data.values()):
         data = [data]  # one row
     elif isinstance(data, Mapping) and len(data) == 1:
         (data,) = data.values()
@@ -153,6 +153,11 @@ def _rows(data: Any) -> InMemory:
     if wrong := [(place, row) for place, row in enumerate(rows, 1) if not isinstance(row, Mapping)]:
         raise UserError(f"data: row {wrong[0][0]} is a {type(wrong[0][1]).__name__}; a row is a dict with its columns")
     return InMemory(f"{len(rows)} rows in memory", rows)
+
+
+def _is_table(value: Any) -> bool:
+    rows = isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
+    return rows or hasattr(value, "column_names")
 
 
 def _plain(value: Any) -> Any:

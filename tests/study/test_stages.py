@@ -1,0 +1,174 @@
+"""What a review found in the life of studies: stages in one folder, roles with one spec twice, what binds, what stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import script, write_jsonl
+from truebench_hf import UserError
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
+from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import MetaevalOptions
+from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.study import generate, judge, run
+from truebench_hf.space.board.store import Board
+
+ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> dict[str, Any]:
+    """Options of a run of six rows with scripted models."""
+    model = script(tmp_path / "m.json", [])
+    judges = script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {}}])
+    data = write_jsonl(tmp_path / "d.jsonl", ROWS)
+    return {"data": data, "model": model, "judge": (judges,), "out": str(tmp_path / "out")}
+
+
+def _info(made: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((Path(made["out"]) / "run.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _answers(made: dict[str, Any], **more: Any) -> None:
+    generate(GenerateOptions(**{name: made[name] for name in ("data", "model", "out")}, **more))
+
+
+def test_the_judging_stage_keeps_what_was_noted_of_the_data(made: dict[str, Any]) -> None:
+    _answers(made, limit=4, seed=3)
+    judge(JudgeGivenOptions(judge=made["judge"], out=made["out"]))
+    kept = {name: _info(made)["settings"].get(name) for name in ("data", "limit", "seed", "items")}
+    assert kept == {"data": made["data"], "limit": 4, "seed": 3, "items": 4}
+    assert _info(made)["board"]["rows"][0]["facts"]["Data"] == "d.jsonl, sample of 4"
+
+
+def test_answers_asked_for_again_leave_the_run_on_the_board(made: dict[str, Any]) -> None:
+    run(RunOptions(**made))
+    _answers(made)
+    assert [entry.source for entry in Board([Path(made["out"])]).snapshot.entries if entry.folder] == ["measured"]
+
+
+@pytest.mark.parametrize("name", ["seed", "limit", "column", "criteria", "language", "category", "model_name"])
+def test_options_of_the_data_need_responses(name: str) -> None:
+    value = {"seed": 9, "limit": 1, "column": ("prompt=q",), "language": ("EN",), "category": ("x",)}.get(name, "x")
+    with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} goes with --responses"):
+        JudgeGivenOptions(judge=("smollm2",), out="o", **{name: value})
+
+
+def test_a_refusal_names_only_what_binds(made: dict[str, Any]) -> None:
+    run(RunOptions(**made, limit=2))
+    with pytest.raises(UserError, match=r"\(sampling\.max_tokens: 4096 there, 7 now\)"):
+        run(RunOptions(**made, max_tokens=7))
+
+
+def test_fewer_items_are_told_of(made: dict[str, Any]) -> None:
+    from truebench_hf.benchmarks.truebench.study import Run
+
+    Run(RunOptions(**made)).run()
+    notes = Run(RunOptions(**made, limit=2)).run().notes
+    assert "There were results of 6 items here, now of 2; --limit 6 brings them back without a call." in notes
+
+
+def test_labels_are_read_before_anything_is_paid(made: dict[str, Any]) -> None:
+    Path(made["out"]).mkdir()
+    (Path(made["out"]) / "labels.jsonl").write_text("not JSON\n")
+    with pytest.raises(UserError, match=r"labels\.jsonl, line 1"):
+        run(RunOptions(**made))
+    assert not (Path(made["out"]) / "ledger.sqlite").exists()
+
+
+def test_two_models_of_one_spec_are_both_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told apart by their arguments alone: each has a part of its own in the ledger."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with OpenAIServer(record=1000) as server:
+        options = ArbitrateOptions(
+            data="rubric_mini", limit=2, out=str(tmp_path / "out"), judge=("openai:x", "openai:x"),
+            judge_base_url=server.url, judge_arg=("1.extra_body={\"top_k\":1}", "2.extra_body={\"top_k\":2}"),
+            meta_judge=("openai:x", "openai:y"), meta_judge_base_url=server.url,
+        )  # fmt: skip
+        arbitrate(options)
+        asked = {body.get("top_k") for body in server.stats()["bodies"]}
+    assert {1, 2} <= asked
+    parts = set(json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"])
+    assert {"coarse openai:x#1", "coarse openai:x#2"} <= parts
+
+
+@pytest.mark.parametrize(
+    ("level", "threshold", "noted"),
+    [
+        (None, 0.3, ({"openai:j": "rubric"}, None)),
+        ("rubric", 0.5, ({"openai:j": "rubric"}, None)),
+        ("decision", 0.3, ({"openai:j": "decision"}, 0.3)),
+    ],
+    ids=["a threshold nobody uses", "the level by its name", "a threshold that decides"],
+)
+def test_what_shapes_nothing_binds_nothing(level: str | None, threshold: float, noted: tuple[Any, Any]) -> None:
+    given = ContrastOptions(
+        data="d", writer="openai:w", judge="openai:j", out="o", judge_level=level, threshold=threshold
+    )
+    found = {
+        field: ContrastOptions.__dataclass_fields__[field].metadata["binds"] for field in ("judge_level", "threshold")
+    }
+    assert (found["judge_level"].value(given), found["threshold"].value(given)) == noted
+
+
+def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
+    with pytest.raises(UserError, match="are about the decision paradigm"):
+        MetaevalOptions(data="d", judge=("smollm2",), out="o", paradigms="rubric", threshold=0.3)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"out": ""}, "--out names no folder"),
+        ({"temperature": float("inf")}, "--temperature is at least 0"),
+        ({"repetition_penalty": float("inf")}, "--repetition-penalty above 0"),
+    ],
+)
+def test_values_that_no_file_should_hold(made: dict[str, Any], more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        RunOptions(**(made | more))
+
+
+def test_run_json_is_strict_json(made: dict[str, Any]) -> None:
+    run(RunOptions(**made, patience=float("inf")))
+    text = (Path(made["out"]) / "run.json").read_text(encoding="utf-8")
+    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["settings"]["patience"] == "inf"
+
+
+def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:
+    import pandas
+
+    frame = pandas.DataFrame([{"id": 1, "prompt": "p", "criteria": ["good"]}, {"prompt": "q", "criteria": ["fine"]}])
+    frame.to_parquet(tmp_path / "x.parquet")
+    report = truebench_hf.run(
+        data=pandas.read_parquet(tmp_path / "x.parquet"), responses=["a", "b"],
+        judge=lambda messages: '{"criteria_1": "PASS"}',
+    )  # fmt: skip
+    assert [item.instance.id for item in report.verdicts] == ["1", "2"], "a gap makes floats of whole numbers"
+
+
+def test_a_board_of_too_many_groups_is_left_without_them(made: dict[str, Any]) -> None:
+    rows = [row | {"category": f"c{n}", "language": "EN"} for n, row in enumerate(ROWS * 30)]
+    run(RunOptions(**(made | {"data": write_jsonl(Path(made["data"]).with_name("c.jsonl"), rows)})))
+    columns = {column["group"] for column in _info(made)["board"]["columns"]}
+    assert columns == {"", "Languages"}
+    assert len(json.loads((Path(made["out"]) / "scores.json").read_text())["by_category"]) == 180
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"votes": "3"}, "votes='3': must be a whole number"),
+        ({"threshold": "0.4"}, "threshold='0.4': must be a number"),
+    ],
+)
+def test_judge_says_what_a_value_has_to_be(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        truebench_hf.judge("p", "r", "c", judge="smollm2", **given)
