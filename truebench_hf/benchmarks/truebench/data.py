@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 
 from truebench_hf import instances, row_files
@@ -92,14 +91,9 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     return chosen
 
 
-def content(instance: Instance) -> dict[str, Any]:
-    """All that an instance holds, whatever file it came from."""
-    return asdict(instance)
-
-
 def data_hash(chosen: Sequence[Instance]) -> str:
-    """SHA-256 over the content of the instances."""
-    return digest(canonical(list(map(content, chosen))))
+    """SHA-256 over all that the instances hold, whatever file they came from."""
+    return digest(canonical(list(map(asdict, chosen))))
 
 
 def download(name: str) -> Path:

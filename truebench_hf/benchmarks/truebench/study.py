@@ -167,7 +167,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
             }
         return Items(
             found, lambda pair: pair[0].id,
-            lambda pair: data.content(pair[0]) if there else [data.content(pair[0]), asdict(pair[1])],
+            lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), asdict(pair[1])],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
         )  # fmt: skip
 
@@ -188,7 +188,7 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     every = data.load(options.data, options.column, options.criteria, judged=isinstance(options, JudgeOptions))
     chosen = data.select(every, options.language, options.category)
     return Items(
-        chosen, lambda instance: instance.id, data.content, lambda instance: (instance.language, instance.category),
+        chosen, lambda instance: instance.id, asdict, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns),
     )  # fmt: skip
 
