@@ -238,11 +238,8 @@ def sections(result: Mapping[str, Any]) -> list[Grid]:
     why = [(status, found["n"], found["meaning"]) for status, found in result["status"].items() if found["n"]]
     if size:
         note = "Share of the text changed: median {median:.2f}, {min:.2f} to {max:.2f}.".format_map(size)
-    header = ("", "attempts", "kept", "paper: Table 6")
-    return [
-        Grid("Pairs", header, tuple(rows), note=note),
-        Grid("What became of the attempts", ("", "n", "meaning"), tuple(why)),
-    ]
+    pairs = Grid("Pairs", ("", "attempts", "kept", "paper: Table 6"), tuple(rows), note=note)
+    return [pairs, Grid("What became of the attempts", ("", "n", "meaning"), tuple(why))]
 
 
 def contrast(options: ContrastOptions) -> dict[str, Any]:
