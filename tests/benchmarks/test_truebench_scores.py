@@ -358,3 +358,9 @@ def test_score_exits_like_a_run(
     done = command_here(capsys, "score", str(file), "--protocol", protocol, *flags)
     assert done.returncode == code, reason
     assert "Editing" in done.stdout, "the tables are printed all the same"
+
+
+def test_a_category_may_be_called_as_a_column_of_all() -> None:
+    header, row = official.category_table([("m", [*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])])], False)
+    cells = [cell for name, cell in zip(header, row, strict=True) if name == "Overall"]
+    assert cells == [33.33, 0.0]

@@ -8,6 +8,7 @@ import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import content_hash, push_folder
+from truebench_hf.hub.space import publish_space
 from truebench_hf.redaction import learn
 
 
@@ -55,3 +56,10 @@ def test_a_file_with_a_secret_is_not_pushed(folder: Path) -> None:
     with pytest.raises(UserError, match=r"^notes\.md holds a key or a login of yours; .*nothing was pushed") as caught:
         push_folder(folder, "org/x", "dataset", dry_run=True)
     assert "a-known-secret-word" not in str(caught.value)
+
+
+def test_a_slip_of_the_pen_does_not_publish_what_is_private(folder: Path) -> None:
+    (folder / "app.py").touch()
+    (folder / "requirements.txt").touch()
+    with pytest.raises(TypeError, match="privte"):
+        publish_space(folder, "org/x", privte=True)  # type: ignore[call-arg]

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from truebench_hf import __version__
 from truebench_hf.errors import UserError
@@ -23,7 +23,10 @@ SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_check
 
 
 class How(TypedDict, total=False):
-    """How something goes to the Hub: into a `private` repository, as a pull request, or not at all, to see what would."""
+    """How something goes to the Hub: into a `private` repository, as a pull request, or not at all, to see what would.
+
+    `push_folder`, to which it is handed on, refuses other words.
+    """
 
     private: bool
     create_pr: bool
@@ -57,7 +60,9 @@ def push_folder(
     description: str = "",
     replace: Sequence[str] = (),
     create: bool = True,
-    **how: Unpack[How],
+    private: bool = False,
+    create_pr: bool = False,
+    dry_run: bool = False,
 ) -> Pushed:
     """Push every file below `folder` in a single commit, so that a failure leaves the remote as it was.
 
@@ -74,12 +79,11 @@ def push_folder(
     mark = f"sha256 {content[:12]})"
     title = f"{message} (truebench-hf {__version__}, {mark}"
     sizes = {name: path.stat().st_size for name, path in files.items()}
-    create_pr = how.get("create_pr", False)
-    if how.get("dry_run"):
+    if dry_run:
         return Pushed(repo_id, repo_type, sizes, content, title, True)
     with hub_errors(repo_id):
         if create:
-            _create(repo_id, repo_type, how.get("private", False))
+            _create(repo_id, repo_type, private)
         if create_pr and (waiting := _waiting(repo_id, repo_type, mark)):
             return Pushed(repo_id, repo_type, sizes, content, title, False, waiting, new=False)
         url = _commit(files, repo_id, repo_type, create_pr, title, description, replace)

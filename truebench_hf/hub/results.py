@@ -8,7 +8,7 @@ from typing import Unpack
 
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import AlreadyThere, How, Pushed, hub_api, push_folder
-from truebench_hf.hub.staging import CARD, Staged, stage_file, stage_run
+from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 
 
@@ -72,4 +72,5 @@ def _add_card(folder: Path, repo_id: str, dry_run: bool) -> None:
         with hub_errors(repo_id):
             if hub_api().file_exists(repo_id, "README.md", repo_type="dataset"):
                 return
-    (folder / "README.md").write_text(CARD.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")
+    card = Path(__file__).with_name("results_card.md").read_text("utf-8")
+    (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")

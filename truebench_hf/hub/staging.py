@@ -19,31 +19,6 @@ from truebench_hf.records import Reader, judgment_lines
 from truebench_hf.redaction import known, masked
 from truebench_hf.types import Report, Score
 
-CARD = """---
-pretty_name: TRUEBench results
-tags:
-- truebench-hf
-configs:
-- config_name: index
-  default: true
-  data_files:
-  - split: runs
-    path: index/*.jsonl
----
-
-# Results of TRUEBench runs
-
-One folder per run below `runs/`: `scores.json`, `run.json` (model, judge, data, settings, versions) and
-`judgments.jsonl` (every conversation with the verdict on every criterion). `index/` holds one line per run with its
-headline scores, so that
-
-    load_dataset("THIS_REPOSITORY", split="runs")
-
-gives a table of all runs. Scores are pass rates in percent with 95 % intervals; unscored instances are left out of
-them and counted beside. Every run was scored again from its judgments before it was added.
-"""
-
-
 # What of scores.json does not follow from the judgments: tokens spent, and what human labels say about the judge.
 _NOT_COMPUTED = ("usage", "bias_corrected")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -27,9 +27,10 @@ def category_table(runs: Runs, official: bool) -> Table:
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
     # Officially by name, whatever the number of turns.
-    several: Test = partial(_is, "category", "Multi-Turn") if official else _has_turns
+    several: Test = partial(_is, "category", "Multi-Turn") if official else _several_turns
     tests = _tests(runs, "category", _SINGLE, official)
-    return _table(runs, tests | {"Single-Turn": lambda item: not several(item), "Multi-Turn": several}, official)
+    tests += [("Single-Turn", lambda item: not several(item)), ("Multi-Turn", several)]
+    return _table(runs, tests, official)
 
 
 def language_table(runs: Runs, official: bool) -> Table:
@@ -59,14 +60,14 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _tests(runs: Runs, field: str, known: Sequence[str], official: bool) -> dict[str, Test]:
-    """By column which instances count there; what the official code does not know stands behind what it does."""
+def _tests(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Test]]:
+    """Columns, and which instances count in each; what the official code does not know stands behind what it does."""
     names = {getattr(item.instance, field) for _, judged in runs for item in judged} - {*known, "Multi-Turn", ""}
     columns = [*known, *([] if official else sorted(names))]
-    return {"Overall": lambda item: True} | {name: partial(_is, field, name) for name in columns}
+    return [("Overall", lambda item: True), *((name, partial(_is, field, name)) for name in columns)]
 
 
-def _has_turns(item: Judged) -> bool:
+def _several_turns(item: Judged) -> bool:
     return len(item.verdicts) > 1
 
 
@@ -74,11 +75,12 @@ def _is(field: str, name: str, item: Judged) -> bool:
     return bool(getattr(item.instance, field) == name)
 
 
-def _table(runs: Runs, tests: Mapping[str, Test], official: bool) -> Table:
-    return [["Model Name", *tests], *([model, *_cells(judged, tests.values(), official)] for model, judged in runs)]
+def _table(runs: Runs, columns: Sequence[tuple[str, Test]], official: bool) -> Table:
+    header, tests = ["Model Name", *(name for name, _ in columns)], [test for _, test in columns]
+    return [[*header], *([model, *_cells(judged, tests, official)] for model, judged in runs)]
 
 
-def _cells(judged: Sequence[Judged], tests: Iterable[Test], official: bool) -> list[str | float]:
+def _cells(judged: Sequence[Judged], tests: Sequence[Test], official: bool) -> list[str | float]:
     passed = outcomes(judged, {"protocol": "official" if official else "default"})
     outcome = list(zip(judged, passed, strict=True))
     values = [pass_rate([passes for item, passes in outcome if test(item)]).value for test in tests]
