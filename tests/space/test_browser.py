@@ -78,7 +78,7 @@ def test_leaderboard_filters_columns_and_charts(space: Served, open_page: Open) 
     page = open_page(space.url)
     page.wait_for_selector(CELL)
     page.get_by_label("Measured", exact=True).check()
-    page.wait_for_function("document.querySelector('#leaderboard').innerText.includes('o1') === false")
+    page.wait_for_function("document.querySelector('#leaderboard')?.innerText.includes('o1') === false")
     assert "scripted:Alpha-7B.json" in page.locator("#leaderboard").inner_text()
     assert str(space.runs.parent) not in page.content()
     page.get_by_label("Published", exact=True).check()
@@ -97,13 +97,13 @@ def test_order_search_and_columns_that_stay(space: Served, open_page: Open) -> N
     page = open_page(space.url, "phone")
     page.wait_for_selector(CELL)
     page.get_by_label("Published", exact=True).check()
-    page.wait_for_function("document.querySelector('#leaderboard').innerText.includes('Alpha-7B') === false")
+    page.wait_for_function("document.querySelector('#leaderboard')?.innerText.includes('Alpha-7B') === false")
     assert _line(page, 0)[1] == "o1", "the first of Table 5"
     page.get_by_role("button", name="Sort, filter and choose columns").click()
     page.locator("#order input").click()
     page.get_by_role("option", name="Model", exact=True).click()
     page.wait_for_function(
-        "document.querySelector('#leaderboard [data-testid=cell-0-1]').innerText.startsWith('Claude-3-Haiku')"
+        "document.querySelector('#leaderboard [data-testid=cell-0-1]')?.innerText.startsWith('Claude-3-Haiku')"
     )
     page.get_by_label("Search").fill("no such model")
     page.get_by_text("No result passes this filter").wait_for()
@@ -127,7 +127,7 @@ def test_from_a_line_to_its_conversations_and_from_a_dead_link_to_none(space: Se
     page.wait_for_selector(CELL)
     page.locator("#leaderboard [role=gridcell]", has_text="Beta-70B").click()
     page.locator("#open-button", has_text="Beta-70B").click()
-    page.wait_for_function("document.querySelector('#left').innerText.includes('from Beta-70B')")
+    page.wait_for_function("document.querySelector('#left')?.innerText.includes('from Beta-70B')")
     page.wait_for_function("location.search.includes('tab=explorer&run=scripted-beta')")
     dead = open_page(space.url + "?tab=explorer&run=gone-model-12345678&id=1&with=sample")
     dead.locator("#left", has_text="no such run").wait_for()
@@ -150,7 +150,7 @@ def test_a_link_opens_the_same_view_and_script_text_stays_text(space: Served, op
     page = open_page(space.url + "?tab=explorer")
     page.locator("#left .tb-assistant").first.wait_for()
     page.locator("#failed textarea, #failed input").fill("english")
-    page.wait_for_function("document.querySelector('#instances').innerText.includes('passed') === false")
+    page.wait_for_function("document.querySelector('#instances')?.innerText.includes('passed') === false")
     page.locator("#ahead").click()
     page.wait_for_function("new URLSearchParams(location.search).get('id') === '12' || location.search.includes('id=')")
     page.locator("#other input").click()
@@ -165,7 +165,7 @@ def test_a_link_opens_the_same_view_and_script_text_stays_text(space: Served, op
     assert "${1+1} {{x}} from Alpha-7B" in shown
     again = open_page(address, "phone")
     again.locator("#right .tb-assistant").first.wait_for()
-    again.wait_for_function("document.querySelector('#left').innerText.includes('Alpha')")
+    again.wait_for_function("document.querySelector('#left')?.innerText.includes('Alpha')")
     assert again.locator("#left").inner_text() == shown
     shoot(again, "phone_explorer_compared")
     assert page.evaluate("window.broken") is None
@@ -227,7 +227,7 @@ def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, t
     api.upload_folder(repo_id=RESULTS, repo_type="dataset", folder_path=run, path_in_repo="runs/gamma")
     for _ in range(30):
         page.locator("#renew-button").click()
-        if came(page, "document.querySelector('#leaderboard').innerText.includes('Gamma-9B')", 1000):
+        if came(page, "document.querySelector('#leaderboard')?.innerText.includes('Gamma-9B')", 1000):
             break
     assert "Gamma-9B" in page.locator("#leaderboard").inner_text()
     go(page, "Explorer")

@@ -87,7 +87,7 @@ def test_of_two_lines_that_read_the_same_the_chosen_one_is_opened(url: str, open
         _button(page, TWIN).click()
         if said:
             page.wait_for_function(
-                "first => !document.querySelector('#left').innerText.includes(first)", arg=next(iter(said))
+                "first => !document.querySelector('#left')?.innerText.includes(first)", arg=next(iter(said))
             )
         page.locator("#left", has_text="said by").wait_for()
         said |= set(re.findall(r"said by (?:one|the other)", page.locator("#left").inner_text()))
@@ -97,7 +97,7 @@ def test_of_two_lines_that_read_the_same_the_chosen_one_is_opened(url: str, open
 def test_a_table_that_the_page_has_sorted_by_itself_opens_the_line_that_was_chosen(url: str, open_page: Open) -> None:
     page = open_page(url)
     page.wait_for_selector(CELL)
-    top = "document.querySelector('#leaderboard .virtual-row[data-index=\"0\"]').innerText.includes('%s')"
+    top = "document.querySelector('#leaderboard .virtual-row[data-index=\"0\"]')?.innerText.includes('%s')"
     assert not page.evaluate(top % "Beta-70B")
     head = page.locator("#leaderboard th[title=Model]:visible").first
     head.hover()
@@ -114,7 +114,7 @@ def test_a_line_that_is_no_longer_shown_cannot_be_opened(url: str, open_page: Op
     _choose(page, "Beta-70B")
     _button(page, "Beta-70B").wait_for()
     page.locator("#show").get_by_label("Published", exact=True).check()
-    page.wait_for_function("!document.querySelector('#leaderboard').innerText.includes('Beta-70B')")
+    page.wait_for_function("!document.querySelector('#leaderboard')?.innerText.includes('Beta-70B')")
     _button(page, "Choose a model's line").wait_for()
     assert page.locator("#open-button").is_disabled()
     # The first line of what is shown now is not the first of what was shown then.

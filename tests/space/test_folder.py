@@ -12,6 +12,7 @@ import venv
 from importlib import metadata
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.space.conftest import serving
@@ -29,6 +30,7 @@ def test_the_header_fits_what_is_installed() -> None:
     assert len(header["short_description"]) <= 60  # the Hub refuses longer ones
 
 
+@pytest.mark.slow
 def test_it_starts_from_its_variables_and_tells_nothing_of_the_machine(tmp_path: Path) -> None:
     variables = {"TRUEBENCH_MODEL": f"hf:{tmp_path}/secret/model-9B", "TRUEBENCH_RUNS": str(tmp_path)}
     process = serving([], tmp_path / "log.txt", variables, FOLDER / "app.py")

@@ -103,6 +103,7 @@ def test_the_command_says_in_one_line_that_a_port_is_taken() -> None:
     assert problem.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_command_says_its_address_once_and_nothing_else() -> None:
     with _space("--port", "0") as process:
         assert process.stdout is not None

@@ -6,7 +6,9 @@ Contrast pairs follow the idea of the paper's appendix D (minimal edits that tur
 
 from __future__ import annotations
 
+import json
 import random
+from functools import cache
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini import (
@@ -43,5 +45,11 @@ def rows(seed: int = 0) -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
+    found: list[dict[str, Any]] = json.loads(_made(seed))  # of their own for every caller
+    return found
+
+
+@cache
+def _made(seed: int) -> str:
     drawn = random.Random(f"order {seed}").sample(TEMPLATES, len(TEMPLATES))
-    return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]
+    return json.dumps([row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))])
