@@ -112,6 +112,7 @@ def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
         entry(run, "org/truebench")
 
 
+@pytest.mark.slow
 @needs_real
 @pytest.mark.parametrize(
     ("own", "dataset", "refused"),

@@ -34,6 +34,7 @@ def python(hub: HubStub, home: Path, code: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     code = f"""if True:
         import json
