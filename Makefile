@@ -26,8 +26,10 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy truebench_hf
 
-# A file's tests stay on one worker, where they share what is made once for the module.
-PARALLEL := -n logical --maxprocesses 4 --dist loadfile
+# A file's tests stay on one worker, where they share what is made once for the module. One worker more than processors,
+# up to five: some tests wait.
+WORKERS = $(shell $(PYTHON) -c "import os; print(min(5, 1 + (os.cpu_count() or 1)))")
+PARALLEL = -n $(WORKERS) --dist loadfile
 
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
