@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.errors import UserError
+from truebench_hf.judging.checklists import Checklist
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.space import guard
@@ -108,10 +109,13 @@ def test_an_engine_opens_nothing_before_its_first_use() -> None:
     assert engine._model is None
 
 
+LIST = "A greeting.\nQuestions:\n1. ok?\n2) fine?\nThat is all."
+
+
 def test_verdicts_come_one_by_one_and_all_at_once_at_checklist_level(tmp_path: Path) -> None:
     rules = [{"contains": "tea", "probability": 0.9}, {"contains": "<criteria", "verdicts": {"German": "FAIL"}}]
     script = tmp_path / "rules.json"
-    script.write_text(json.dumps({"rules": rules, "default": {"reply": "1. ok\n2) fine", "probability": 0.2}}))
+    script.write_text(json.dumps({"rules": rules, "default": {"reply": LIST, "probability": 0.2}}))
     engine = Engine(SpaceOptions(model=f"scripted:{script}"))
 
     async def judged(level: str) -> list[list[str | None]]:
@@ -122,10 +126,10 @@ def test_verdicts_come_one_by_one_and_all_at_once_at_checklist_level(tmp_path: P
     # In doubt at 0.2, and handed on to the judge that writes, one criterion at a time.
     assert asyncio.run(judged("cascade")) == [["yes"], ["yes", "no"]]
 
-    async def drafted() -> list[int | list[str]]:
-        return [part async for part in engine.draft("Say hello")]
+    async def written() -> list[int | Checklist]:
+        return [part async for part in engine.checklist("Say hello")]
 
-    assert asyncio.run(drafted()) == [len("1. ok\n2) fine"), ["ok", "fine"]]
+    assert asyncio.run(written()) == [len(LIST), Checklist(("ok?", "fine?"), "A greeting.", others=1)]
     assert not list(tmp_path.glob("*.sqlite*")), "what visitors type is not kept"
     assert not Path(":memory:").exists()
 

@@ -82,10 +82,10 @@ def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.
     assert "private" not in log
 
 
-def test_a_draft_tells_how_far_it_is_and_a_failed_one_leaves_the_checklist(visitor: Visitor) -> None:
+def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(visitor: Visitor) -> None:
     told = visitor.whole("draft")
     assert "Writing a checklist: 13 characters so far" in told
-    assert "no usable list" in visitor.shown["draft-line", "value"]
+    assert "No checklist: it has no line `Questions:`" in visitor.shown["draft-line", "value"]
     assert visitor.shown["checklist", "value"] == "- It is about tea\n- It is in German"
 
 

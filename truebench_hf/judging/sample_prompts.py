@@ -22,7 +22,11 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "meta_judge": ("settles what judges dispute, by their reasons", "arbitrate"),
     "contrast": ("turns one criterion over by a minimal edit", "contrast"),
     "taxonomy": ("sorts a criterion into the 13 rubric types", "taxonomy"),
-    "draft_checklist": ("drafts a checklist for an instruction", "Space"),
+    "generate_checklist": (
+        "writes a checklist of questions for an instruction",
+        "tick, refine, best-of, rewards, Space",
+    ),
+    "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
 }
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
 _CATEGORIES = (None, "constrained", "compositional", "multi_turn", "system")
@@ -71,7 +75,8 @@ def _cases() -> Iterable[Case]:
         _SAMPLE, criteria=(Criterion("It is short.", None, "Is it a summary?"),), context="A document.",
         history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
     )  # fmt: skip
-    return (replace(case, category=category) for case, category in product((bare, full), _CATEGORIES))
+    asked = replace(bare, benchmark="tick")
+    return (replace(case, category=category) for case, category in product((bare, full, asked), _CATEGORIES))
 
 
 def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[str, Any]:
@@ -89,6 +94,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "meta_judge": shown | {"opinions": opinions, "decision": False, "structured": structured},
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
-        "draft_checklist": {"instruction": case.instruction, "most": 6, "tag": shown["tag"]},
+        "generate_checklist": shown | {"language": ""},
+        "rating": shown | {"most": 5, "structured": structured},
     }
     return given.get(name, shown | form)

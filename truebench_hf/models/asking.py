@@ -67,7 +67,7 @@ class SchemaFallback:
     """
 
     def __init__(self, caller: Caller, mode: str = "auto") -> None:
-        self._caller = caller
+        self.caller = caller
         self._mode = mode if mode != "auto" or caller.model.takes_schema else "off"
         self._taken = self._refused = False
 
@@ -80,13 +80,13 @@ class SchemaFallback:
             try:
                 return await use(request(True))
             except SchemaRefused as error:
-                told = f"{self._caller.model.spec} takes no JSON schema ({error})"
+                told = f"{self.caller.model.spec} takes no JSON schema ({error})"
                 raise UserError(f"{told}; use --structured off") from error
         # What was answered without a schema had been refused with it.
-        if self._mode == "off" or (self._caller.resumed and self._caller.knows(request(False))):
+        if self._mode == "off" or (self.caller.resumed and self.caller.knows(request(False))):
             return await use(request(False))
         shaped = request(True)
-        self._taken = self._taken or (self._caller.resumed and self._caller.knows(shaped))
+        self._taken = self._taken or (self.caller.resumed and self.caller.knows(shaped))
         if self._refused and not self._taken:
             return await use(request(False))
         try:
@@ -94,5 +94,5 @@ class SchemaFallback:
         except SchemaRefused:
             self._refused = True
             answer = await use(request(False))
-        self._taken = self._taken or self._caller.knows(shaped)
+        self._taken = self._taken or self.caller.knows(shaped)
         return answer

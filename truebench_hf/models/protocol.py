@@ -20,12 +20,16 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One completion to be asked for. `sample` tells repeated draws of one prompt apart; `schema` is a JSON schema."""
+    """One completion to be asked for. `sample` tells repeated draws of one prompt apart; `schema` is a JSON schema.
+
+    `example` is an answer of the usual form and length: what `--estimate` reckons with. Nobody else sees it.
+    """
 
     messages: tuple[Message, ...]
     sampling: Sampling = Sampling()
     sample: int = 0
     schema: dict[str, Any] | None = None
+    example: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

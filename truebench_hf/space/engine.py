@@ -12,7 +12,7 @@ from truebench_hf import anonymous, redaction
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.drafting import draft_checklist
+from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -86,20 +86,25 @@ class Engine:
             _note(self.model.spec, error, prompt)
             raise _shown(error) from error
 
-    async def draft(self, prompt: str) -> AsyncGenerator[int | list[str], None]:
-        """How many characters the model has written of a checklist, again and again; the checklist comes last."""
+    async def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
+        """How many characters the model has written of a checklist, again and again; the checklist comes last.
+
+        Raises VisitorError where the model gave no answer.
+        """
         grown = asyncio.Queue[int]()
         model, ledger = _Noted(self.model, grown.put_nowait), _memory()
-        sampling, most = Sampling(max_tokens=self.options.max_tokens), min(6, self.options.max_criteria)
+        sampling = Sampling(max_tokens=self.options.max_tokens)
         caller = Caller(model, ledger, "judge", 1)
-        job = asyncio.create_task(draft_checklist(caller, prompt, self.prompts, most=most, sampling=sampling))
+        asked = generate_checklist(caller, Case(prompt, "", ()), self.prompts, sampling=sampling)
+        job = asyncio.create_task(asked)
         job.add_done_callback(lambda _: grown.put_nowait(0))
         try:
             while (count := await grown.get()) or not job.done():
                 yield count
-            yield await job
-        except RequestFailed as error:
-            raise _shown(error) from error
+            made = await job
+            if made.problem and model.failed:
+                raise _shown(model.failed)
+            yield made
         finally:
             job.cancel()
             ledger.close()
@@ -122,11 +127,14 @@ class Engine:
 class _Noted(StreamedModel):
     """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises."""
 
+    failed: RequestFailed | None = None  # the last failure
+
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
         try:
             return await super().complete(request)
         except RequestFailed as error:
+            self.failed = error
             _note(self.spec, error, *(message.content for message in request.messages))
             raise
 

@@ -92,21 +92,21 @@ def answer_step(bench: Bench) -> None:
     _wire(bench, parts, work, [bench.prompt, tokens], [bench.answer, bench.verdicts])
 
 
-def draft_step(bench: Bench) -> None:
-    """Have the model draft a checklist for the prompt."""
-    parts = steps.controls("Draft a checklist with the model", "draft")
+def checklist_step(bench: Bench) -> None:
+    """Have the model write a checklist for the prompt."""
+    parts = steps.controls("Write a checklist with the model", "draft")
 
     async def work(prompt: str) -> AsyncGenerator[steps.Update, None]:
         asked = guard.text_within(prompt, bench.engine.options.max_prompt, "The prompt")
         yield [None], guard.status("Waiting for the model; its first use takes longer.", "busy")
-        async for part in bench.engine.draft(asked):
+        async for part in bench.engine.checklist(asked):
             if isinstance(part, int):
                 yield [None], guard.status(f"Writing a checklist: {part:,} characters so far …", "busy")
                 continue
-            criteria = [text[:_LONGEST_CRITERION] for text in part]
-            if not criteria:
-                raise guard.VisitorError("The model wrote no usable list; please write the checklist yourself.")
-            yield ["\n".join(criteria)], guard.status(f"{len(criteria)} criteria drafted: read and mend them.", "good")
+            if part.problem:
+                raise guard.VisitorError(f"No checklist: {part.problem}. Please write it yourself, or try again.")
+            count = len(part.questions)
+            yield ["\n".join(part.questions)], guard.status(f"{count} questions: read and mend them.", "good")
 
     _wire(bench, parts, work, [bench.prompt], [bench.checklist])
 
@@ -135,7 +135,7 @@ def verdict_step(bench: Bench) -> None:
 
 
 LEFT: tuple[Callable[[Bench], None], ...] = (answer_step,)
-RIGHT: tuple[Callable[[Bench], None], ...] = (draft_step, verdict_step)
+RIGHT: tuple[Callable[[Bench], None], ...] = (checklist_step, verdict_step)
 
 
 def _bench(engine: Engine) -> Bench:

@@ -1,0 +1,85 @@
+"""Checklists made for one instruction: YES/NO questions on any response to it (paper 004, section 3.1.1)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from truebench_hf.judging.case import Case, sections
+from truebench_hf.models.asking import Problem, ask
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Message
+
+SAMPLING = Sampling(max_tokens=2048)
+USUAL = (2, 8)  # how many questions a checklist usually has (appendix G.1); more or fewer are counted, never cut
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?Questions:?(?:\*\*)?:?(?:\*\*)?[ \t]*$", re.MULTILINE)
+_MARKER = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])[ \t]+")  # of an item in a list
+_ENDS = "?？؟\u037e՞፧"  # question marks of the world's scripts; the fourth is the Greek one
+_EXAMPLE = "Analysis: " + "What is stated and what is expected. " * 8 + "\nQuestions:\n"
+_EXAMPLE += "\n".join(f"Does the response meet requirement number {i} of the instruction in full?" for i in range(1, 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """The questions of a model for one instruction, in its order; none where `problem` says why.
+
+    Of the lines it wrote `duplicates` stood there twice and `others` were no questions.
+    """
+
+    questions: tuple[str, ...]
+    analysis: str = ""
+    duplicates: int = 0
+    others: int = 0
+    problem: str = ""
+
+
+async def generate_checklist(
+    caller: Caller, case: Case, prompts: Prompts, *, sampling: Sampling = SAMPLING, sample: int = 0, language: str = ""
+) -> Checklist:
+    """A checklist for responses to the instruction of `case`, whose response and criteria are not looked at.
+
+    `language` is that of the questions, e.g. English; "": that of the instruction. An answer without a question is
+    asked again. Raises what `Caller.complete` raises, but for a request that failed, which is a `problem`.
+    """
+    bare = Case(case.instruction, "", (), case.history, case.context)
+    text = prompts.render("generate_checklist", **sections(bare), language=language)
+    request = ChatRequest((Message("user", text),), sampling, sample, example=_EXAMPLE)
+    found = await ask(caller, request, lambda text, cut: Problem("", True) if cut else read_checklist(text), _again)
+    return Checklist((), problem=found.text) if isinstance(found, Problem) else found
+
+
+def _again(problem: str) -> str:
+    return (
+        f"Your answer cannot be used: {problem}. Give the checklist again in the form asked for: your analysis, then a "
+        "line with nothing but `Questions:`, then one YES/NO question a line, each ending with a question mark."
+    )
+
+
+def read_checklist(text: str) -> Checklist | Problem:
+    """The questions behind the last heading `Questions:`, one a line; other lines are dropped and counted."""
+    headings = list(_HEADING.finditer(text))
+    if not headings:
+        return Problem("it has no line `Questions:`")
+    analysis = text[: headings[-1].start()].strip()
+    lines = [plain for line in text[headings[-1].end() :].splitlines() if (plain := _plain(line))]
+    asked = [line for line in lines if line[-1] in _ENDS and any(map(str.isalnum, line))]
+    unique: dict[str, str] = {}
+    for line in asked:
+        unique.setdefault(_folded(line), line)
+    if not unique:
+        return Problem("no line behind `Questions:` is a question")
+    return Checklist(tuple(unique.values()), analysis, len(asked) - len(unique), len(lines) - len(asked))
+
+
+def _plain(line: str) -> str:
+    """A line without marks of lists and emphasis."""
+    return " ".join(_MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`").split())
+
+
+def _folded(question: str) -> str:
+    """What two questions have in common that differ only in letter case, blanks and signs."""
+    whole = unicodedata.normalize("NFKC", question).casefold()
+    return "".join(filter(str.isalnum, whole))
