@@ -325,7 +325,8 @@ def test_flexeval(trace: Any, coverage: Any, achievement: Any) -> None:
     [
         ({"ask": "yes"}, ASK, "differ in the dimensions tell"),  # a dimension nobody judged
         ({"ask": "YES", "tell": "no"}, ASK, "'YES'"),  # another spelling is not guessed at
-        ({"ask": "yes", "tell": "no"}, {"ask": "tell", "tell": "ask"}, "not a base action"),  # a ring
+        ({"ask": "yes", "tell": "no"}, {"ask": "tell", "tell": "ask"}, "in a circle"),
+        ({"ask": "yes", "tell": "no"}, {"ask": None, "tell": "say"}, "'say', the base of 'tell', is not a dimension"),
     ],
 )
 def test_flexeval_refuses_what_does_not_fit(trace: Any, structure: Any, shown: str) -> None:

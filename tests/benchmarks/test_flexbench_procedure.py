@@ -1,0 +1,88 @@
+"""Procedures as YAML: read, checked, written back; and the verdict that three facts make."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf.benchmarks.flexbench.procedure import (
+    Dimension,
+    Facts,
+    Procedure,
+    Segment,
+    as_yaml,
+    of_rows,
+    read_procedure,
+    verdict,
+)  # fmt: skip
+from truebench_hf.errors import UserError
+
+WHOLE = Procedure(
+    "hotel", "Ask about a hotel: 'Needed?'\nIf needed, name the limit.\n",
+    (Dimension("d1", "Asks it?", ("s1",)), Dimension("d2", "Names it? 호텔", ("s2",), "needed", "d1", "need", "140 euros"),
+     Dimension("d3", "Alone?", base="")),
+    (Segment("s1", "Ask about a hotel"), Segment("s2", "If needed, name the limit.")), "Hotels", "EN", "Hello: #1",
+)  # fmt: skip
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "procedure.yaml"
+    file.write_text(as_yaml(WHOLE), encoding="utf-8")
+    assert read_procedure(file) == WHOLE
+    assert "호텔" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("id: hotel\n", "", "id: Field required"),
+        ("question: Asks it?", "query: Asks it?", "dimensions.1.question: Field required"),
+        ("text: Ask about a hotel", "text: Ask about a motel", "segment s1: is no excerpt"),
+        ("base: d1", "base: d9", "d2: depends on d9, which is not there"),
+        ("base: d1", "base: d2", "d2: depend on each other in a circle"),
+        ("id: d2", "id: d1", "dimension d1: stands twice"),
+        ("- s2", "- s7", "d2: cites segment s7"),
+        ("id: hotel", "id: [", "cannot be read"),
+        ("id: hotel", "id: 7", "id: Input should be a valid string"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+    file, text = tmp_path / "procedure.yaml", as_yaml(WHOLE)
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        read_procedure(file)
+
+
+@pytest.mark.parametrize(
+    ("facts", "of_branch", "of_base", "why"),
+    [
+        ((False, None, None), "unknown", "unknown", "it does not apply, whatever else is not known"),
+        ((False, True, True), "unknown", "unknown", "what does not apply is unknown, even if it was done"),
+        ((True, False, None), "no", "unknown", "left out: a branch is no, a skipped base is not attempted"),
+        ((True, True, True), "yes", "yes", "done and right"),
+        ((True, True, False), "no", "no", "done and wrong"),
+        ((None, True, True), None, None, "whether it applies was not settled"),
+        ((True, None, None), None, None, "whether it was attempted was not settled"),
+        ((True, True, None), None, None, "whether it is right was not settled"),
+    ],
+)
+def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None, why: str) -> None:
+    assert verdict(Facts(*facts), base=False) == of_branch, why
+    assert verdict(Facts(*facts), base=True) == of_base, why
+
+
+def test_the_built_in_procedures_keep_their_groups() -> None:
+    folder = files("truebench_hf.benchmarks.flexbench") / "samples"
+    instructions, dimensions = (
+        [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        for name in ("instructions", "dimensions")
+    )
+    made = {row["id"]: of_rows(row, dimensions) for row in instructions}
+    assert len(made) == 9
+    assert sum(len(one.dimensions) for one in made.values()) == 72
+    assert made["travel-desk"].structure["td-02"] == "td-01"

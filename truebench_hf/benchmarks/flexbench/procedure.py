@@ -1,0 +1,224 @@
+"""One instruction taken apart: its segments and dimensions, in YAML that people read, edit and feed back.
+
+id: travel-desk
+instruction: |
+  ...
+segments:
+- {id: s1, text: an exact excerpt of the instruction}
+dimensions:
+- id: d1
+  question: Does the assistant ask whether a hotel is needed?
+  segments: [s1]
+- id: d2
+  question: When a hotel is needed, does the assistant name the limit?
+  segments: [s1]
+  condition: A hotel is needed
+  base: d1
+  exclusive: hotel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.redaction import masked
+from truebench_hf.types import Label
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A requirement of the instruction: an excerpt in its very words."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A question on a conversation, YES = met, and when it applies (paper 001, section 3.1).
+
+    `base` is the base action it is a branch of, b(r): another dimension's id, "" in a group that has none, None for a
+    dimension that is no branch. Of those with one `exclusive` name at most one applies to a conversation. `script` is
+    a wording that the instruction recommends.
+    """
+
+    id: str
+    question: str
+    segments: tuple[str, ...] = ()
+    condition: str = ""
+    base: str | None = None
+    exclusive: str = ""
+    script: str = ""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """An instruction and its dimensions. `opening` is the assistant's first message, "" where the user begins."""
+
+    id: str
+    instruction: str
+    dimensions: tuple[Dimension, ...]
+    segments: tuple[Segment, ...] = ()
+    title: str = ""
+    language: str = ""
+    opening: str = ""
+
+    @property
+    def structure(self) -> dict[str, str | None]:
+        """What each dimension depends on, as `flexeval` takes it."""
+        return {one.id: one.base for one in self.dimensions}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a judge found of one dimension in one conversation; None where it settled nothing, and `reason` says why.
+
+    `turn` is the number (from 1) of the message that shows it.
+    """
+
+    applies: bool | None
+    attempted: bool | None
+    correct: bool | None
+    reason: str = ""
+    turn: int | None = None
+
+
+def verdict(facts: Facts, *, base: bool) -> Label | None:
+    """Equation 2 (section 3.1): the tri-valued verdict on a dimension; `base`: others depend on it, or it on none.
+
+    What does not apply is unknown. A base action that was skipped is unknown, not attempted: said to be "no" it would
+    count as covered. A branch that was left out although its condition held is no.
+    """
+    if facts.applies is False:
+        return "unknown"
+    if facts.applies is None or facts.attempted is None:
+        return None
+    if not facts.attempted:
+        return "unknown" if base else "no"
+    return None if facts.correct is None else "yes" if facts.correct else "no"
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Segment(_Row):
+    id: str
+    text: str
+
+
+class _Dimension(_Row):
+    id: str
+    question: str
+    segments: list[str] = []
+    condition: str = ""
+    base: str | None = None
+    exclusive: str = ""
+    script: str = ""
+
+
+class _Procedure(_Row):
+    id: str
+    instruction: str
+    dimensions: list[_Dimension]
+    segments: list[_Segment] = []
+    title: str = ""
+    language: str = ""
+    opening: str = ""
+
+
+def read_procedure(path: Path) -> Procedure:
+    """The procedure of a YAML file. Raises UserError with the place and what is wrong there."""
+    import yaml
+
+    try:
+        found = _Procedure.model_validate(yaml.safe_load(path.read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"]) or "the file"
+        raise UserError(f"{path}: {place}: {first['msg']}") from error
+    dimensions = tuple(Dimension(**dict(one) | {"segments": tuple(one.segments)}) for one in found.dimensions)
+    segments = tuple(Segment(one.id, one.text) for one in found.segments)
+    facts = found.model_dump(include={"id", "instruction", "title", "language", "opening"})
+    made: Procedure = masked(Procedure(dimensions=dimensions, segments=segments, **facts))
+    if problems := check(made):
+        raise UserError(f"{path}: {problems[0]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""))
+    return made
+
+
+def as_yaml(procedure: Procedure) -> str:
+    """The YAML that `read_procedure` reads back."""
+    import yaml
+
+    def shown(name: str, value: Any) -> dict[str, Any]:
+        """Fields that say nothing are left out; None and "" differ only for `base`."""
+        empty = value is None if name == "base" else not value
+        return {} if empty else {name: list(value) if isinstance(value, tuple) else value}
+
+    def entry(one: Dimension | Segment) -> dict[str, Any]:
+        return {k: v for name in one.__dataclass_fields__ for k, v in shown(name, getattr(one, name)).items()}
+
+    facts = {
+        k: v
+        for name in ("id", "title", "language", "opening")
+        for k, v in shown(name, getattr(procedure, name)).items()
+    }
+    whole = facts | {
+        "instruction": procedure.instruction,
+        "segments": list(map(entry, procedure.segments)),
+        "dimensions": list(map(entry, procedure.dimensions)),
+    }
+    return str(yaml.safe_dump(whole, allow_unicode=True, sort_keys=False, width=120))
+
+
+def check(procedure: Procedure) -> list[str]:
+    """What is wrong with a procedure, a line each: ids, excerpts, and what dimensions depend on."""
+    found = [*_repeated("segment", (one.id for one in procedure.segments))]
+    found += _repeated("dimension", (one.id for one in procedure.dimensions))
+    found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
+              if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
+    known, segments = {one.id for one in procedure.dimensions}, {one.id for one in procedure.segments}
+    if not known:
+        found.append("dimensions: there are none")
+    for one in procedure.dimensions:
+        found += [f"dimension {one.id}: cites segment {name}, which is not there" for name in one.segments
+                  if name not in segments]  # fmt: skip
+        if not one.question.strip():
+            found.append(f"dimension {one.id}: has no question")
+        if one.base and one.base not in known:
+            found.append(f"dimension {one.id}: depends on {one.base}, which is not there")
+    if around := circle(procedure.structure):
+        found.append(f"dimensions {', '.join(around)}: depend on each other in a circle")
+    return found
+
+
+def _repeated(kind: str, ids: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    return [f"{kind} {name}: stands twice" for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+
+
+def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, Any]]) -> Procedure:
+    """A procedure from rows of the data set `flexbench`: of a precondition group the one without is the base action."""
+    rows = [row for row in dimensions if row["instruction_id"] == instruction["id"]]
+    bases: dict[str, str] = {}
+    for row in rows:
+        if row["precondition"] is None:
+            bases.setdefault(row["precondition_group"], row["id"])
+    made = tuple(
+        Dimension(
+            row["id"], row["question"], condition=row["precondition"] or "",
+            base=None if row["precondition"] is None else bases.get(row["precondition_group"], UNGATED),
+        )
+        for row in rows
+    )  # fmt: skip
+    title, language = instruction.get("title") or "", instruction.get("language") or ""
+    return Procedure(instruction["id"], instruction["instruction"], made, (), title, language)
