@@ -1,23 +1,20 @@
-"""Procedures as YAML: read, checked, written back; and the verdict that three facts make."""
+"""Procedures as YAML: read, checked, written back."""
 
 from __future__ import annotations
 
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from truebench_hf.benchmarks.flexbench.procedure import (
     Dimension,
-    Facts,
     Procedure,
     Segment,
     as_yaml,
     of_rows,
     read_procedure,
-    verdict,
 )  # fmt: skip
 from truebench_hf.errors import UserError
 
@@ -56,24 +53,6 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(UserError, match=said):
         read_procedure(file)
-
-
-@pytest.mark.parametrize(
-    ("facts", "of_branch", "of_base", "why"),
-    [
-        ((False, None, None), "unknown", "unknown", "it does not apply, whatever else is not known"),
-        ((False, True, True), "unknown", "unknown", "what does not apply is unknown, even if it was done"),
-        ((True, False, None), "no", "unknown", "left out: a branch is no, a skipped base is not attempted"),
-        ((True, True, True), "yes", "yes", "done and right"),
-        ((True, True, False), "no", "no", "done and wrong"),
-        ((None, True, True), None, None, "whether it applies was not settled"),
-        ((True, None, None), None, None, "whether it was attempted was not settled"),
-        ((True, True, None), None, None, "whether it is right was not settled"),
-    ],
-)
-def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None, why: str) -> None:
-    assert verdict(Facts(*facts), base=False) == of_branch, why
-    assert verdict(Facts(*facts), base=True) == of_base, why
 
 
 def test_the_built_in_procedures_keep_their_groups() -> None:

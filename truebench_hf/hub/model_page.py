@@ -104,7 +104,7 @@ def entry(run: str | Path, dataset: str, results_repo: str | None = None) -> Eva
 
 def entry_yaml(item: EvalResultEntry) -> str:
     """The content of an `.eval_results` file with one entry."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
     from huggingface_hub import eval_result_entries_to_yaml
 
     rows = [row | {"evaluation_framework": FRAMEWORK} for row in eval_result_entries_to_yaml([item])]

@@ -69,7 +69,7 @@ def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
 
 def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:
     offered = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    stated = rf"\b{key}\b[\"'*_`]*\s*(?:is|of|=|:|to be)[\s\"'*_`]*({offered})\b"
+    stated = rf"\b{key}\b[\"'*_`]*\s*(?:is|of|=|:|to be)[\s\"'*_`:]*({offered})\b"
     return re.compile(stated + r"(?!\s*(?:or|to|-|–)\s*\d)", re.IGNORECASE)  # a span of values states none
 
 

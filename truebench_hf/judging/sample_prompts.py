@@ -27,6 +27,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "tick, refine, best-of, rewards, Space",
     ),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
+    "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
 }
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
 _CATEGORIES = (None, "constrained", "compositional", "multi_turn", "system")
@@ -41,6 +43,11 @@ _SAMPLE = Case(
     category="multi_turn",
     benchmark="truebench",
 )
+_REQUIREMENT = {
+    "conversation": "[1 assistant_x]\nDo you need a hotel?\n\n[2 user_x]\nYes.", "condition": "A hotel is needed",
+    "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
+    "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
+}  # fmt: skip
 
 
 def check_judge_prompts(settings: JudgeSettings, prompts: Prompts) -> None:
@@ -96,5 +103,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
         "generate_checklist": shown | {"language": ""},
         "rating": shown | {"most": 5, "structured": structured},
+        "tri_valued": _REQUIREMENT | form,
+        "tri_valued_state": _REQUIREMENT,
     }
     return given.get(name, shown | form)

@@ -29,7 +29,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
-from truebench_hf.types import Label
 
 
 @dataclass(frozen=True)
@@ -74,35 +73,6 @@ class Procedure:
     def structure(self) -> dict[str, str | None]:
         """What each dimension depends on, as `flexeval` takes it."""
         return {one.id: one.base for one in self.dimensions}
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a judge found of one dimension in one conversation; None where it settled nothing, and `reason` says why.
-
-    `turn` is the number (from 1) of the message that shows it.
-    """
-
-    applies: bool | None
-    attempted: bool | None
-    correct: bool | None
-    reason: str = ""
-    turn: int | None = None
-
-
-def verdict(facts: Facts, *, base: bool) -> Label | None:
-    """Equation 2 (section 3.1): the tri-valued verdict on a dimension; `base`: others depend on it, or it on none.
-
-    What does not apply is unknown. A base action that was skipped is unknown, not attempted: said to be "no" it would
-    count as covered. A branch that was left out although its condition held is no.
-    """
-    if facts.applies is False:
-        return "unknown"
-    if facts.applies is None or facts.attempted is None:
-        return None
-    if not facts.attempted:
-        return "unknown" if base else "no"
-    return None if facts.correct is None else "yes" if facts.correct else "no"
 
 
 class _Row(BaseModel):

@@ -20,7 +20,7 @@ Args:
     references: per conversation a dict from dimension to the base action of its precondition group, None for the \
 base action itself.
 Returns:
-    coverage and achievement in 0..1 (None where nothing counts) and the counts they are made of.
+    coverage, achievement and correct (the share that is right of all that is decided) in 0..1, None where nothing counts, and the counts they are made of.
 """
 
 
