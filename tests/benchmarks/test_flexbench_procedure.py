@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -56,12 +54,15 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str
 
 
 def test_the_built_in_procedures_keep_their_groups() -> None:
-    folder = files("truebench_hf.benchmarks.flexbench") / "samples"
-    instructions, dimensions = (
-        [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-        for name in ("instructions", "dimensions")
-    )
-    made = {row["id"]: of_rows(row, dimensions) for row in instructions}
+    made = built_in()
     assert len(made) == 9
     assert sum(len(one.dimensions) for one in made.values()) == 72
     assert made["travel-desk"].structure["td-02"] == "td-01"
+
+
+def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(WHOLE), encoding="utf-8")
+    assert load(str(tmp_path)) == load(str(tmp_path / "procedure.yaml")) == WHOLE
+    assert load("travel-desk").id == "travel-desk"
+    with pytest.raises(UserError, match="flex build .*travel-desk"):
+        load(str(tmp_path / "no"))

@@ -19,8 +19,10 @@ dimensions:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
+
+FILE = "procedure.yaml"
 
 
 @dataclass(frozen=True)
@@ -192,3 +196,26 @@ def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, An
     )  # fmt: skip
     title, language = instruction.get("title") or "", instruction.get("language") or ""
     return Procedure(instruction["id"], instruction["instruction"], made, (), title, language)
+
+
+def built_in() -> dict[str, Procedure]:
+    """The nine instructions of `samples/` with their 72 dimensions, by id."""
+    folder = files("truebench_hf.benchmarks.flexbench") / "samples"
+    instructions, dimensions = (
+        [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        for name in ("instructions", "dimensions")
+    )
+    return {row["id"]: of_rows(row, dimensions) for row in instructions}
+
+
+def load(given: str) -> Procedure:
+    """A YAML file, a folder that holds `procedure.yaml`, or the id of a built-in instruction. Raises UserError."""
+    path = Path(given) / FILE if Path(given).is_dir() else Path(given)
+    if path.is_file():
+        return read_procedure(path)
+    if given in (ours := built_in()):
+        return ours[given]
+    raise UserError(
+        f"{given}: holds no {FILE}; `truebench flex build INSTRUCTION.md --out {given}` makes one, or give a YAML file "
+        f"or a built-in instruction ({', '.join(ours)})"
+    )

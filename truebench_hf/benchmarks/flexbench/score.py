@@ -1,0 +1,182 @@
+"""`truebench flex score`: conversations judged by the dimensions of their instruction (paper 001, section 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.flexbench.board import board
+from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, read_talks
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
+from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
+from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
+from truebench_hf.engine.ledger import digest
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging import tri_valued
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
+from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, option, role
+from truebench_hf.redaction import masked
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import FolderOptions, ReplyOptions, level_of
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Label
+
+LEVELS = ("text", "decision")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(FolderOptions, ReplyOptions):
+    """Which conversations are judged, and by whom."""
+
+    folder: str = option(
+        help="Folder of the benchmark (see `flex build`, `flex simulate`); with --conversations a YAML file or a built-in "
+        "instruction, too.", argument=True, panel="Data",
+    )  # fmt: skip
+    judge: str = role(help="Judge of the conversations.", binds=Binds(late=True))
+    out: str = option("", help="Folder of the study; if not given, FOLDER/scores.")
+    conversations: str | None = option(
+        None, panel="Data", help="Score these in place of simulated ones: rows with messages (user and assistant), and "
+        "model, id, cooperativeness, end where there are such.",
+    )  # fmt: skip
+    model_name: str = option("model", panel="Data", help="Whose --conversations are, where their rows do not say.")
+    knowledge: str | None = option(None, panel="Data", help="Text file that the assistant was given to know.")
+    judge_level: str | None = option(
+        None, binds=Binds(value=lambda o: o.level, late=True), panel="Judging",
+        help="text (states facts, with reasons) or decision (probabilities). If not given: decision for smollm2.",
+    )  # fmt: skip
+    threshold: float = option(
+        0.5, panel="Judging", help="Decision level: probability from which a fact holds.",
+        binds=Binds(value=lambda o: o.threshold if o.level == "decision" else None, late=True),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not self.out and self.folder.strip():
+            if not Path(self.folder).is_dir():
+                raise UserError("--out names no folder")
+            object.__setattr__(self, "out", str(Path(self.folder) / "scores"))
+        super().__post_init__()
+        if self.judge_level not in (None, *LEVELS):
+            raise unknown("judge level", str(self.judge_level), LEVELS)
+        if not 0 < self.threshold < 1:
+            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
+
+    @property
+    def level(self) -> str:
+        """How the judge is asked."""
+        return level_of(self.judge_level, self.judge, "text")
+
+
+class FlexScore(Study[ScoreOptions, Talk, Judged, list[ModelScores]]):
+    """Three facts on every dimension of every conversation, and what they come to, model by model."""
+
+    kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
+    files = ("scores.json", "judgments.jsonl")
+
+    def items(self) -> Items[Talk]:
+        options = self.options
+        self.procedure = load(options.folder)
+        self.knowledge = knowledge_of(options.knowledge)
+        self.known = {
+            "instruction": self.procedure.id, "procedure_sha256": digest(as_yaml(self.procedure)),
+            "knowledge_sha256": digest(self.knowledge),
+        }  # fmt: skip
+        talks = (
+            read_talks(Path(options.conversations), options.model_name)
+            if options.conversations
+            else corpora(Path(options.folder))
+        )
+        # Models join later: what is judged binds conversation by conversation, through the ledger.
+        return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", asdict, drawn=False)
+
+    def check(self) -> None:
+        name = "tri_valued_state" if self.options.level == "decision" else "tri_valued"
+        check_prompts((name,), self.options.prompts, self.options.structured)
+
+    def setup(self) -> None:
+        self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)
+        excerpts = {one.id: one.text for one in self.procedure.segments}
+        self.requirements = {
+            one.id: Requirement(one.question, one.condition, "\n".join(excerpts[name] for name in one.segments))
+            for one in self.procedure.dimensions
+        }
+        self.bases = base_actions(self.procedure.structure)
+
+    async def work(self, talk: Talk) -> Judged:
+        """The facts of every dimension, those that clash looked at twice, and the verdicts they make."""
+        names = list(self.requirements)
+        facts = dict(zip(names, await asyncio.gather(*(self._facts(talk, name) for name in names)), strict=True))
+        clashing = self._clashing(facts)
+        if clashing and self.options.level == "text":
+            again = {a: b for pair in clashing for a, b in (pair, pair[::-1])}
+            facts |= dict(
+                zip(again, await asyncio.gather(*(self._facts(talk, a, b) for a, b in again.items())), strict=True)
+            )
+            clashing = self._clashing(facts)
+        labels = self._labels(facts)
+        for name in {name for pair in clashing for name in pair}:
+            other = next(b if a == name else a for a, b in clashing if name in (a, b))
+            labels[name] = None
+            told = f"conflict: {other}, which excludes it, was found to apply too"
+            facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
+        return Judged(talk, facts, labels, tuple(clashing))
+
+    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
+        one, options = self.requirements[name], self.options
+        if not talk.messages:
+            return Facts(None, reason=talk.error or "the conversation is empty")
+        if options.level == "decision":
+            return await tri_valued.decide(
+                self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge, threshold=options.threshold
+            )
+        return await tri_valued.establish(
+            self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge,
+            clash=self.requirements[clash].question if clash else "",
+            sampling=Sampling(max_tokens=options.judge_max_tokens),
+        )  # fmt: skip
+
+    def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
+        return {name: verdict(found, base=name in self.bases) for name, found in facts.items()}
+
+    def _clashing(self, facts: Mapping[str, Facts]) -> list[tuple[str, str]]:
+        """Pairs that exclude each other and were both exercised."""
+        labels = self._labels(facts)
+        exercised = [one for one in self.procedure.dimensions if one.exclusive and labels[one.id] in ("yes", "no")]
+        return [(a.id, b.id) for a, b in combinations(exercised, 2) if _excludes(a, b)]
+
+    def score(self, done: Sequence[Judged]) -> Outcome[list[ModelScores]]:
+        models = by_model([one.talk for one in done])
+        judged = {model: [one for one in done if one.talk.model == model] for model in models}
+        found = score_models(self.procedure, judged)
+        undecided = sum(one.undecided for one in found)
+        content: dict[str, Any] = {
+            "instruction": self.procedure.id, "models": [one.as_json() for one in found], "provenance": self.provenance,
+        }  # fmt: skip
+        notes = [f"{undecided} verdicts were not judged; they are left out, and counted"] if undecided else []
+        shown = sections(self.procedure, found, judged)
+        return Outcome(
+            found, {"judgments.jsonl": [one.row() for one in done], "scores.json": content}, TITLE, shown,
+            lead=LEAD, notes=notes, incomplete=undecided, board=board(self.procedure, found, self.provenance),
+        )  # fmt: skip
+
+
+def _excludes(one: Dimension, other: Dimension) -> bool:
+    return one.exclusive == other.exclusive
+
+
+def knowledge_of(path: str | None) -> str:
+    """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
+    if path is None:
+        return ""
+    try:
+        return str(masked(Path(path).read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--knowledge {path}: cannot be read: {error}") from error

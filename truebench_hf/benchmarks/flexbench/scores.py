@@ -1,0 +1,178 @@
+"""Coverage, Achievement and what stands beside them, of judged conversations (paper 001, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from truebench_hf.benchmarks.flexbench.conversations import Talk
+from truebench_hf.benchmarks.flexbench.procedure import Procedure
+from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.metrics.flexeval import base_actions, flexeval
+from truebench_hf.metrics.resampling import resampled_difference, resampled_ratio
+from truebench_hf.types import Label, Score
+
+MEASURES = {
+    "coverage": "Coverage",
+    "achievement": "Achievement",
+    "coverage_applicable": "Coverage where applicable",
+    "correct": "Correct when attempted",
+}
+Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversation, and how many were not judged
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A conversation with facts and verdict per dimension. `conflicts` are pairs that exclude each other, both found."""
+
+    talk: Talk
+    facts: Mapping[str, Facts]
+    labels: Mapping[str, Label | None]
+    conflicts: tuple[tuple[str, str], ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """A line of `judgments.jsonl`."""
+        told = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
+        talk = {name: getattr(self.talk, name) for name in ("id", "model", "seed", "cooperativeness", "end", "error")}
+        messages = [{"role": message.role, "content": message.content} for message in self.talk.messages]
+        return talk | {"messages": messages, "dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """One model's scores over its conversations, in percent; `dimensions` has Coverage and Achievement of each.
+
+    `groups` are conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
+    `differences` are of the first model's scores, less this one's: (value, low, high) in points.
+    """
+
+    model: str
+    conversations: int
+    total: Mapping[str, Score]
+    groups: Mapping[str, Mapping[str, Score]]
+    dimensions: Mapping[str, tuple[Score, Score]]
+    unexercised: tuple[str, ...]
+    undecided: int
+    conflicts: int
+    broken: int
+    differences: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> list[ModelScores]:
+    """The scores of every model, the highest Achievement first.
+
+    Differences are from that first one, over the conversations (by id and seed) that both have.
+    """
+    found = [_scored(procedure, model, talks) for model, talks in judged.items()]
+    found.sort(key=lambda one: -max(one.total["achievement"].value or 0.0, 0.0))
+    if not found:
+        return []
+    best = judged[found[0].model]
+    compared = [_compared(procedure, one, best, judged[one.model]) for one in found[1:]]
+    return [found[0], *compared]
+
+
+def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelScores:
+    named: dict[str, list[Judged]] = {}
+    for one in talks:
+        for kind, value in (("cooperativeness", one.talk.cooperativeness), ("ended by", one.talk.end)):
+            if value:
+                named.setdefault(f"{kind}: {value}", []).append(one)
+    structure = procedure.structure
+    dimensions = {name: _of_dimension(name, structure, talks) for name in structure}
+    return ModelScores(
+        model, len(talks), totals(procedure, talks),
+        {name: totals(procedure, some) for name, some in named.items()},
+        dimensions,
+        tuple(name for name in structure if not any(one.labels[name] in ("yes", "no") for one in talks)),
+        sum(label is None for one in talks for label in one.labels.values()),
+        sum(len(one.conflicts) for one in talks),
+        sum(bool(one.talk.error) for one in talks),
+    )  # fmt: skip
+
+
+def totals(procedure: Procedure, talks: Sequence[Judged]) -> dict[str, Score]:
+    """The measures over some conversations, with intervals by a bootstrap over them."""
+    return {name: _score(*count(procedure, talks)) for name, count in _COUNTS.items()}
+
+
+def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Score:
+    whole = int(sum(bottom))
+    interval = resampled_ratio(top, bottom)
+    ci = (100 * interval[0], 100 * interval[1]) if interval else None
+    return Score(100 * sum(top) / whole if whole else None, whole, undecided, ci)
+
+
+def _coverage(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+    found = [flexeval([one.labels], [procedure.structure]) for one in talks]
+    return [float(f.attempted) for f in found], [float(f.base_total) for f in found], _open(procedure, talks, True)
+
+
+def _achievement(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+    found = [flexeval([one.labels], [procedure.structure]) for one in talks]
+    return [float(f.achieved) for f in found], [float(f.exercised) for f in found], _open(procedure, talks, False)
+
+
+def _correct(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+    """Of what was attempted the share that is right, over all dimensions: ours, it shows base actions done wrongly."""
+    tried = [[f for f in one.facts.values() if f.attempted and f.correct is not None] for one in talks]
+    top = [float(sum(bool(f.correct) for f in some)) for some in tried]
+    return (
+        top,
+        [float(len(some)) for some in tried],
+        sum(f.applies is None for one in talks for f in one.facts.values()),
+    )
+
+
+def _applicable(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+    """Coverage over base actions that applied: equation 6 also counts those that a user who hung up never came to."""
+    bases = base_actions(procedure.structure)
+    due = [[one.facts[name] for name in bases if one.facts[name].applies] for one in talks]
+    top = [float(sum(bool(f.attempted) for f in some)) for some in due]
+    bottom = [float(sum(f.attempted is not None for f in some)) for some in due]
+    return top, bottom, _open(procedure, talks, True)
+
+
+_COUNTS: dict[str, Callable[[Procedure, Sequence[Judged]], Counts]] = {
+    "coverage": _coverage, "achievement": _achievement, "coverage_applicable": _applicable, "correct": _correct,
+}  # fmt: skip
+
+
+def _open(procedure: Procedure, talks: Sequence[Judged], bases: bool) -> int:
+    """Verdicts on base actions, or else on branches, that were not judged."""
+    structure = procedure.structure
+    chosen = base_actions(structure) if bases else {name for name, base in structure.items() if base is not None}
+    return sum(one.labels[name] is None for one in talks for name in chosen)
+
+
+def _of_dimension(name: str, structure: Mapping[str, str | None], talks: Sequence[Judged]) -> tuple[Score, Score]:
+    """Coverage and Achievement of one dimension: attempted of all judged, right of those that count (equations 4, 5)."""
+    base = structure[name]
+    labels = [one.labels[name] for one in talks]
+    gate = [not base or one.labels[base] in ("yes", "no") for one in talks]
+    judged = [float(label is not None) for label in labels]
+    decided = [float(label in ("yes", "no")) for label in labels]
+    counted = [value if is_open else 0.0 for value, is_open in zip(decided, gate, strict=True)]
+    right = [float(bool(value) and label == "yes") for value, label in zip(counted, labels, strict=True)]
+    undecided = labels.count(None)
+    return _score(decided, judged, undecided), _score(right, counted, undecided)
+
+
+def _compared(procedure: Procedure, one: ModelScores, best: Sequence[Judged], own: Sequence[Judged]) -> ModelScores:
+    """The scores with their differences from the best model's, over conversations that both have."""
+    theirs = {(judged.talk.seed, judged.talk.id): judged for judged in best}
+    mine = {(judged.talk.seed, judged.talk.id): judged for judged in own}
+    shared = [key for key in theirs if key in mine]
+    found: dict[str, tuple[float, float, float]] = {}
+    for name, count in _COUNTS.items():
+        first, second = (count(procedure, [some[key] for key in shared])[:2] for some in (theirs, mine))
+        interval = resampled_difference(first, second) if shared else None
+        if interval:
+            gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
+            found[name] = (100 * gap, 100 * interval[0], 100 * interval[1])
+    return ModelScores(**{**one.__dict__, "differences": found})

@@ -1,0 +1,69 @@
+"""Intervals of ratios by a bootstrap over clusters: conversations, say, which models may share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
+
+DRAWS = 4000
+
+
+def resampled_ratio(
+    top: Sequence[float], bottom: Sequence[float], *, seed: int = 0, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Percentile interval of sum(top) / sum(bottom), an entry of each per cluster, as shares in [0, 1].
+
+    Where all clusters agree every draw is the same and would claim certainty: then, and wherever it is wider, it is
+    `clustered_share`'s. None with fewer than `MIN_CLUSTERS` clusters that have anything in `bottom`.
+    """
+    parallel(top=top, bottom=bottom)
+    if sum(map(bool, bottom)) < MIN_CLUSTERS:
+        return None
+    drawn = _drawn([(top, bottom)], seed)[0]
+    found = _percentiles(drawn, confidence)
+    floor = clustered_share(top, bottom, confidence)
+    if found is None or floor is None:
+        return floor
+    return min(found[0], floor[0]), max(found[1], floor[1])
+
+
+def resampled_difference(
+    first: tuple[Sequence[float], Sequence[float]], second: tuple[Sequence[float], Sequence[float]],
+    *, seed: int = 0, confidence: float = 0.95,
+) -> tuple[float, float] | None:  # fmt: skip
+    """Percentile interval of the difference of two ratios (top, bottom) over the same clusters, drawn together.
+
+    None with fewer than `MIN_CLUSTERS` clusters in which either has anything, and where no draw differs from another.
+    """
+    parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
+    if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
+        return None
+    one, other = _drawn([first, second], seed)
+    found = _percentiles(one - other, confidence)
+    return None if found is None or found[0] == found[1] else found
+
+
+def _drawn(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
+    """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
+    import numpy as np
+
+    count = len(ratios[0][0])
+    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [
+            (weights @ np.asarray(top, dtype=float)) / (weights @ np.asarray(bottom, dtype=float))
+            for top, bottom in ratios
+        ]
+
+
+def _percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:
+    import numpy as np
+
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return None
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
