@@ -11,7 +11,8 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     Procedure,
     Segment,
     as_yaml,
-    of_rows,
+    built_in,
+    load,
     read_procedure,
 )  # fmt: skip
 from truebench_hf.errors import UserError
@@ -64,5 +65,5 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
     (tmp_path / "procedure.yaml").write_text(as_yaml(WHOLE), encoding="utf-8")
     assert load(str(tmp_path)) == load(str(tmp_path / "procedure.yaml")) == WHOLE
     assert load("travel-desk").id == "travel-desk"
-    with pytest.raises(UserError, match="flex build .*travel-desk"):
+    with pytest.raises(UserError, match=r"flex build .*travel-desk"):
         load(str(tmp_path / "no"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
@@ -14,6 +15,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, Metaeva
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli.flex import flex
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
@@ -31,13 +33,16 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "flex score": (ScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
 }  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add one command per study."""
+    """Add one command per study; `GROUP NAME` goes into the group."""
+    groups = {"": app, "flex": flex}
     for name, (options, study, help) in _COMMANDS.items():
-        command(app, name, options, _shown(study), help, TEXTS[name])
+        group, _, last = name.rpartition(" ")
+        command(groups[group], last, options, _shown(study), help, TEXTS[name])
 
 
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

@@ -77,6 +77,12 @@ TEXTS = {
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex score": "For each dimension and conversation the judge states three facts with the message that shows them: "
+    "whether it applies, was attempted, is correct. They make the verdict: what does not apply is unknown; a base action "
+    "that was skipped is unknown (not attempted), never no; a branch that was left out although its condition held is no. "
+    "Two branches that exclude each other and were both found are asked again, then reported as a conflict.\n\n"
+    "--conversations takes people's logs: rows with messages, whose roles may be user, human or customer, and assistant, "
+    f"ai, gpt, bot or agent.\n\n{_MODELS}\n\n{_GOING_ON}",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",

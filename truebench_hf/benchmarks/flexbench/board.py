@@ -17,7 +17,9 @@ def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str
     columns = [Column(name, title) for name, title in MEASURES.items()]
     for part, title in (("c", "Coverage by dimension"), ("a", "Achievement by dimension")):
         columns += [Column(f"{part}:{one.id}", one.id, title) for one in procedure.dimensions]
-    judged = [made.get(name) for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts")]
+    judged = [
+        made.get(name) for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts")
+    ]
     setting = digest(canonical(anonymous.settings(judged)))
     rows = []
     for one in models:

@@ -1,0 +1,134 @@
+"""What the report of judged conversations shows: the two scores, what stands beside them, heat maps, conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from truebench_hf.benchmarks.flexbench.procedure import Procedure
+from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.sections import Cells, Conversation, Conversations, Grid, Matrix, Outcome, Section, exchanges
+from truebench_hf.types import Criterion, Score, Verdict
+
+TITLE = "FlexEval"
+LEAD = (
+    "Coverage: of the base actions, the share that the model attempts. Achievement: of the branches that came up while "
+    "their base action was attempted, the share it gets right."
+)
+
+
+def sections(
+    procedure: Procedure, models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]] | None = None
+) -> list[Section]:
+    """Everything a report shows, in order."""
+    shown: list[Section] = [_totals(models)]
+    if any(one.differences for one in models):
+        shown.append(_differences(models))
+    shown += _heat_maps(procedure, models)
+    if any(one.unexercised for one in models):
+        shown.append(_unexercised(procedure, models))
+    if any(one.groups for one in models):
+        shown.append(_groups(models))
+    return [*shown, _conversations(procedure, judged)] if judged else shown
+
+
+def told(score: Score, places: int = 1) -> str:
+    """A score in percent with its interval; n/a where nothing counts."""
+    if score.value is None:
+        return "n/a"
+    interval = f" ({score.ci95[0]:.{places}f} to {score.ci95[1]:.{places}f})" if score.ci95 else ""
+    return f"{score.value:.{places}f}{interval}"
+
+
+def _totals(models: Sequence[ModelScores]) -> Grid:
+    header = (
+        "model",
+        "conversations",
+        *(f"{title} %" for title in MEASURES.values()),
+        "not judged",
+        "conflicts",
+        "broken",
+    )
+    rows: tuple[Cells, ...] = tuple(
+        (one.model, one.conversations, *(told(one.total[name]) for name in MEASURES), one.undecided, one.conflicts,
+         one.broken) for one in models
+    )  # fmt: skip
+    paper: tuple[Cells, ...] = tuple(
+        (str(row["Model"]), 50, f"{100 * row['Coverage/overall']:.1f}", f"{100 * row['Achievement/overall']:.1f}", "", "", "", "", "")
+        for row in paper_rows("flexbench", "flexbench_table2")
+    )  # fmt: skip
+    note = (
+        "95 % intervals by a bootstrap over conversations, none from fewer than ten. n/a: nothing was exercised. "
+        '"Where applicable" leaves out steps that a conversation never came to need; "correct when attempted" counts all '
+        "dimensions, base actions too (ours; the paper has neither). Conflicts are pairs of branches that exclude each "
+        "other and were both found, also when asked again; broken conversations ended with an error. The paper's rows are "
+        "of another instruction and judge."
+    )
+    return Grid("Scores", header, rows, paper, note)
+
+
+def _differences(models: Sequence[ModelScores]) -> Grid:
+    rows = [
+        (one.model, MEASURES[name], f"{gap:+.1f}", f"{low:+.1f} to {high:+.1f}", "yes" if low > 0 or high < 0 else "no")
+        for one in models for name, (gap, low, high) in one.differences.items()
+    ]  # fmt: skip
+    note = "Over the conversations that both had with the same user and seed, drawn together."
+    header = ("model", "score", "difference (points)", "95 % interval", "told apart")
+    return Grid(f"{models[0].model} less each other model", header, tuple(rows), note=note)
+
+
+def _heat_maps(procedure: Procedure, models: Sequence[ModelScores]) -> list[Section]:
+    names = tuple(one.model for one in models)
+    found: list[Section] = []
+    for place, title in enumerate(("Coverage by dimension", "Achievement by dimension")):
+        rows = tuple(
+            (f"{one.id} {one.question}", tuple(model.dimensions[one.id][place] for model in models))
+            for one in procedure.dimensions
+        )
+        found.append(Matrix(title, "%", names, rows))
+    return found
+
+
+def _unexercised(procedure: Procedure, models: Sequence[ModelScores]) -> Grid:
+    questions = {one.id: one.question for one in procedure.dimensions}
+    rows = tuple((one.model, name, questions[name]) for one in models for name in one.unexercised)
+    note = "Attempted in no conversation: these say nothing of the model's branches."
+    return Grid(
+        "Dimensions never exercised", ("model", "dimension", "question"), rows, note=note, printed=False, prose=(2,)
+    )
+
+
+def _groups(models: Sequence[ModelScores]) -> Grid:
+    rows = tuple(
+        (one.model, name, *(told(found[measure]) for measure in MEASURES))
+        for one in models for name, found in one.groups.items()
+    )  # fmt: skip
+    note = "A user who hangs up early costs Coverage what the model never had a chance to do."
+    return Grid("By cooperativeness and end", ("model", "conversations", *MEASURES.values()), rows, note=note)
+
+
+def _conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:
+    rows = [_conversation(procedure, one) for talks in judged.values() for one in talks]
+    return Conversations("Conversations", tuple(rows))
+
+
+def _conversation(procedure: Procedure, one: Judged) -> Conversation:
+    """A conversation with the verdicts behind its last turn; it fails where one of them is no."""
+    verdicts = [
+        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), one.labels[item.id],
+                _reason(one, item.id))
+        for item in procedure.dimensions
+    ]  # fmt: skip
+    labels = {verdict.label for verdict in verdicts}
+    outcome: Outcome = "no" if "no" in labels else "open" if None in labels else "yes"
+    turns = exchanges(one.talk.messages, [])
+    if turns:
+        turns = (*turns[:-1], type(turns[-1])(turns[-1].messages, tuple(verdicts), turns[-1].reasoning))
+    facts = [one.talk.cooperativeness, f"ended by {one.talk.end}" if one.talk.end else ""]
+    name = ", ".join([f"{one.talk.id} (seed {one.talk.seed})" if one.talk.seed else one.talk.id, *filter(None, facts)])
+    return Conversation(name, turns, outcome, one.talk.error, who=one.talk.model)
+
+
+def _reason(one: Judged, name: str) -> str:
+    facts = one.facts[name]
+    return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
