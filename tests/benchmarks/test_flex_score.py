@@ -1,0 +1,220 @@
+"""`flex score`: facts of an oracle come to the scores of the built-in verdicts; clashes, logs, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import write_jsonl
+from truebench_hf.api.judge import as_spec
+from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.scores import ModelScores
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.flexeval import base_actions, flexeval
+from truebench_hf.types import Message
+
+ROWS = [
+    json.loads(line)
+    for line in (files("truebench_hf.benchmarks.flexbench") / "samples" / "conversations.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
+
+
+def answer(applies: str, attempted: str | None, correct: str | None) -> str:
+    return json.dumps({"turn": 1, "applies": applies, "attempted": attempted, "correct": correct})
+
+
+def oracle(name: str) -> Any:
+    """A judge that knows the verdicts of the built-in conversations of one instruction."""
+    procedure = built_in()[name]
+    bases = base_actions(procedure.structure)
+    known = {}
+    for row in ROWS:
+        for verdict in row["verdicts"]:
+            known[row["messages"][-1]["content"], verdict["dimension_id"]] = verdict["label"], row["target_dimensions"]
+
+    def judge(messages: Sequence[dict[str, str]]) -> str:
+        prompt = messages[0]["content"]
+        (one,) = [d for d in procedure.dimensions if d.question in prompt]
+        label, targets = next(found for (last, d), found in known.items() if d == one.id and last in prompt)
+        if label != "unknown":
+            omitted = label == "no" and one.id not in bases and one.id.endswith("18")
+            return answer("yes", "no", None) if omitted else answer("yes", "yes", label)
+        return answer("yes", "no", None) if one.id in targets and one.id in bases else answer("no", None, None)
+
+    return as_spec(judge)
+
+
+def scored(folder: Path, **more: Any) -> list[ModelScores]:
+    return FlexScore(ScoreOptions(folder=str(folder), **more)).run().value
+
+
+@pytest.mark.parametrize("name", sorted({row["instruction_id"] for row in ROWS}))
+def test_an_oracles_facts_come_to_the_built_in_verdicts(tmp_path: Path, name: str) -> None:
+    rows = [row for row in ROWS if row["instruction_id"] == name]
+    logs = write_jsonl(tmp_path / "logs.jsonl", [{"id": row["id"], "messages": row["messages"]} for row in rows])
+    (found,) = scored(Path(name), conversations=logs, judge=oracle(name), out=str(tmp_path / "out"))
+    traces = [{verdict["dimension_id"]: verdict["label"] for verdict in row["verdicts"]} for row in rows]
+    expected = flexeval(traces, [built_in()[name].structure] * len(traces))
+    assert (found.total["coverage"].value, found.total["achievement"].value) == (
+        pytest.approx(100 * (expected.coverage or 0)), pytest.approx(100 * (expected.achievement or 0))
+    )  # fmt: skip
+    assert (found.undecided, found.conflicts) == (0, 0)
+    lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
+    assert [{d: facts["label"] for d, facts in line["dimensions"].items()} for line in lines] == traces
+    board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
+    assert board["rows"][0]["scores"]["coverage"]["value"] == found.total["coverage"].value
+
+
+TWO = Procedure(
+    "hotel", "Ask for a hotel. Needed: name the limit. Not needed: remind of the form.",
+    (Dimension("ask", "Does it ask?"), Dimension("limit", "Does it name the limit?", (), "needed", "ask", "need"),
+     Dimension("form", "Does it remind of the form?", (), "not needed", "ask", "need")),
+)  # fmt: skip
+TALK = [Message("assistant", "Hotel?"), Message("user", "Yes."), Message("assistant", "140 euros.")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A benchmark with 12 conversations of each of two models, simulated with one seed."""
+    (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
+    for model in ("model a", "b"):
+        place = corpus_folder(tmp_path, 0, model)
+        place.mkdir(parents=True)
+        talks = [
+            Talk(str(n), model, (*TALK, Message("user", f"{model} {n}")), "poor" if n % 2 else "good", "user", "0")
+            for n in range(12)
+        ]
+        write_jsonl(place / "conversations.jsonl", [as_row(talk) for talk in talks])
+    return tmp_path
+
+
+def judge(**said: Any) -> Any:
+    """A judge with one answer per dimension, or a function of the prompt."""
+
+    def reply(messages: Sequence[dict[str, str]]) -> str:
+        prompt = messages[0]["content"]
+        (name,) = [one.id for one in TWO.dimensions if f">\n{one.question}\n<" in prompt]
+        found = said[name]
+        return str(found(prompt)) if callable(found) else str(found)
+
+    return as_spec(reply)
+
+
+YES, NOT, LEFT_OUT, SKIPPED = (
+    answer("yes", "yes", "yes"),
+    answer("no", None, None),
+    answer("yes", "no", None),
+    answer("yes", "no", None),
+)
+
+
+def test_models_are_compared_over_the_conversations_they_share(folder: Path) -> None:
+    wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt and "model a 11" not in prompt else "yes")  # noqa: E731
+    best, other = scored(folder, judge=judge(ask=YES, limit=wrong, form=NOT))
+    assert (best.model, best.total["achievement"].value) == ("b", 100.0)
+    assert other.total["achievement"].value == pytest.approx(100 / 12)
+    assert other.total["correct"].value == pytest.approx(100 * 13 / 24), "all asked rightly, one limit right"
+    gap, low, high = other.differences["achievement"]
+    assert gap == pytest.approx(100 * 11 / 12)
+    assert 0 < low < gap <= high
+    assert best.total["achievement"].ci95 is not None
+    assert other.unexercised == ("form",)
+    assert set(other.groups) == {"cooperativeness: poor", "cooperativeness: good", "ended by: user"}
+
+
+def test_a_skipped_base_is_unknown_and_a_left_out_branch_is_no(folder: Path) -> None:
+    one, _ = scored(folder, judge=judge(ask=SKIPPED, limit=LEFT_OUT, form=NOT))
+    assert (one.total["coverage"].value, one.total["achievement"].value) == (0.0, None), "gated by the skipped base"
+    assert one.total["coverage_applicable"].value == 0.0
+    one, _ = scored(folder, judge=judge(ask=YES, limit=LEFT_OUT, form=NOT), out=str(folder / "again"))
+    assert (one.total["coverage"].value, one.total["achievement"].value) == (100.0, 0.0)
+
+
+def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(folder: Path) -> None:
+    asked: list[str] = []
+
+    def settles(prompt: str) -> str:
+        asked.append(prompt)
+        return NOT if "exclude one another" in prompt else YES
+
+    one, _ = scored(folder, judge=judge(ask=YES, limit=YES, form=settles))
+    assert (one.conflicts, one.undecided) == (0, 0)
+    assert 'also: "Does it name the limit?"' in next(prompt for prompt in asked if "exclude" in prompt)
+    one, _ = scored(folder, judge=judge(ask=YES, limit=YES, form=YES), out=str(folder / "again"))
+    assert (one.conflicts, one.undecided) == (12, 24), "both are left open"
+    line = json.loads((folder / "again" / "judgments.jsonl").read_text().splitlines()[0])
+    assert line["conflicts"] == [["limit", "form"]]
+    assert line["dimensions"]["limit"]["reason"].startswith("conflict: form, which excludes it")
+
+
+def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
+    outcome = FlexScore(ScoreOptions(folder=str(folder), judge=judge(ask="", limit="?", form=""))).run()
+    one = outcome.value[0]
+    assert (one.total["coverage"].value, one.total["coverage"].unscored) == (None, 12)
+    assert outcome.incomplete == 72
+    assert "72 verdicts were not judged" in outcome.notes[0]
+
+
+def test_a_model_joins_later_and_nothing_is_asked_twice(folder: Path) -> None:
+    asked: list[str] = []
+
+    def noted(prompt: str) -> str:
+        asked.append(prompt)
+        return YES
+
+    spec = judge(ask=noted, limit=noted, form=NOT)
+    scored(folder, judge=spec)
+    before = len(asked)
+    place = corpus_folder(folder, 1, "c")
+    place.mkdir(parents=True)
+    write_jsonl(place / "conversations.jsonl", [as_row(Talk("0", "c", tuple(TALK), seed="1"))])
+    assert len(scored(folder, judge=spec)) == 3
+    assert len(asked) == before + 2
+
+
+@pytest.mark.parametrize(
+    ("row", "talk"),
+    [
+        ({"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}, ("user", "assistant")),
+        ({"messages": [{"role": "system", "content": "x"}, {"role": "Agent", "content": "Hi"}]}, ("assistant",)),
+        ({"dialogue": [{"role": "customer", "content": "Hi"}]}, ("user",)),
+    ],
+)  # fmt: skip
+def test_logs_of_other_forms(tmp_path: Path, row: dict[str, Any], talk: tuple[str, ...]) -> None:
+    (found,) = read_talks(Path(write_jsonl(tmp_path / "logs.jsonl", [row])), "mine")
+    assert (found.model, found.id, tuple(message.role for message in found.messages)) == ("mine", "1", talk)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"messages": [{"role": "narrator", "content": "Hi"}]}], "'narrator', which is none of user"),
+        ([{"messages": []}], "must be a list that is not empty"),
+        ([{"id": "a", "messages": [{"role": "user", "content": "Hi"}]}] * 2, "conversation a of mine stands twice"),
+    ],
+)
+def test_logs_that_cannot_be_used(tmp_path: Path, rows: list[Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        read_talks(Path(write_jsonl(tmp_path / "logs.jsonl", rows)), "mine")
+
+
+def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="flex build"):
+        scored(tmp_path, judge=judge())
+    (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
+    with pytest.raises(UserError, match="flex simulate"):
+        scored(tmp_path, judge=judge())
+    with pytest.raises(UserError, match="names no folder"):
+        ScoreOptions(folder="travel-desk", judge="smollm2")
+    with pytest.raises(UserError, match="flex simulate"):
+        corpora(tmp_path)
+    assert corpus_folder(tmp_path, 0, "a/b") != corpus_folder(tmp_path, 0, "a-b")
