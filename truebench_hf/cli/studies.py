@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from truebench_hf.benchmarks.flexbench.build.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
@@ -33,6 +34,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
     "flex score": (ScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
 }  # fmt: skip
 

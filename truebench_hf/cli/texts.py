@@ -77,6 +77,12 @@ TEXTS = {
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex build": "Segmentation, criteria, verification (and mending until complete), granularity, dependencies, logic. What "
+    "a program can check it checks: segments are excerpts to the letter and do not overlap; numbers, names and scripts "
+    "stand in the segments that a dimension cites; nothing is asked twice; branches rest on dimensions that are there, in "
+    "no circle. What fails is told to the builder and asked again.\n\n"
+    "procedure.yaml can be edited; flex simulate and flex score read it. stages.jsonl keeps what every stage gave.\n\n"
+    f"Exit code 3: an instruction stopped before the end, told with stage and reason.\n\n{_MODELS}\n\n{_GOING_ON}",
     "flex score": "For each dimension and conversation the judge states three facts with the message that shows them: "
     "whether it applies, was attempted, is correct. They make the verdict: what does not apply is unknown; a base action "
     "that was skipped is unknown (not attempted), never no; a branch that was left out although its condition held is no. "

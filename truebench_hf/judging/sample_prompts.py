@@ -27,6 +27,13 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "tick, refine, best-of, rewards, Space",
     ),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
+    "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
+    "flex_verify": ("verifies the dimensions", "flex build"),
+    "flex_modify": ("mends what was found wrong with them", "flex build"),
+    "flex_granularity": ("splits and merges them", "flex build"),
+    "flex_dependencies": ("makes plain what each depends on", "flex build"),
+    "flex_logic": ("finds base actions, branches and exclusions", "flex build"),
     "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
     "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
 }
@@ -47,6 +54,12 @@ _REQUIREMENT = {
     "conversation": "[1 assistant_x]\nDo you need a hotel?\n\n[2 user_x]\nYes.", "condition": "A hotel is needed",
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
     "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
+}  # fmt: skip
+_INSTRUCTION: dict[str, Any] = {
+    "instruction": "Ask whether a hotel is needed. If so, name the limit.", "tag": "x", "findings": ["missing: the limit"],
+    "segments": [{"id": "s1", "text": "Ask whether a hotel is needed."}],
+    "dimensions": [{"id": "d1", "question": "Does the generated conversation ask whether a hotel is needed?",
+                    "condition": "", "script": "", "segments": ["s1"]}],
 }  # fmt: skip
 
 
@@ -103,6 +116,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
         "generate_checklist": shown | {"language": ""},
         "rating": shown | {"most": 5, "structured": structured},
+        **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
         "tri_valued": _REQUIREMENT | form,
         "tri_valued_state": _REQUIREMENT,
     }

@@ -32,11 +32,13 @@ async def ask(
     repair: Callable[[str], str],
     *,
     who: str = "the model",
+    warmer: float = 0.0,
 ) -> T | Problem:
     """What `read` makes of the first answer that it can use, else the Problem of the last one.
 
     `read(text, truncated)` gives a value or a Problem; it sees every answer once, in order. `repair(problem)` is the
-    message that asks again, behind the answer it is about. A request that fails is a Problem too, which names `who`.
+    message that asks again, behind the answer it is about, each time by `warmer` above the temperature before. A request
+    that fails is a Problem too, which names `who`.
     Raises SchemaRefused and UserError as `Caller.complete` does.
     """
     problem = Problem("")
@@ -55,7 +57,8 @@ async def ask(
         # would answer. Some servers refuse an empty message.
         answer = Message("assistant", completion.text if completion.text.strip() else "(empty answer)")
         again = Message("user", repair(problem.text))
-        request = replace(request, messages=(*request.messages, answer, again))
+        sampling = replace(request.sampling, temperature=request.sampling.temperature + warmer)
+        request = replace(request, messages=(*request.messages, answer, again), sampling=sampling)
     return problem
 
 

@@ -39,7 +39,7 @@ class Outcome(Generic[V]):
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     """Write the files and the report of an outcome, each whole or absent, and then that the study is finished."""
     for name, content in outcome.files.items():
-        (folder.path / name).parent.mkdir(exist_ok=True)
+        (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(".jsonl"):
             folder.write_lines(name, map(_line, content))
         elif name.endswith(".json"):
