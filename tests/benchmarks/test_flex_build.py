@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.build.asking import parsed
-from truebench_hf.benchmarks.flexbench.build.criteria import duplicates, read_dimensions, wrong
-from truebench_hf.benchmarks.flexbench.build.logic import read_logic
-from truebench_hf.benchmarks.flexbench.build.pipeline import Build
-from truebench_hf.benchmarks.flexbench.build.segments import Segments, read_segments
-from truebench_hf.benchmarks.flexbench.build.study import BuildOptions, FlexBuild
-from truebench_hf.benchmarks.flexbench.build.verify import Findings, read_findings
+from truebench_hf.benchmarks.flexbench.derivation.asking import parsed
+from truebench_hf.benchmarks.flexbench.derivation.criteria import duplicates, read_dimensions, wrong
+from truebench_hf.benchmarks.flexbench.derivation.logic import read_logic
+from truebench_hf.benchmarks.flexbench.derivation.pipeline import Build
+from truebench_hf.benchmarks.flexbench.derivation.segments import Segments, read_segments
+from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
+from truebench_hf.benchmarks.flexbench.derivation.verify import Findings, read_findings
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment, load
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import Problem

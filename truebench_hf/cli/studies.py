@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.benchmarks.flexbench.build.study import BuildOptions, FlexBuild
+from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration

@@ -1,0 +1,112 @@
+"""Dimensions as the builder writes them, and what a program can find wrong with them (appendix B.2)."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from truebench_hf.benchmarks.flexbench.derivation.asking import listed, problem
+from truebench_hf.benchmarks.flexbench.derivation.segments import found
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
+from truebench_hf.models.asking import Problem
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_BRACKETS = re.compile(r"\[[^\[\]]{1,80}\]")
+_QUOTED = re.compile(
+    r"[\"\u201c\u201e\u00ab\u300c]([^\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{2,300})[\"\u201d\u201c\u00bb\u300d]"
+)
+_NAME = re.compile(r"(?<![.!?:\w\"\u201c(\[-])(?<=[\w,;)] )[A-Z\u00c0-\u00de][\w-]+")  # within a sentence
+_NOUNS = 0.15  # of words within sentences: a language that begins all nouns with a capital
+
+
+def read_dimensions(
+    value: dict[str, Any], segments: Sequence[Segment], *, keep: Iterable[str] = ()
+) -> tuple[Dimension, ...] | Problem:
+    """The dimensions of an answer, numbered anew. A Problem says what is wrong with which.
+
+    Every segment in `keep` has to be cited.
+    """
+    texts = {one.id: one.text for one in segments}
+    nouns = capitalised(" ".join(texts.values())) > _NOUNS
+    made, findings = [], []
+    for number, entry in enumerate(listed(value.get("dimensions"), dict), 1):
+        one = _dimension(f"d{number}", entry)
+        findings += [f"dimension {number} ({one.question[:80]!r}) {why}" for why in wrong(one, texts, names=not nouns)]
+        made.append(one)
+    findings += [f"{a} and {b} ask the same" for a, b in duplicates(made)]
+    cited = {name for one in made for name in one.segments}
+    findings += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
+    if not made:
+        findings.append("there are no dimensions")
+    return problem(findings) if findings else tuple(made)
+
+
+def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
+    question, condition, script = (
+        " ".join(entry[key].split()) if isinstance(entry.get(key), str) else ""
+        for key in ("question", "condition", "script")
+    )
+    return Dimension(name, question, tuple(dict.fromkeys(listed(entry.get("segments")))), condition, script=script)
+
+
+def wrong(one: Dimension, texts: dict[str, str], *, names: bool = True) -> list[str]:
+    """What is wrong with a dimension by itself: its question, what it cites, and what none of that says.
+
+    Numbers, scripts, names in brackets or quotation marks and, with `names`, words that begin with a capital within a
+    sentence have to stand in the segments that it cites.
+    """
+    if not one.question or one.question[-1] not in "?\uff1f\u061f":
+        return ["is no question"]
+    if unknown := [name for name in one.segments if name not in texts]:
+        return [f"cites {', '.join(unknown)}, which is no segment"]
+    if not one.segments:
+        return ["cites no segment"]
+    cited = "\n".join(texts[name] for name in one.segments)
+    findings = []
+    if one.script and not found(one.script, cited):
+        findings.append("has a script that its segments do not hold to the letter")
+    said = f"{one.question}\n{one.condition}"
+    own = {"number": _NUMBER.findall(said), "item": _BRACKETS.findall(said), "wording": _QUOTED.findall(said)}
+    own["name"] = _NAME.findall(said) if names else []
+    for kind, parts in own.items():
+        lacking = [part for part in dict.fromkeys(parts) if folded(part) not in folded(cited)]
+        findings += [f"says {part!r}, a {kind} that its segments do not hold" for part in lacking]
+    return findings
+
+
+def capitalised(text: str) -> float:
+    """The share of words within sentences that begin with a capital."""
+    words = re.findall(r"(?<=[\w,;)] )\w+", text)
+    return sum(word[0].isupper() for word in words) / len(words) if words else 0.0
+
+
+def duplicates(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
+    """Pairs whose questions differ at most in letter case, blanks and signs."""
+    seen: dict[str, str] = {}
+    return [
+        (seen[key], one.id)
+        for one in dimensions
+        if (key := plain(one.question)) and seen.setdefault(key, one.id) != one.id
+    ]
+
+
+def folded(text: str) -> str:
+    """A text by which names and wordings are compared: letter case, width of letters and blanks aside."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def plain(text: str) -> str:
+    """Letters and digits alone."""
+    return "".join(filter(str.isalnum, folded(text)))
+
+
+def example(segments: Sequence[Segment], dimensions: Sequence[Dimension]) -> str:
+    """An answer of the usual length: the dimensions as they are, or one for every segment."""
+    made = dimensions or [
+        Dimension("", f"Does the generated conversation do this: {one.text}?", (one.id,)) for one in segments
+    ]
+    keys = ("question", "condition", "script", "segments")
+    return json.dumps({"dimensions": [{key: getattr(one, key) for key in keys} for one in made]}, ensure_ascii=False)
