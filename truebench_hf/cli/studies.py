@@ -9,6 +9,7 @@ import typer
 
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
@@ -35,6 +36,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
+    "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex score": (ScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
 }  # fmt: skip
 

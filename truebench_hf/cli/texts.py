@@ -83,6 +83,12 @@ TEXTS = {
     "no circle. What fails is told to the builder and asked again.\n\n"
     "procedure.yaml can be edited; flex simulate and flex score read it. stages.jsonl keeps what every stage gave.\n\n"
     f"Exit code 3: an instruction stopped before the end, told with stage and reason.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex simulate": "Five kinds of users, from uncooperative to helpful, are fitted to the instruction by its text alone: what "
+    "plays them never sees the dimensions, and everything it is told is kept in users.json and searched for them. A "
+    "conversation begins with the instruction's opening line, else with the user; it ends when the user takes leave, when "
+    "the assistant closes, or after --turns rounds. With --turns 1 the instruction itself is the one message. Other models "
+    f"in the same folder get the same users and draws, so that their scores are compared pair by pair.\n\n{_MODELS}\n\n"
+    f"{_GOING_ON}",
     "flex score": "For each dimension and conversation the judge states three facts with the message that shows them: "
     "whether it applies, was attempted, is correct. They make the verdict: what does not apply is unknown; a base action "
     "that was skipped is unknown (not attempted), never no; a branch that was left out although its condition held is no. "

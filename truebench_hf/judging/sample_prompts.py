@@ -34,6 +34,12 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "flex_granularity": ("splits and merges them", "flex build"),
     "flex_dependencies": ("makes plain what each depends on", "flex build"),
     "flex_logic": ("finds base actions, branches and exclusions", "flex build"),
+    "flex_analysis": ("tells what an instruction is about, as its users see it", "flex simulate"),
+    "flex_adjust": ("fits a kind of user to an instruction", "flex simulate"),
+    "flex_user": ("is all that the player of a user is told", "flex simulate"),
+    "flex_end": ("tells whether a conversation is over", "flex simulate"),
+    "flex_grade": ("grades how cooperative a user is", "flex profiles"),
+    "flex_profile": ("draws up a kind of user from conversations", "flex profiles"),
     "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
     "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
 }
@@ -60,6 +66,11 @@ _INSTRUCTION: dict[str, Any] = {
     "segments": [{"id": "s1", "text": "Ask whether a hotel is needed."}],
     "dimensions": [{"id": "d1", "question": "Does the generated conversation ask whether a hotel is needed?",
                     "condition": "", "script": "", "segments": ["s1"]}],
+    "profile": {"summary": "Willing.", "communication_style": "Short.", "information_disclosure": "What is asked.",
+                "problem_solving": "Step by step.", "goals": ["a hotel"], "catchphrases": ["One more question."], "traits": ["calm"]},
+    "analysis": {"context": "A call of the travel desk.", "topics": ["hotels"], "concerns": ["cost"], "terms": [],
+                 "questions": ["What does it cost?"], "goals": ["a room"]},
+    "first": False, "conversation": "[user_x]\nYes.", "conversations": ["[user_x]\nYes."], "level": 3,
 }  # fmt: skip
 
 

@@ -1,0 +1,286 @@
+"""`flex simulate`: users that know nothing of the dimensions, conversations that end, and scores that equal an event log."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import write_jsonl
+from truebench_hf.api.judge import as_spec
+from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
+from truebench_hf.benchmarks.flexbench.simulation.profiles import Analysis, read_profiles, user_prompt
+from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions, system_prompt
+from truebench_hf.benchmarks.flexbench.simulation.users import measured
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Message
+
+Said = Sequence[dict[str, str]]
+ANALYSIS = {"context": "a call", "topics": ["trips"], "concerns": [], "terms": [], "questions": [], "goals": []}
+ADJUSTED = {
+    "communication_style": "Short.", "information_disclosure": "Little.", "problem_solving": "None.", "catchphrases": ["Trains?"],
+}  # fmt: skip
+HOTEL = Procedure(
+    "hotel", "Ask for a hotel.", (Dimension("ask", "Does the assistant ask whether a hotel is needed for the trip?"),),
+    opening="Hello, travel desk.",
+)  # fmt: skip
+
+
+def simulator(say: Any = "All right.", over: Any = "no", **other: Any) -> Any:
+    """Somebody who plays users: what they say, whether it is over, and the two fitting stages."""
+
+    def reply(messages: Said) -> str:
+        first = messages[0]["content"]
+        if first.startswith("Somebody is going to play"):
+            return json.dumps(other.get("analysis", ANALYSIS))
+        if first.startswith("You fit the description"):
+            return json.dumps(other.get("adjusted", ADJUSTED))
+        if first.startswith("A user talks with"):
+            return json.dumps({"end": over(first) if callable(over) else over})
+        assert first.startswith("You play a user"), first[:60]
+        return str(say(messages) if callable(say) else say)
+
+    return as_spec(reply)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(HOTEL), encoding="utf-8")
+    return tmp_path
+
+
+def simulate(folder: Path, model: Any = "Do you need a hotel?", **more: Any) -> list[Talk]:
+    spec = as_spec(model) if callable(model) else as_spec(lambda messages: model)
+    options: dict[str, Any] = {"conversations": 5, "turns": 3, "simulator": simulator()} | more
+    return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run().value
+
+
+# --- the check of the issue: state machines, an oracle, an event log --------------------------------------------------
+
+
+@dataclass
+class Machine:
+    """An assistant that goes through the base actions, skips 20 %, errs in 30 %, and leaves out 15 % of branches."""
+
+    procedure: Procedure
+    draw: random.Random
+    log: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("base", "right", "wrong", "omitted"), 0))
+
+    def __post_init__(self) -> None:
+        self.bases = [one.id for one in self.procedure.dimensions if one.id in base_actions(self.procedure.structure)]
+
+    def say(self, messages: Said) -> str:
+        """The branch that the user's answer calls for, and the next base action that is not skipped."""
+        said, mine = messages[-1]["content"], [m["content"] for m in messages if m["role"] == "assistant"]
+        parts = []
+        for name in re.findall(r"<holds ([\w-]+)>", said):
+            result = "omitted" if self.draw.random() < 0.15 else "wrong" if self.draw.random() < 0.3 else "right"
+            self.log[result] += 1
+            parts += [] if result == "omitted" else [f"<did {name} {result}>"]
+        at = max((int(n) for text in mine for n in re.findall(r"<at (\d+)>", text)), default=-1) + 1
+        while at < len(self.bases) and self.draw.random() < 0.2:
+            at += 1
+        if at < len(self.bases):
+            self.log["base"] += 1
+            parts.append(f"<did {self.bases[at]} {'wrong' if self.draw.random() < 0.3 else 'right'}> <at {at}>")
+        else:
+            parts.append("<over>")
+        return " ".join(parts)
+
+    def answer(self, messages: Said) -> str:
+        """The user: of the branches of what was just asked one applies, or none."""
+        asked = re.findall(r"<did ([\w-]+) \w+> <at", messages[-1]["content"])
+        branches = [one.id for one in self.procedure.dimensions if one.base in asked]
+        found = self.draw.choice([*branches, ""])
+        return f"Well. <holds {found}>" if found else "Well."
+
+    def judge(self, messages: Said) -> str:
+        """An oracle: the facts as the marks in the conversation have them."""
+        prompt = messages[0]["content"]
+        name = next(one.id for one in self.procedure.dimensions if f">\n{one.question}\n<" in prompt)
+        done = re.findall(rf"<did {name} (\w+)>", prompt)
+        applies = name in self.bases or f"<holds {name}>" in prompt
+        facts = {"turn": 1 if done else None, "applies": "yes" if applies else "no"}
+        facts |= {"attempted": ("yes" if done else "no") if applies else None}
+        return json.dumps(facts | {"correct": ("yes" if done[0] == "right" else "no") if done else None})
+
+
+@pytest.mark.parametrize("name", [one.id for one in built_in().values() if len(one.dimensions) > 9])
+def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) -> None:
+    procedure = built_in()[name]
+    (tmp_path / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
+    machine = Machine(procedure, random.Random(name))
+    over = lambda prompt: "assistant" if "<over>" in prompt else "no"  # noqa: E731
+    talks = simulate(tmp_path, machine.say, simulator=simulator(machine.answer, over), conversations=50, turns=40)
+    assert {talk.end for talk in talks} == {"assistant"}
+    options = ScoreOptions(folder=str(tmp_path), judge=as_spec(machine.judge))
+    (found,) = FlexScore(options).run().value
+    log, bases = machine.log, len(machine.bases) * 50
+    assert found.total["coverage"].value == pytest.approx(100 * log["base"] / bases)
+    exercised = log["right"] + log["wrong"] + log["omitted"]
+    assert found.total["achievement"].n == exercised
+    assert found.total["achievement"].value == pytest.approx(100 * log["right"] / exercised)
+    assert 70 < 100 * log["base"] / bases < 90, "a fifth is skipped"
+    assert found.undecided == found.conflicts == 0
+
+
+# --- who ends a conversation, and what happens then -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("say", "over", "end", "count", "why"),
+    [
+        ("All right.", "no", "limit", 7, "opening and three rounds"),
+        ("All right.", "assistant", "assistant", 3, "closing words"),
+        ("No, thanks.", "user", "user", 3, "a refusal, found by the detector"),
+        ("Goodbye!", "no", "user", 3, "a goodbye, which the assistant still answers"),
+        ("Auf Wiederhören.", "no", "user", 3, "another language"),
+    ],
+)
+def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str) -> None:
+    talk = simulate(folder, simulator=simulator(say, over), conversations=1)[0]
+    assert (talk.end, len(talk.messages)) == (end, count), why
+    assert talk.messages[0] == Message("assistant", "Hello, travel desk.")
+    assert talk.messages[-1].role == "assistant"
+
+
+def test_without_an_opening_the_user_begins(tmp_path: Path) -> None:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(replace(HOTEL, opening="")), encoding="utf-8")
+    seen: list[Any] = []
+
+    def say(messages: Said) -> str:
+        seen.append(messages)
+        return 'User: "I need a trip."'
+
+    talk = simulate(tmp_path, simulator=simulator(say), conversations=1)[0]
+    assert talk.messages[0] == Message("user", "I need a trip."), "a name in front and quotation marks are taken off"
+    assert "You begin the conversation" in seen[0][0]["content"]
+
+
+def test_one_turn_needs_no_simulator(folder: Path) -> None:
+    talks = simulate(folder, lambda messages: messages[-1]["content"].upper(), simulator=None, turns=1, conversations=2)
+    assert talks[0].messages == (Message("user", "Ask for a hotel."), Message("assistant", "ASK FOR A HOTEL."))
+    with pytest.raises(UserError, match="name a --simulator"):
+        SimulateOptions(folder=str(folder), model="smollm2")
+
+
+def test_a_user_who_says_nothing_breaks_a_conversation_off(folder: Path) -> None:
+    outcome = FlexSimulate(SimulateOptions(folder=str(folder), model=as_spec(lambda messages: "Hotel?"),
+                                           simulator=simulator(""), conversations=2, turns=3)).run()  # fmt: skip
+    assert [talk.error for talk in outcome.value] == ["the simulated user: it said nothing"] * 2
+    assert outcome.incomplete == 2
+
+
+# --- users -----------------------------------------------------------------------------------------------------------
+
+
+def test_conversation_j_has_one_user_and_all_models_the_same(folder: Path) -> None:
+    one, other = simulate(folder, "Hotel?"), simulate(folder, lambda messages: "Train?")
+    kinds = ["none", "poor", "general", "good", "full"]
+    assert [talk.cooperativeness for talk in one] == [talk.cooperativeness for talk in other] == kinds
+    users = json.loads(next((folder / "corpora" / "0").glob("*/users.json")).read_text())["users"]
+    assert users[0]["catchphrases"][-1] == "Trains?"
+    assert users[0]["goals"] == list(read_profiles()[0].goals), "goals and traits stay"
+    assert "Trains?" in users[0]["prompt"]
+    assert len(simulate(folder, "Hotel?", conversations=7, out=str(folder / "more"))) == 7
+
+
+def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
+    prompts: list[str] = []
+
+    def say(messages: Said) -> str:
+        prompts.extend(message["content"] for message in messages)
+        return "Yes."
+
+    simulate(folder, simulator=simulator(say))
+    assert not any("Does the assistant ask" in prompt for prompt in prompts)
+    leaking = ADJUSTED | {"problem_solving": "Waits: does the assistant ask whether a hotel is needed for the trip"}
+    with pytest.raises(UserError, match="would be told of dimension ask"):
+        simulate(folder, simulator=simulator(adjusted=leaking), out=str(folder / "leak"))
+
+
+@pytest.mark.parametrize(
+    ("adjusted", "said"),
+    [
+        (ADJUSTED | {"catchphrases": []}, "0 catchphrases, not one or two"),
+        (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "3 catchphrases"),
+        ({"catchphrases": ["a"]}, "it has no communication_style"),
+    ],
+)
+def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        simulate(folder, simulator=simulator(adjusted=adjusted))
+
+
+def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are_found() -> None:
+    for procedure in built_in().values():
+        for profile in read_profiles():
+            analysis = Analysis(procedure.title or "a talk", ("trips",), ("costs",))
+            prompt = user_prompt(Prompts(), profile, analysis, first=True)
+            assert leaks(prompt, procedure.dimensions) == []
+            for one in procedure.dimensions:
+                planted = replace(profile, problem_solving=f"Stops there. {one.question.upper()} And so on.")
+                found = leaks(user_prompt(Prompts(), planted, analysis, first=True), procedure.dimensions)
+                assert one.id in [name for name, _ in found], one.question
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question", "found", "why"),
+    [
+        ("asks whether a hotel is needed for the next trip of theirs", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "a run of eight words"),
+        ("asks whether a hotel is needed", "Is it asked whether a hotel is needed?", False, "six words in common"),
+        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보라", "호텔이 필요한지 물어보는지 확인하고 한도를 두 번 말해 주는지?", False, "Korean is written with blanks: four words in common"),
+        ("助手は宿泊先が必要かどうかを最初に尋ねていますか", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "no blanks: characters count"),
+        ("open [Profile Settings And Everything Else There Is Here] now", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
+    ],
+)  # fmt: skip
+def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> None:
+    assert bool(leaks(prompt, [Dimension("d", question)])) == found, why
+
+
+def test_users_are_measured_beside_people() -> None:
+    talk = Talk(
+        "1",
+        "m",
+        (Message("assistant", "Which hotel?"), Message("user", "The Grand Hotel, 2 nights?"), Message("user", "Yes.")),
+    )
+    assert measured([talk]) == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
+    assert set(measured([]).values()) == {None}
+
+
+def test_profiles_of_ones_own(folder: Path) -> None:
+    row = {"cooperativeness": "mine", "score": 2, "summary": "s", "communication_style": "c",
+           "information_disclosure": "i", "problem_solving": "p"}  # fmt: skip
+    file = folder / "profiles.json"
+    file.write_text(json.dumps([row]))
+    assert {talk.cooperativeness for talk in simulate(folder, profiles=str(file))} == {"mine"}
+    file.write_text(json.dumps([row | {"mood": "bad"}]))
+    with pytest.raises(UserError, match="mood"):
+        simulate(folder, profiles=str(file), out=str(folder / "other"))
+
+
+def test_people_stand_beside_and_knowledge_reaches_the_assistant(folder: Path) -> None:
+    (folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
+    people = write_jsonl(folder / "people.jsonl", [{"messages": [{"role": "user", "content": "Hm, why?"}]}])
+    seen: list[str] = []
+
+    def model(messages: Said) -> str:
+        seen.append(messages[0]["content"])
+        return "Hotel?"
+
+    simulate(folder, model, knowledge=str(folder / "facts.txt"), human=people, out=str(folder / "out"))
+    assert "The limit is 140 euros." in seen[0]
+    assert "people" in (folder / "out" / "report.html").read_text()
+    assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
+    assert system_prompt(HOTEL, "") == HOTEL.instruction
