@@ -1,0 +1,217 @@
+"""`flex table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scipy.stats
+from typer.testing import CliRunner
+
+from tests.support.runs import write_jsonl
+from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels
+from truebench_hf.benchmarks.flexbench.conversations import Talk
+from truebench_hf.benchmarks.flexbench.judgments import read_judged
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.scores import Judged
+from truebench_hf.benchmarks.flexbench.stability import stability
+from truebench_hf.cli.app import app
+from truebench_hf.errors import UserError
+from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.types import Label, Message
+
+TWO = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks?"), Dimension("limit", "Limit?", base="ask")))
+FACTS: dict[Label | None, Facts] = {
+    "yes": Facts(True, True, True), "no": Facts(True, True, False), "unknown": Facts(False), None: Facts(None, reason="?"),
+}  # fmt: skip
+
+
+def judged(model: str, seed: str, number: int, ask: Label | None, limit: Label | None) -> Judged:
+    talk = Talk(str(number), model, (Message("assistant", "Hotel?"), Message("user", "Yes.")), "good", "user", seed)
+    return Judged(talk, {"ask": FACTS[ask], "limit": FACTS[limit]}, {"ask": ask, "limit": limit})
+
+
+def corpus(model: str, seed: str, right: int, of: int = 10) -> list[Judged]:
+    return [judged(model, seed, n, "yes", "yes" if n < right else "no") for n in range(of)]
+
+
+def folder(place: Path, rows: Sequence[Judged], procedure: Procedure = TWO) -> Path:
+    (place / "scores").mkdir(parents=True)
+    (place / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
+    write_jsonl(place / "scores" / "judgments.jsonl", [one.row() for one in rows])
+    return place
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["flex", *arguments])
+    if isinstance(done.exception, UserError):
+        return 2, str(done.exception)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    rows = [judged("m", "0", 1, "yes", None), judged("m", "0", 2, "unknown", "no")]
+    assert read_judged(str(folder(tmp_path / "a", rows))) == (TWO, rows)
+    (tmp_path / "a" / "scores" / "judgments.jsonl").unlink()
+    with pytest.raises(UserError, match="flex score"):
+        read_judged(str(tmp_path / "a"))
+    grown = Procedure("hotel", "Ask; name the limit.", (*TWO.dimensions, Dimension("new", "New?")))
+    with pytest.raises(UserError, match="line 1: has no verdict on new"):
+        read_judged(str(folder(tmp_path / "b", rows, grown)))
+
+
+# --- stability -------------------------------------------------------------------------------------------------------
+
+
+def test_two_corpora_are_compared_by_hand() -> None:
+    # Achievement 80, 50, 40 in the first, 70, 30, 50 in the second: errors 10, 20, 10; the last two change places.
+    rows = [*corpus("a", "0", 8), *corpus("b", "0", 5), *corpus("c", "0", 4)]
+    rows += [*corpus("a", "1", 7), *corpus("b", "1", 3), *corpus("c", "1", 5), *corpus("alone", "1", 5)]
+    found = stability(TWO, rows, ("0", "1"))
+    assert list(found.scores["achievement"]) == ["a", "b", "c"]
+    assert found.errors["achievement"] == pytest.approx((40 / 3, 10 / 3**0.5))
+    assert found.errors["coverage"] == (0.0, 0.0)
+    assert found.crossed == {"coverage": (), "achievement": (("b", "c"),)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "errors", "why"),
+    [
+        ([*corpus("a", "0", 8), *corpus("a", "1", 8)], (0.0, None), "one model: no deviation"),
+        (
+            [judged("a", "0", 1, "unknown", "unknown"), judged("a", "1", 1, "yes", "yes")],
+            (None, None),
+            "n/a in one corpus",
+        ),
+    ],
+)
+def test_few_models(rows: list[Judged], errors: Any, why: str) -> None:
+    assert stability(TWO, rows, ("0", "1")).errors["achievement"] == errors, why
+
+
+def test_seeds_that_are_not_there_are_named() -> None:
+    with pytest.raises(UserError, match="there are seeds 0, 7"):
+        stability(TWO, [*corpus("a", "0", 1), *corpus("b", "7", 1)], ("0", "1"))
+
+
+def test_the_commands_print_and_write_a_page(tmp_path: Path) -> None:
+    place = folder(
+        tmp_path / "a", [*corpus("a", "0", 8), *corpus("b", "0", 5), *corpus("a", "1", 7), *corpus("b", "1", 9)]
+    )
+    code, told = run("stability", str(place), "--seeds", "0,1", "--out", str(tmp_path / "page" / "s.html"))
+    assert code == 0
+    assert "1 pairs of models change places" in told
+    page = (tmp_path / "page" / "s.html").read_text()
+    assert "Bland-Altman" in page
+    assert "mean + 1.96 sd" in page
+    other = Procedure("trains", "Ask; name the limit.", TWO.dimensions)
+    second = folder(tmp_path / "b", corpus("a", "0", 3), other)
+    code, told = run("table", str(place), str(second))
+    assert "hotel C" in told
+    assert "75.0" in told, "model a over both seeds: 15 of 20"
+    assert run("table", str(place), str(place))[1].startswith(f"{place}: instruction hotel stands twice")
+    assert "two different seeds" in run("stability", str(place), "--seeds", "0,0")[1]
+
+
+# --- agreement -------------------------------------------------------------------------------------------------------
+
+
+def test_the_built_in_conversations_agree_with_their_own_verdicts(tmp_path: Path) -> None:
+    """All 15 of them, with their 166 verdicts."""
+    lines = (files("truebench_hf.benchmarks.flexbench") / "samples" / "conversations.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in lines.splitlines()]
+    counted = 0
+    for name, procedure in built_in().items():
+        mine = [row for row in rows if row["instruction_id"] == name]
+        verdicts = [{v["dimension_id"]: v["label"] for v in row["verdicts"]} for row in mine]
+        known = [
+            Judged(Talk(row["id"], "m", (Message("user", "x"),)), {d: FACTS[label] for d, label in told.items()}, told)
+            for row, told in zip(mine, verdicts, strict=True)
+        ]
+        experts = read_labels([write_jsonl(tmp_path / f"{name}.jsonl", mine)], known)
+        found = agree(procedure, experts, labels_of(known))
+        assert (found.micro.value, found.macro) == (100.0, 100.0)
+        counted += found.micro.n
+    assert counted == 166
+
+
+def test_accuracies_and_correlation_by_hand() -> None:
+    # Experts: limit right in 8, 5 and 2 of 10; the judge errs on one of a's, none of b's, four of c's.
+    experts, judge = [], []
+    for model, right, wrong in (("a", 8, 1), ("b", 5, 0), ("c", 2, 4)):
+        experts += corpus(model, "0", right)
+        judge += corpus(model, "0", right + wrong)
+    found = agree(TWO, labels_of(experts), labels_of(judge))
+    assert {model: score.value for model, score in found.by_model.items()} == {"a": 95.0, "b": 100.0, "c": 80.0}
+    assert (found.micro.value, found.macro) == (pytest.approx(100 * 55 / 60), pytest.approx(275 / 3))
+    assert found.pearson["achievement"] == pytest.approx(scipy.stats.pearsonr([8, 5, 2], [9, 5, 6]).statistic)
+    assert found.pearson["coverage"] is None, "all are covered: nothing to correlate"
+
+
+def test_what_is_open_is_counted_and_left_out() -> None:
+    experts = [judged("a", "0", 1, "yes", None), judged("a", "0", 2, "yes", "no")]
+    judge = [judged("a", "0", 1, "no", "no"), judged("a", "0", 2, "yes", None)]
+    found = agree(TWO, labels_of(experts), labels_of(judge))
+    assert (found.micro.value, found.micro.n, found.micro.unscored) == (50.0, 2, 1)
+    assert agree(TWO, {}, {}).micro.value is None
+
+
+def test_the_averages_of_table_3_are_the_papers() -> None:
+    rows = [row for row in paper_rows("flexbench", "flexbench_table3") if row["Dialogues"] and row["Dims"] < 1000]
+    for column, micro, macro in (("Crowd-sourced", 0.750, 0.755), ("LLM-as-Judge", 0.852, 0.855)):
+        assert sum(row[column] * row["Dims"] for row in rows) / 1728 == pytest.approx(micro, abs=0.0011)
+        assert sum(row[column] for row in rows) / 4 == pytest.approx(macro, abs=0.0011)
+
+
+def filled(sheet: Path, answer: Callable[[dict[str, str]], str]) -> str:
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(row | {"answer": answer(row)} for row in rows)
+    return str(sheet)
+
+
+def test_sheets_go_out_blind_and_come_back(tmp_path: Path) -> None:
+    place = folder(tmp_path / "a", [*corpus("a", "0", 2, 4), *corpus("b", "0", 4, 4)])
+    code, told = run("sheets", str(place), "--annotators", "X,Y,Z", "--limit", "6")
+    assert code == 0
+    sheets = sorted((place / "sheets").glob("*.csv"))
+    assert len(sheets) == 3
+    assert "Facts" not in sheets[0].read_text(encoding="utf-8-sig")
+    experts = [filled(sheet, lambda row: "yes") for sheet in sheets[:2]]
+    crowd = filled(sheets[2], lambda row: "no" if "Limit" in row["question"] else "")
+    code, told = run("agree", str(place), "--experts", experts[0], "--experts", experts[1], "--crowd", crowd)
+    assert code == 0
+    assert "micro average (verdicts)" in told
+    assert "paper: claude" in told
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"id": "9", "verdicts": [{"dimension_id": "ask", "label": "yes"}]}, "0 of the judged conversations"),
+        (
+            {"id": "1", "verdicts": [{"dimension_id": "ask", "label": "yes"}]},
+            "2 of the judged conversations have it; give model",
+        ),
+        ({"id": "1", "model": "a", "verdicts": [{"dimension_id": "no", "label": "yes"}]}, "which is no dimension"),
+        (
+            {"id": "1", "model": "a", "verdicts": [{"dimension_id": "ask", "label": "maybe"}]},
+            "must be yes, no, unknown",
+        ),
+        ({"id": "1", "model": "a", "verdicts": [{"dimension_id": "ask", "label": None}]}, "holds no answers"),
+    ],
+)
+def test_labels_that_do_not_fit(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    known = [judged("a", "0", 1, "yes", "yes"), judged("b", "0", 1, "yes", "yes")]
+    with pytest.raises(UserError, match=said):
+        read_labels([write_jsonl(tmp_path / "labels.jsonl", [row])], known)

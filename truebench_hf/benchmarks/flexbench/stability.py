@@ -1,0 +1,114 @@
+"""Do two corpora of one instruction say the same of the models (paper 001, section 5.3, figure 3)?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import mean, stdev
+
+from truebench_hf.benchmarks.flexbench.judgments import models_of
+from truebench_hf.benchmarks.flexbench.procedure import Procedure
+from truebench_hf.benchmarks.flexbench.scores import Judged, totals
+from truebench_hf.benchmarks.flexbench.sections import told
+from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series
+from truebench_hf.types import Score
+
+MEASURES = {"coverage": "Coverage", "achievement": "Achievement"}
+PAPER = (("paper: seven models", "0.56", "0.41", "2.04", "1.39"),)  # section 5.3, in percent
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Both scores of the models on two corpora. `crossed` are pairs of models that change places."""
+
+    seeds: tuple[str, str]
+    scores: Mapping[str, Mapping[str, tuple[Score, Score]]]  # by measure and model
+    errors: Mapping[str, tuple[float | None, float | None]]  # mean absolute error and its deviation, in points
+    crossed: Mapping[str, tuple[tuple[str, str], ...]]
+
+
+def stability(procedure: Procedure, judged: Sequence[Judged], seeds: tuple[str, str]) -> Stability:
+    """The models that have conversations of both seeds. Raises UserError where there are none."""
+    first, second = (models_of([one for one in judged if one.talk.seed == seed]) for seed in seeds)
+    both = [model for model in first if model in second]
+    if not both:
+        there = ", ".join(sorted({one.talk.seed or "none" for one in judged}))
+        raise UserError(
+            f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {there}"
+        )
+    pairs = {model: (totals(procedure, first[model]), totals(procedure, second[model])) for model in both}
+    scores = {name: {model: (a[name], b[name]) for model, (a, b) in pairs.items()} for name in MEASURES}
+    return Stability(
+        seeds, scores, {name: _error(list(found.values())) for name, found in scores.items()},
+        {name: _crossed(found) for name, found in scores.items()},
+    )  # fmt: skip
+
+
+def _values(pairs: Sequence[tuple[Score, Score]]) -> list[tuple[float, float]]:
+    return [(a.value, b.value) for a, b in pairs if a.value is not None and b.value is not None]
+
+
+def _error(pairs: Sequence[tuple[Score, Score]]) -> tuple[float | None, float | None]:
+    gaps = [abs(a - b) for a, b in _values(pairs)]
+    return (mean(gaps) if gaps else None), (stdev(gaps) if len(gaps) > 1 else None)
+
+
+def _crossed(scores: Mapping[str, tuple[Score, Score]]) -> tuple[tuple[str, str], ...]:
+    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    return tuple(
+        (one, other) for one, other in combinations(known, 2)
+        if (known[one][0] - known[other][0]) * (known[one][1] - known[other][1]) < 0
+    )  # fmt: skip
+
+
+def sections(found: Stability) -> list[Section]:
+    """The scores of both corpora, how far apart they are, Bland-Altman plots, pair lines."""
+    a, b = (f"seed {seed}" for seed in found.seeds)
+    names = list(found.scores["coverage"])
+    header = ("model", *(f"{title} {seed}" for title in MEASURES.values() for seed in (a, b)))
+    rows = tuple((m, *(told(score) for name in MEASURES for score in found.scores[name][m])) for m in names)
+    cells = [text for name in MEASURES for text in map(_points, found.errors[name])]
+    columns = ("", *(f"{title} {part}" for title in MEASURES.values() for part in ("mean error", "deviation")))
+    crossed = [(title, f"{x}, {y}") for name, title in MEASURES.items() for x, y in found.crossed[name]]
+    kept = "No two models change places." if not crossed else f"{len(crossed)} pairs of models change places."
+    shown: list[Section] = [
+        Grid("Scores on both corpora, in percent", header, rows),
+        Grid("Mean absolute error, in points", columns, (("here", *cells),), PAPER, note=kept),
+    ]
+    if crossed:
+        shown.append(Grid("Models that change places", ("score", "models"), tuple(crossed)))
+    for name, title in MEASURES.items():
+        shown += [_bland_altman(title, found.scores[name]), _lines(title, found.scores[name], (a, b))]
+    return shown
+
+
+def _points(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.2f}"
+
+
+def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot:
+    """Mean of both corpora against their difference, with the mean difference and its limits of agreement."""
+    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    points = {model: ((x + y) / 2, x - y) for model, (x, y) in known.items()}
+    gaps = [gap for _, gap in points.values()]
+    centre, reach = (mean(gaps) if gaps else 0.0), (1.96 * stdev(gaps) if len(gaps) > 1 else 0.0)
+    top = max(1.0, *(abs(gap) for gap in gaps), abs(centre) + reach) * 1.2 if gaps else 1.0
+    series = [Series(model, ((x, gap, 1.0, f"{model}: {gap:+.2f}"),)) for model, (x, gap) in points.items()]
+    for name, level in (("mean", centre), ("mean + 1.96 sd", centre + reach), ("mean - 1.96 sd", centre - reach)):
+        series.append(Series(name, ((0.0, level, 0.0, f"{level:+.2f}"), (100.0, level, 0.0, "")), joined=True))
+    axes = Axis("mean of both corpora %", 0, 100), Axis("difference (points)", -top, top)
+    return Plot(f"{title}: Bland-Altman", tuple(series), *axes)
+
+
+def _lines(title: str, scores: Mapping[str, tuple[Score, Score]], names: tuple[str, str]) -> Plot:
+    """A line per model from one corpus to the other: crossings are changed places."""
+    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    series = [
+        Series(m, ((0.0, x, 1.0, f"{m}, {names[0]}: {x:.1f}"), (1.0, y, 1.0, f"{m}, {names[1]}: {y:.1f}")), joined=True)
+        for m, (x, y) in known.items()
+    ]  # fmt: skip
+    return Plot(
+        f"{title}: from one corpus to the other", tuple(series), Axis(" to ".join(names), -0.2, 1.2), Axis("%", 0, 100)
+    )
