@@ -17,6 +17,7 @@ from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
 from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
 from truebench_hf.benchmarks.flexbench.simulation.profiles import Analysis, read_profiles, user_prompt
 from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions, system_prompt
@@ -284,3 +285,47 @@ def test_people_stand_beside_and_knowledge_reaches_the_assistant(folder: Path) -
     assert "people" in (folder / "out" / "report.html").read_text()
     assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
     assert system_prompt(HOTEL, "") == HOTEL.instruction
+
+
+# --- kinds of users out of conversations -----------------------------------------------------------------------------
+
+PROFILE = {"summary": "Short of time.", "communication_style": "Brief.", "information_disclosure": "Little.",
+           "problem_solving": "Puts it off.", "goals": ["peace"], "catchphrases": ["Later."], "traits": ["calm"]}  # fmt: skip
+
+
+def grader(messages: Said) -> str:
+    prompt = messages[0]["content"]
+    if prompt.startswith("Grade how"):
+        return (
+            "?" if "mumble" in prompt else json.dumps({"reason": "r", "cooperativeness": 2 if "No." in prompt else 4})
+        )
+    assert prompt.startswith("From conversations")
+    return "no" if "(4 of 5)" in prompt and "refuse" in prompt else json.dumps(PROFILE)
+
+
+def profiles(tmp_path: Path, users: Sequence[str]) -> Any:
+    rows = [
+        {"messages": [{"role": "assistant", "content": "Hotel?"}, {"role": "human", "content": said}]} for said in users
+    ]
+    options = ProfileOptions(
+        dialogues=write_jsonl(tmp_path / "talks.jsonl", rows), model=as_spec(grader), out=str(tmp_path / "out")
+    )
+    return FlexProfiles(options).run()
+
+
+def test_kinds_of_users_are_drawn_from_conversations(tmp_path: Path, folder: Path) -> None:
+    outcome = profiles(tmp_path, ["No.", "Yes, gladly.", "No. Why?", "mumble"])
+    assert [(one.cooperativeness, one.score) for one in outcome.value] == [("poor", 2), ("good", 4)]
+    assert outcome.notes == ["1 conversations were not graded"]
+    assert outcome.incomplete == 1
+    rows = [json.loads(line) for line in (tmp_path / "out" / "grades.jsonl").read_text().splitlines()]
+    assert [row["cooperativeness"] for row in rows] == [2, 4, 2, None]
+    talks = simulate(folder, profiles=str(tmp_path / "out" / "profiles.json"))
+    assert [talk.cooperativeness for talk in talks] == ["poor", "good", "poor", "good", "poor"]
+
+
+def test_without_a_profile_there_is_nothing_to_write(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no profile came of 1 conversations, 1 of them not graded"):
+        profiles(tmp_path, ["mumble"])
+    (other := tmp_path / "other").mkdir()
+    assert "no profile of the users graded 4" in profiles(other, ["No.", "Yes, I refuse."]).notes[0]

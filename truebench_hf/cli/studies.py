@@ -9,6 +9,7 @@ import typer
 
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
 from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
@@ -37,6 +38,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
+    "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
     "flex score": (ScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
 }  # fmt: skip
 

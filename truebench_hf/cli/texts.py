@@ -83,6 +83,8 @@ TEXTS = {
     "no circle. What fails is told to the builder and asked again.\n\n"
     "procedure.yaml can be edited; flex simulate and flex score read it. stages.jsonl keeps what every stage gave.\n\n"
     f"Exit code 3: an instruction stopped before the end, told with stage and reason.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex profiles": "Users are graded for cooperativeness, 1 to 5; conversations of one grade make one kind of user. "
+    f"profiles.json can be edited, and goes to flex simulate by --profiles.\n\n{_MODELS}\n\n{_GOING_ON}",
     "flex simulate": "Five kinds of users, from uncooperative to helpful, are fitted to the instruction by its text alone: what "
     "plays them never sees the dimensions, and everything it is told is kept in users.json and searched for them. A "
     "conversation begins with the instruction's opening line, else with the user; it ends when the user takes leave, when "
