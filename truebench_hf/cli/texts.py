@@ -73,6 +73,16 @@ TEXTS = {
     "fine pass rubric by rubric (agreement: easy), then meta-judges who read the reasons (agreement: hard). Held against "
     "--reference, ties and what else is undecided count as wrong; the accuracy of decided rubrics stands beside. "
     f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "pairwise": "A pair is a row with an instruction (prompt, instruction, question, input or messages), two responses "
+    "(response_a and response_b, output_1 and output_2, chosen and rejected ...), and which is preferred: label (A, B, tie, "
+    "1, 2, A>B ...) or ratings from 1 (A much better) to 5 (B much better), whose mean is a win of A below 2.5 and of B above "
+    "3.5, a tie between. Files of LLMBar and JudgeBench are read as they are, with JudgeBench's recorded judgments.\n\n"
+    "preference compares the two in both orders (--orders single: in one), and what hangs on the order is a tie. direct rates each from 1 to 5, "
+    "check-then-score does so with the checklist in the prompt, tick answers the checklist question by question and takes the "
+    "higher pass rate; equal scores are a tie. Checklists come from --checklists, the data, --generator, or the judge itself.\n\n"
+    "A file for --recorded has rows with id, judge, protocol and prediction, or as_given and swapped (what was said with "
+    "response A shown first, and with B first); they name responses as the data does. pairs.jsonl of another study is one.\n\n"
+    f"{_MODELS}\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "

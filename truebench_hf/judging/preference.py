@@ -89,4 +89,8 @@ _SCHEMA: dict[str, Any] = {
 
 def _example(structured: bool) -> str:
     reason = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
-    return f'{{"reason": "{reason}", "preference": "A"}}' if structured else f'{reason}\n```json\n{{"preference": "A"}}\n```'
+    return (
+        f'{{"reason": "{reason}", "preference": "A"}}'
+        if structured
+        else f'{reason}\n```json\n{{"preference": "A"}}\n```'
+    )

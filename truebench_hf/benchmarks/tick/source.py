@@ -72,7 +72,7 @@ def items(options: Any) -> Items[Item]:
             left_out.append(f"{instance.id}: {len(instance.turns)} turns to be answered")
     if not every:
         raise UserError(f"--data {options.data}: all rows have several turns; a checklist is for one instruction")
-    known = _known(options, every) if isinstance(options, ChecklistOptions) else {}
+    known = known_checklists(options, every) if isinstance(options, ChecklistOptions) else {}
     return Items(
         [Item(instance, known.get(instance.id)) for instance in every], lambda item: item.instance.id,
         lambda item: asdict(bare(item.instance)), lambda item: (item.instance.language, item.instance.category),
@@ -80,15 +80,16 @@ def items(options: Any) -> Items[Item]:
     )  # fmt: skip
 
 
-async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0) -> Listed:
+async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0, number: int = 1) -> Listed:
     """The checklist of an instruction: the known one, or one that the writer of the study's options writes.
 
-    Written without a look at responses or at criteria that the data has. The calls count as the generator's.
+    Written without a look at responses or at criteria that the data has. The calls count as the generator's. `number`
+    says which model of the writer's role, where it has several.
     """
     if item.known is not None:
         return item.known
     options: ChecklistOptions = study.options
-    caller, instance = study.caller(options.writer).in_role("generator"), bare(item.instance)
+    caller, instance = study.caller(options.writer, number).in_role("generator"), bare(item.instance)
     before = with_history(instance, as_answered(instance, ()))
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
     found = await generate_checklist(
@@ -140,7 +141,7 @@ def _of_row(record: Record, instance: Instance) -> Listed:
     return Listed(instance, "file", generator, analysis, duplicates, others)
 
 
-def _known(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Listed]:
+def known_checklists(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Listed]:
     """The checklists there are: of `--checklists`, and where it has none those of the data, if they count."""
     every = list(every)
     known = {i.id: Listed(i, "data") for i in every if options.OWN and i.turns[0].criteria}
