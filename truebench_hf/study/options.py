@@ -28,6 +28,7 @@ class FolderOptions(Options):
         PATIENCE, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
         "before the command stops; inf: never."
     )  # fmt: skip
+    estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,17 +121,17 @@ _THRESHOLD = Binds(value=lambda o: o.threshold if "decision" in o.judge_levels.v
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingOptions(ReplyOptions):
-    """How judges decide whether criteria are met: by text or by probability."""
+    """How judges decide criteria one at a time: in words, or by a probability."""
+
+    PANEL: ClassVar[str] = "Judging"
+    TEXT_LEVEL: ClassVar[str] = "rubric"
 
     judge_level: str | None = option(
-        None, binds=Binds(value=lambda o: o.judge_levels, late=True), panel="Judging", help="decision (probabilities), or the command's level of text: see its own text. "
+        None, binds=Binds(value=lambda o: o.judge_levels, late=True),
+        help="decision (probabilities), or the command's level of text: see its own text. "
         "If not given: decision for smollm2, text for all others."
     )  # fmt: skip
-    threshold: float = option(
-        0.5, binds=_THRESHOLD, panel="Judging", help="Decision level: P(yes) from which a rubric is met."
-    )
-
-    TEXT_LEVEL: ClassVar[str] = "rubric"
+    threshold: float = option(0.5, binds=_THRESHOLD, help="Decision level: P(yes) from which a rubric is met.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,8 +163,8 @@ class JudgingOptions(ReplyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabellingOptions(StudyOptions, JudgingOptions):
-    """How studies make their texts and have them judged."""
+class WritingOptions(Options):
+    """How studies have responses written."""
 
     max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
     temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
@@ -178,6 +179,11 @@ class LabellingOptions(StudyOptions, JudgingOptions):
     def sampling(self) -> Sampling:
         """How responses are drawn."""
         return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabellingOptions(StudyOptions, JudgingOptions, WritingOptions):
+    """How studies make their texts and have them judged."""
 
 
 def level_of(given: str | None, spec: str, text_level: str) -> str:
