@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import instances, row_files
+from truebench_hf.benchmarks.tick import form
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided, label, rated
 from truebench_hf.benchmarks.tick.pairwise.recorded import judgments
 from truebench_hf.benchmarks.tick.source import MINI, bare
@@ -21,6 +22,7 @@ from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case, cases
 from truebench_hf.loaders import sources
+from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
@@ -135,7 +137,7 @@ def _renamed(record: Record, columns: Mapping[str, str]) -> Record:
 
 def _pairs(record: Record, split: str, number: str) -> Iterator[Pair | None]:
     """The pairs of a row, None for one without a label; a row of the `checklists` form may have several."""
-    if isinstance(record.row.get("responses"), list) and "preferences" in record.row:
+    if "responses" in record.row and "preferences" in record.row:
         yield from _of_checklists(record, split, number)
         return
     row = dict(record.row)
@@ -149,14 +151,15 @@ def _pairs(record: Record, split: str, number: str) -> Iterator[Pair | None]:
         row["messages"], names["prompt"] = texts[0][0], "messages"
     identity = record.id(str(names["id"])) if names["id"] else number
     instance = _instance(record, row, names, f"{split}{identity}")
-    answers, gold = [text for _, text in texts], _gold(record, names)
+    answers, gold = (texts[0][1], texts[1][1]), _gold(record, names)
     if (first, second) == ("chosen", "rejected"):
         # The chosen one stands in one place throughout: whoever always takes the first would be right.
         gold = "win"
         if int(digest(f"{split}{identity}"), 16) % 2:
-            answers, gold = answers[::-1], "loss"
+            answers, gold = (answers[1], answers[0]), "loss"
     subset = record.id(str(names["subset"])) if names["subset"] else split.rstrip("/")
-    yield gold and Pair(f"{split}{identity}", instance, *answers, gold, subset, judgments(record))
+    recorded = judgments(record)
+    yield Pair(f"{split}{identity}", instance, *answers, gold, subset, recorded) if gold else None
 
 
 def _gold(record: Record, names: Mapping[str, str | None]) -> str | None:
@@ -201,30 +204,23 @@ def _spoken(record: Record, name: str) -> tuple[list[dict[str, str]], str]:
 
 
 def _of_checklists(record: Record, split: str, number: str) -> Iterator[Pair | None]:
-    """A pair per two responses that people compared, in the `checklists` form; its checklists are not looked at."""
-    texts = {part.id("id"): part for part in record.parts("responses")}
-    said: dict[tuple[str, str], list[Any]] = {}
-    for part in record.parts("preferences") if record.row["preferences"] else []:
-        a, b = part.id("response_a"), part.id("response_b")
-        if a not in texts or b not in texts:
-            raise part.wrong("response_a" if a not in texts else "response_b", "names a response which is not there")
-        rating = part.row.get("rating")
-        if (b, a) in said and isinstance(rating, int | float):
+    """A pair per two responses that people compared, in the `checklists` form, with the chosen checklist, if any."""
+    entry = form.read(record)
+    texts = {text.id: text.text for text in entry.responses}
+    said: dict[tuple[str, str], list[float | None]] = {}
+    for one in entry.preferences:
+        a, b, rating = one.response_a, one.response_b, one.rating
+        if (b, a) in said:  # by another annotator, the other way round
             a, b, rating = b, a, 6 - rating
         said.setdefault((a, b), []).append(rating)
-    name = record.id("id") if record.row.get("id") else number
-    known = ("language", "category", "system", "history", "context", "messages", "prompt")
-    row = {key: value for key, value in record.row.items() if key in known} | {"id": f"{split}{name}"}
-    if "instruction" in record.row:
-        row["prompt"] = record.row["instruction"]
-    instance = instances.of_row(replace(record, row=row))
+    kept = {name: record.row.get(name) for name in ("messages", "language", "category")}
+    if entry.chosen:
+        kept["criteria"] = list(entry.chosen.questions)
+    instance = instances.of_row(replace(record, row=kept | {"id": f"{split}{entry.id}"}))
     for place, ((a, b), ratings) in enumerate(said.items(), 1):
-        gold = rated(replace(record, row={"preferences": ratings}), "preferences")
-        answers = [texts[one].row.get("text") for one in (a, b)]
-        if not all(isinstance(text, str) for text in answers):
-            raise record.wrong("responses", "must each have a text")
-        identity = f"{split}{name}" + (f"-{place}" if len(said) > 1 else "")
-        yield gold and Pair(identity, instance, *answers, gold, instance.category or split.rstrip("/"))
+        gold = preference_from_ratings(ratings)
+        name = f"{split}{entry.id}" + (f"-{place}" if len(said) > 1 else "")
+        yield Pair(name, instance, texts[a], texts[b], gold, entry.category or split.rstrip("/")) if gold else None
 
 
 def _once(pairs: Sequence[Pair], data: str) -> None:
