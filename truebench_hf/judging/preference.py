@@ -48,10 +48,10 @@ async def prefer(
     orders = [one.label if place == 0 else turned(one.label) for place, one in enumerate(said)]
     if not both_orders:
         return Preference(orders[0], said[0].reason, orders[0])
-    label, shown = joined(orders), ("as given", "swapped")
-    open_ones = [(order, one) for order, one in zip(shown, said, strict=True) if one.label is None]
-    told = "; ".join(f"{order}: {one.reason}" for order, one in open_ones or zip(shown, said, strict=True))
-    return Preference(label, told, *orders)
+    label, shown = joined(orders), list(zip(("as given", "swapped"), said, strict=True))
+    told = [(order, one) for order, one in shown if one.label is None] or shown
+    reason = "; ".join(f"{order}: {one.reason}" for order, one in told if one.reason)
+    return Preference(label, reason, *orders)
 
 
 async def _asked(

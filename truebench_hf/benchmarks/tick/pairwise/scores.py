@@ -68,7 +68,7 @@ def score(judge: str, protocol: str, rows: Rows, usage: Usage | None = None) -> 
         ratio(right, len(rows)), judgebench_accuracy(gold, [one.orders for one in decided]),
         pass_rate([None if label is None else label == "tie" for label in labels]),
         position_bias([c.as_given for c in compared], [c.swapped for c in compared]) if compared else None,
-        Counter(_reason(one) for one in decided if one.label is None), usage,
+        dict(Counter(_reason(one) for one in decided if one.label is None)), usage,
     )  # fmt: skip
 
 

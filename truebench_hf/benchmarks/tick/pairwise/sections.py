@@ -48,7 +48,7 @@ def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
         "decided pairs predicted to be one. strict: as accuracy, of all pairs, undecided ones wrong. JudgeBench: its own "
         "count, in which a win in one order and a tie or no answer in the other is right, a win and a loss is not; pairs "
         "labelled a tie are left out. A preference that changes with the order is a tie. Intervals take pairs of one "
-        "instruction together. Paper rows: its table 4, on its own data, preference in one order."
+        "instruction together. Paper rows: its table 4, on its own data; it mentions no second order."
     )
     return Grid("Agreement with people's preferences (like the paper's table 4)", _HEADER, tuple(rows), paper, note)
 
