@@ -104,7 +104,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        self.names = numbered(self.options.judge)
+        self.names = [str(name) for name in numbered(self.options.judge)]  # of a model in memory too
         self.recorded, self.strangers = recorded.read(self.options.recorded, {pair.id for pair in self.all.every})
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
