@@ -99,6 +99,23 @@ def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
         load(rows(tmp_path, A | {"label": "A", "id": 1}, A | {"label": "B", "id": 1}))
 
 
+def test_ids_are_those_of_the_data_and_numbered_ones_name_their_split(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for split in ("claude", "gpt"):
+        write_jsonl(folder / f"{split}.jsonl", [A | {"label": "A"}, JUDGEBENCH | {"pair_id": split}])
+    found = load(str(folder)).every
+    assert [(pair.id, pair.subset) for pair in found] == [
+        ("claude/1", "claude"), ("claude", "mmlu-pro-law"), ("gpt/1", "gpt"), ("gpt", "mmlu-pro-law"),
+    ]  # fmt: skip
+
+
+def test_a_column_that_groups_nothing_makes_no_subsets(tmp_path: Path) -> None:
+    found = load(rows(tmp_path, *({**A, "label": "A", "source": f"https://{n}.example"} for n in range(51))))
+    assert {pair.subset for pair in found.every} == {""}
+    assert found.notes[0].startswith("51 subsets are more than a table can show")
+
+
 def test_columns_of_other_names(tmp_path: Path) -> None:
     file = rows(tmp_path, {"q": "Q", "x": "one", "y": "two", "label": "junk", "best": "x", "gold": "B"})
     columns = {"prompt": "q", "response_a": "x", "response_b": "y", "label": "gold"}

@@ -41,6 +41,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "pair_id", "index"),
     "subset": ("subset", "source", "category"),
 }  # fmt: skip
+MOST_SUBSETS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
     Rows without a label are left out and counted. Raises UserError naming the row and the field that is wrong.
     """
     kind, _, path = data.partition(":")
-    if kind == "llmbar" or (Path(data).is_dir() and any(Path(data).rglob("dataset.json"))):
+    if kind == "llmbar" or _holds_llmbar(Path(data)):
         if columns:
             raise UserError("--column goes with rows of one's own; LLMBar's are known")
         return _llmbar(path if kind == "llmbar" else data)
@@ -98,7 +99,17 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
     if not found:
         raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
     notes = [f"{unlabelled} pairs have no label and are left out."] if unlabelled else []
+    if (several := len({pair.subset for pair in found})) > MOST_SUBSETS:
+        notes.append(
+            f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
+        )
+        found = [replace(pair, subset="") for pair in found]
     return Pairs(tuple(masked(_by_instruction(found))), tuple(notes))
+
+
+def _holds_llmbar(folder: Path) -> bool:
+    """Whether a folder is one of LLMBar: its subsets are folders, two deep at most."""
+    return any(next(folder.glob(f"{depth}dataset.json"), None) for depth in ("", "*/", "*/*/"))
 
 
 def _llmbar(path: str) -> Pairs:
@@ -138,7 +149,7 @@ def _renamed(record: Record, columns: Mapping[str, str]) -> Record:
 def _pairs(record: Record, split: str, number: str) -> Iterator[Pair | None]:
     """The pairs of a row, None for one without a label; a row of the `checklists` form may have several."""
     if "responses" in record.row and "preferences" in record.row:
-        yield from _of_checklists(record, split, number)
+        yield from _of_checklists(record, split)
         return
     row = dict(record.row)
     names = {ours: _one(record, ours) for ours in _SAME}
@@ -149,17 +160,17 @@ def _pairs(record: Record, split: str, number: str) -> Iterator[Pair | None]:
     texts = [_spoken(record, first), _spoken(record, second)]
     if names["prompt"] is None and texts[0][0]:  # conversations that end with the response, as for preference training
         row["messages"], names["prompt"] = texts[0][0], "messages"
-    identity = record.id(str(names["id"])) if names["id"] else number
-    instance = _instance(record, row, names, f"{split}{identity}")
+    identity = record.id(str(names["id"])) if names["id"] else f"{split}{number}"
+    instance = _instance(record, row, names, identity)
     answers, gold = (texts[0][1], texts[1][1]), _gold(record, names)
     if (first, second) == ("chosen", "rejected"):
         # The chosen one stands in one place throughout: whoever always takes the first would be right.
         gold = "win"
-        if int(digest(f"{split}{identity}"), 16) % 2:
+        if int(digest(identity), 16) % 2:
             answers, gold = (answers[1], answers[0]), "loss"
     subset = record.id(str(names["subset"])) if names["subset"] else split.rstrip("/")
     recorded = judgments(record)
-    yield Pair(f"{split}{identity}", instance, *answers, gold, subset, recorded) if gold else None
+    yield Pair(identity, instance, *answers, gold, subset, recorded) if gold else None
 
 
 def _gold(record: Record, names: Mapping[str, str | None]) -> str | None:
@@ -203,7 +214,7 @@ def _spoken(record: Record, name: str) -> tuple[list[dict[str, str]], str]:
     return [{"role": m.role, "content": m.content} for m in messages[:-1]], messages[-1].content
 
 
-def _of_checklists(record: Record, split: str, number: str) -> Iterator[Pair | None]:
+def _of_checklists(record: Record, split: str) -> Iterator[Pair | None]:
     """A pair per two responses that people compared, in the `checklists` form, with the chosen checklist, if any."""
     entry = form.read(record)
     texts = {text.id: text.text for text in entry.responses}
@@ -216,10 +227,10 @@ def _of_checklists(record: Record, split: str, number: str) -> Iterator[Pair | N
     kept = {name: record.row.get(name) for name in ("messages", "language", "category")}
     if entry.chosen:
         kept["criteria"] = list(entry.chosen.questions)
-    instance = instances.of_row(replace(record, row=kept | {"id": f"{split}{entry.id}"}))
+    instance = instances.of_row(replace(record, row=kept | {"id": entry.id}))
     for place, ((a, b), ratings) in enumerate(said.items(), 1):
         gold = preference_from_ratings(ratings)
-        name = f"{split}{entry.id}" + (f"-{place}" if len(said) > 1 else "")
+        name = entry.id + (f"-{place}" if len(said) > 1 else "")
         yield Pair(name, instance, texts[a], texts[b], gold, entry.category or split.rstrip("/")) if gold else None
 
 
