@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_told(row: dict[str, Any], said: str, reason: str
 
 def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
     found = load(rows(tmp_path, A | {"label": "A"}, A, A | {"label": ""}, A | {"ratings": []}))
-    assert ([pair.id for pair in found.every], found.notes) == (["1"], ("3 pairs have no label and are left out.",))
+    assert ([pair.id for pair in found.every], found.notes) == (["1"], ("Left out for want of a label: 3 of 4 pairs.",))
     with pytest.raises(UserError, match="no row says which response is preferred"):
         load(rows(tmp_path, A))
     with pytest.raises(UserError, match="id 1 stands twice"):

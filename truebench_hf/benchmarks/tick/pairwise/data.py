@@ -98,7 +98,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
     _once(found, data)
     if not found:
         raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
-    notes = [f"{unlabelled} pairs have no label and are left out."] if unlabelled else []
+    notes = [f"Left out for want of a label: {unlabelled} of {unlabelled + len(found)} pairs."] if unlabelled else []
     if (several := len({pair.subset for pair in found})) > MOST_SUBSETS:
         notes.append(
             f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
