@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.tick.pairwise import recorded
-from truebench_hf.benchmarks.tick.pairwise.data import Pair, load
+from truebench_hf.benchmarks.tick.pairwise.data import load
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
+from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.errors import UserError
 from truebench_hf.types import Message
 
@@ -138,6 +139,15 @@ def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> No
     pair = one(tmp_path, talk)
     assert {pair.response_a, pair.response_b} == {"chosen", "rejected"}
     assert (pair.case.instruction, pair.case.history) == ("Q", (Message("system", "Be kind."),))
+    pair = one(tmp_path, talk | {"prompt": "only the last message", "rating": 4.5, "turns": 2})
+    assert pair.case.history, "the conversation says more than a column of prompts"
+    with pytest.raises(UserError, match="another response to what 'chosen' answers"):
+        load(rows(tmp_path, talk | {"rejected": [{"role": "user", "content": "Q2"}, talk["rejected"][-1]]}))
+
+
+def test_pairs_of_one_instruction_with_two_checklists_stay_apart(tmp_path: Path) -> None:
+    given = [A | {"label": "A", "criteria": [text]} for text in ("Is it short?", "Is it long?", "Is it short?")]
+    assert [pair.instance.id for pair in load(rows(tmp_path, *given)).every] == ["1", "2", "1"]
 
 
 def test_what_came_before_and_a_checklist_stay_with_the_instruction(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from truebench_hf.benchmarks.tick.pairwise.data import Pair
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
+from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge, JudgeSettings

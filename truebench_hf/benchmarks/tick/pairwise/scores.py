@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick.pairwise.data import Pair
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
+from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.intervals import percent
 from truebench_hf.metrics.pass_rate import pass_rate

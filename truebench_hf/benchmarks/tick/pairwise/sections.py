@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from truebench_hf.benchmarks.tick.pairwise.data import Pair
+from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.metrics.preference import PairwiseAgreement

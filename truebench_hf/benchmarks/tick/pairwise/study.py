@@ -12,9 +12,9 @@ from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions
 from truebench_hf.benchmarks.tick.pairwise import data, recorded
 from truebench_hf.benchmarks.tick.pairwise.board import board
-from truebench_hf.benchmarks.tick.pairwise.data import Pair
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
 from truebench_hf.benchmarks.tick.pairwise.protocols import CHECKLISTS, PROTOCOLS, Asked
+from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, score
 from truebench_hf.benchmarks.tick.pairwise.sections import LEAD, TITLE, sections
 from truebench_hf.errors import UserError, unknown
