@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -77,15 +77,16 @@ def _notes(every: Sequence[Judged], models: Sequence[str], judge: str) -> Iterat
         yield masked_note(hidden)
 
 
-def _from(graded: Sequence[Graded]) -> str:
+def _from(graded: Sequence[Graded], shown: Callable[[str], str] = str) -> str:
     """Whose the checklists are: the models that wrote them, and where others come from."""
-    return ", ".join(dict.fromkeys(_origin(one.listed) for one in graded if one.listed.criteria)) or "none"
+    found = (one.listed for one in graded if one.listed.criteria)
+    return ", ".join(dict.fromkeys(_origin(one, shown) for one in found)) or "none"
 
 
-def _origin(listed: Listed) -> str:
+def _origin(listed: Listed, shown: Callable[[str], str]) -> str:
     if listed.source == "file":  # people may have edited it
-        return f"{listed.generator}, as given by --checklists" if listed.generator else "given by --checklists"
-    return listed.generator or "the data"
+        return f"{shown(listed.generator)}, as given by --checklists" if listed.generator else "given by --checklists"
+    return shown(listed.generator) if listed.generator else "the data"
 
 
 def _board(
@@ -101,7 +102,7 @@ def _board(
     how = {name: made.get(name) for name in _JUDGING}
     setting = digest(canonical([made["data_sha256"], asked, anonymous.settings(how)]))
     facts = {
-        "Judge": anonymous.name(judge), "Checklists": anonymous.text(_from(graded))[:LONGEST],
+        "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
         "Data": anonymous.name(str(made.get("data") or "one instruction")),
     }  # fmt: skip
     lines = []
