@@ -1,14 +1,15 @@
 """`truebench checklist score`: responses that are there already, judged by checklists (paper 004, section 3.1.2).
 
-A row of the data may hold its response (`response`, `output`, `completion` or `answer`) and `model`; rows that differ in
-nothing else are one instruction with several models' responses. Others come from files by `--responses`.
+A row of the data may hold its response (`response`, `output`, `completion`, `answer`, or the last of its `messages`) and
+`model`; rows that differ in nothing else are one instruction with several models' responses. Others come from files by
+`--responses`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from truebench_hf.answer_files import Answers, of_row, read_answers
@@ -64,7 +65,7 @@ class Score(Judging[ScoreOptions, Answered]):
     kind, unit = "checklist-score", "instructions"
 
     def items(self) -> Items[Answered]:
-        rows = list(source.records(self.options))
+        rows = list(map(_apart, source.records(self.options)))
         unique = {_instruction(record): record for record in reversed(rows)}  # the first of those that are alike
         firsts = [record for record in rows if unique[_instruction(record)] is record]
         read = source.rows_to_instances(self.options, firsts)
@@ -95,6 +96,16 @@ class Score(Judging[ScoreOptions, Answered]):
 
     def score(self, done: Sequence[Graded]) -> Outcome[Report]:
         return results(self, done, self.models)
+
+
+def _apart(record: Record) -> Record:
+    """A conversation that ends with the answer as one that ends with the instruction, and the answer beside it."""
+    said = record.row.get("messages")
+    if not isinstance(said, list) or not said or not isinstance(said[-1], dict) or said[-1].get("role") != "assistant":
+        return record
+    if any(record.row.get(name) is not None for name in _ANSWERS):
+        raise record.wrong("messages", "ends with an answer, and the row has another; leave out one")
+    return replace(record, row={**record.row, "messages": said[:-1], "response": said[-1].get("content")})
 
 
 def _instruction(record: Record) -> str:
