@@ -203,18 +203,28 @@ def test_checklists_are_edited_and_given_back(tmp_path: Path) -> None:
     assert len(judge.value.prompts) == 12
 
 
-def test_two_judges_write_their_own_checklists_or_share_one(tmp_path: Path) -> None:
-    judges = (model("one", sees), model("two", takes_the_first))
-    options = PairwiseOptions(data=data(tmp_path), judge=judges, out=str(tmp_path / "own"), protocol=("tick",))
+def test_checklists_that_were_edited_in_the_folder_are_not_written_over(tmp_path: Path) -> None:
+    study(tmp_path, sees, protocol=("tick",))
+    lists = tmp_path / "out/checklists.jsonl"
+    text = lists.read_text().replace('"Is it at least equal?", ', "")
+    lists.write_text(text)
+    with pytest.raises(UserError, match="was changed by hand"):
+        study(tmp_path, sees, protocol=("tick",))
+    (line,) = study(tmp_path, sees, protocol=("tick",), checklists=str(lists)).values()
+    assert figures(line) == ALL_RIGHT
+    assert [json.loads(row)["criteria"] for row in lists.read_text().splitlines()] == [["Is it good?"]] * 6
+
+
+def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
+    judges = model("one", sees), model("two", takes_the_first)
+    options = PairwiseOptions(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",))
     lines = pairwise(options)
     assert [(line.judge, figures(line)) for line in lines] == [
         ("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED),
     ]  # fmt: skip
-    assert sorted(path.name for path in (tmp_path / "own/checklists").iterdir()) == ["1.jsonl", "2.jsonl"]
-    pairwise(replace(options, generator=model("w", sees), out=str(tmp_path / "shared")))
-    assert (tmp_path / "shared/checklists.jsonl").exists()
-    assert "Each judge answers checklists that it wrote" in (tmp_path / "own/report.html").read_text()
-    assert "Each judge answers checklists" not in (tmp_path / "shared/report.html").read_text()
+    asked = [sum(r.messages[0].content.startswith("You prepare") for r in judge.value.prompts) for judge in judges]
+    assert asked == [6, 0]
+    assert "the same checklists, written by scripted:one." in (tmp_path / "out/report.html").read_text()
 
 
 def test_recorded_preferences_score_as_when_they_were_given(tmp_path: Path) -> None:

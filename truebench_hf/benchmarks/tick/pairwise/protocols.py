@@ -19,7 +19,6 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.prompts import Prompts
 
-CHECKLISTS = ("check-then-score", "tick")  # the protocols that need one
 Scored = tuple[float | None, str]  # a response's score, or why it has none
 
 

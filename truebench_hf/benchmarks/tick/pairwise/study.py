@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
+from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions
 from truebench_hf.benchmarks.tick.pairwise import data, recorded
 from truebench_hf.benchmarks.tick.pairwise.board import board
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
-from truebench_hf.benchmarks.tick.pairwise.protocols import CHECKLISTS, PROTOCOLS, Asked
+from truebench_hf.benchmarks.tick.pairwise.protocols import PROTOCOLS, Asked
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, score
 from truebench_hf.benchmarks.tick.pairwise.sections import LEAD, TITLE, sections
@@ -50,7 +49,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     )
     judge: tuple[str, ...] = role(
         (), help="Judge: a spec; may be repeated.",
-        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
+        binds=Binds("judges", lambda o: list(map(str, numbered(o.judge))), late=True, grows=True),
     )  # fmt: skip
     protocol: tuple[str, ...] = option(
         (), help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
@@ -80,7 +79,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     """Every judge by every protocol on every pair; `value` is a line of scores for each, recorded ones behind."""
 
     kind, unit = "pairwise", "pairs"
-    files = ("scores.json", "pairs.jsonl", source.FILE, "checklists")
+    files = ("scores.json", "pairs.jsonl", source.FILE)
     prompts = ("preference", "rating", "generate_checklist")
 
     def items(self) -> Items[Pair]:
@@ -89,6 +88,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         every = self.found.every
         instances = {pair.instance.id: pair.instance for pair in every}
         self.known_lists = source.known_checklists(self.options, instances.values())
+        if instances.keys() == self.known_lists.keys():
+            self.unasked = source.WRITING  # nothing is written, so that it may stay as another session had it
         if not self.options.judge and not self.options.recorded and not any(pair.recorded for pair in every):
             raise UserError("name at least one --judge, or a file of preferences that are --recorded")
         return Items(
@@ -104,6 +105,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
+        edits.refuse_edited(self.options)
         self.names = [str(name) for name in numbered(self.options.judge)]  # of a model in memory too
         self.recorded, self.strangers = recorded.read(self.options.recorded, {pair.id for pair in self.all.every})
         for pair in self.all.every:
@@ -120,21 +122,20 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         return dict.fromkeys(asked, len(self.chosen)) if asked else super().bars()
 
     def setup(self) -> None:
-        self.listed: dict[tuple[int, str], source.Listed] = {}
+        self.listed: dict[str, source.Listed] = {}  # by instruction
         self.asked = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
             callers = {p: self.caller("judge", number).in_role(f"{name} {p}") for p in self.options.protocols}
             self.asked[name] = Asked(
-                callers, self._settings_of(spec), self.options.prompts, partial(self._checklist, number),
+                callers, self._settings_of(spec), self.options.prompts, self._checklist,
                 self.options.orders == "both",
             )  # fmt: skip
 
-    async def _checklist(self, judge: int, pair: Pair) -> source.Listed:
-        """The checklist of a pair's instruction: known, or written by the generator, else by this judge."""
-        item = source.Item(pair.instance, self.known_lists.get(pair.instance.id))
-        writer = 1 if self.options.generator else judge
-        found = await source.checklist(self, item, number=writer)
-        self.listed[writer, pair.instance.id] = found
+    async def _checklist(self, pair: Pair) -> source.Listed:
+        """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
+        known = self.known_lists.get(pair.instance.id)
+        found = await source.checklist(self, source.Item(pair.instance, known))
+        self.listed[pair.instance.id] = found
         return found
 
     async def work(self, pair: Pair) -> Found:
@@ -165,10 +166,13 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         made = self.provenance
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
         facts = {"Pairs": len(self.chosen), "Orders": self.options.orders} if self.options.protocols else {}
+        ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
+        lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
         return Outcome(
-            scores, {"scores.json": content, "pairs.jsonl": rows, **self._checklist_files()}, TITLE,
+            scores, {"scores.json": content, "pairs.jsonl": rows} | ({source.FILE: lists} if lists else {}), TITLE,
             sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=board(scores, made), results={"protocols": list(self.options.protocols)},
+            board=board(scores, made), known=edits.note(self, lists) if lists else {},
+            results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 
     def _lists(self) -> dict[str, Any]:
@@ -180,15 +184,6 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
             "duplicates": sum(one.duplicates for one in found), "no_questions": sum(one.others for one in found),
         }  # fmt: skip
 
-    def _checklist_files(self) -> dict[str, Any]:
-        """The checklists as rows to be edited and given back: one file, or one for each judge that writes its own."""
-        if not any(name in self.options.protocols for name in CHECKLISTS):
-            return {}
-        writers = sorted({writer for writer, _ in self.listed})
-        names = {n: source.FILE if len(writers) == 1 else f"checklists/{n}.jsonl" for n in writers}
-        ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        return {name: [source.to_row(self.listed[n, one]) for one in ids] for n, name in names.items()}
-
     def _notes(self, rows: Sequence[dict[str, Any]]) -> list[str]:
         notes = [*self.found.notes, *self.strangers]
         if not any(pair.gold == "tie" for pair in self.chosen):
@@ -196,8 +191,9 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
                 "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half "
                 "wrong (distance 1 of 2)."
             )
-        if len(self.names) > 1 and not self.options.generator and any(p in self.options.protocols for p in CHECKLISTS):
-            notes.append("Each judge answers checklists that it wrote itself; --generator gives all of them the same.")
+        if len(self.names) > 1 and any(one.source == "generator" for one in self.listed.values()):
+            writer = self.options.generator or self.names[0]
+            notes.append(f"All judges use the same checklists, written by {writer}.")
         if "smollm2" in self.options.judge:
             notes.append("SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only.")
         if hidden := count(str(row.get("reason", "")) for row in rows):
