@@ -16,7 +16,7 @@ LEAD = (
     "How often judges prefer the response that people prefer, by protocol. Rows in italics are the paper's own figures."
 )
 _HEADER = (
-    "Judge", "Protocol", "accuracy", "95 % interval", "PLD-1", "PLD-2", "WPLD", "WPLD interval", "ties", "strict",
+    "Judge", "Protocol", "accuracy (PLD-0)", "95 % interval", "PLD-1", "PLD-2", "WPLD", "WPLD interval", "ties", "strict",
     "JudgeBench", "n", "undecided", "calls", "tokens in", "tokens out",
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
         for row in paper_rows("4")
     )  # fmt: skip
     note = (
-        "In percent; WPLD from 0 to 2, lower is better. accuracy: pairs with the same label (PLD-0), of the decided ones. "
+        "In percent; WPLD from 0 to 2, lower is better. accuracy: pairs with the same label, of the decided ones. "
         "PLD-1: a tie for a win or loss, or the other way round; PLD-2: the wrong response; WPLD: PLD-1 + 2 PLD-2. ties: "
         "decided pairs predicted to be one. strict: as accuracy, of all pairs, undecided ones wrong. JudgeBench: its own "
         "count, in which a win in one order and a tie or no answer in the other is right, a win and a loss is not; pairs "
