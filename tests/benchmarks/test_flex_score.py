@@ -14,7 +14,7 @@ from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.scores import ModelScores
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import base_actions, flexeval
@@ -54,7 +54,7 @@ def oracle(name: str) -> Any:
 
 
 def scored(folder: Path, **more: Any) -> list[ModelScores]:
-    return FlexScore(ScoreOptions(folder=str(folder), **more)).run().value
+    return FlexScore(FlexScoreOptions(folder=str(folder), **more)).run().value
 
 
 @pytest.mark.parametrize("name", sorted({row["instruction_id"] for row in ROWS}))
@@ -156,7 +156,7 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
 
 
 def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
-    outcome = FlexScore(ScoreOptions(folder=str(folder), judge=judge(ask="", limit="?", form=""))).run()
+    outcome = FlexScore(FlexScoreOptions(folder=str(folder), judge=judge(ask="", limit="?", form=""))).run()
     one = outcome.value[0]
     assert (one.total["coverage"].value, one.total["coverage"].unscored) == (None, 12)
     assert outcome.incomplete == 72
@@ -213,7 +213,7 @@ def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="flex simulate"):
         scored(tmp_path, judge=judge())
     with pytest.raises(UserError, match="names no folder"):
-        ScoreOptions(folder="travel-desk", judge="smollm2")
+        FlexScoreOptions(folder="travel-desk", judge="smollm2")
     with pytest.raises(UserError, match="flex simulate"):
         corpora(tmp_path)
     assert corpus_folder(tmp_path, 0, "a/b") != corpus_folder(tmp_path, 0, "a-b")

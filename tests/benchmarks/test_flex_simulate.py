@@ -16,7 +16,7 @@ from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
 from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
 from truebench_hf.benchmarks.flexbench.simulation.profiles import Analysis, read_profiles, user_prompt
@@ -125,7 +125,7 @@ def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) 
     over = lambda prompt: "assistant" if "<over>" in prompt else "no"  # noqa: E731
     talks = simulate(tmp_path, machine.say, simulator=simulator(machine.answer, over), conversations=50, turns=40)
     assert {talk.end for talk in talks} == {"assistant"}
-    options = ScoreOptions(folder=str(tmp_path), judge=as_spec(machine.judge))
+    options = FlexScoreOptions(folder=str(tmp_path), judge=as_spec(machine.judge))
     (found,) = FlexScore(options).run().value
     log, bases = machine.log, len(machine.bases) * 50
     assert found.total["coverage"].value == pytest.approx(100 * log["base"] / bases)

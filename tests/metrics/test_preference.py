@@ -3,13 +3,19 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.preference import (
+    joined,
+    judgebench_accuracy,
     label_distance,
     pairwise_agreement,
+    position_bias,
     preference_from_ratings,
     preference_from_scores,
+    turned,
 )
 
 
@@ -94,3 +100,137 @@ def test_bad_input_is_refused() -> None:
         pairwise_agreement(["win"], [])
     with pytest.raises(UserError, match="0 is off the scale"):
         preference_from_ratings([0, 3])
+
+
+LABELS = st.sampled_from(["win", "tie", "loss", None])
+DECIDED = st.sampled_from(["win", "tie", "loss"])
+
+
+def test_wpld_is_the_mean_absolute_error_of_labels_as_numbers() -> None:
+    from sklearn.metrics import mean_absolute_error
+
+    rng = random.Random(1)
+    gold, predicted = (rng.choices(["win", "tie", "loss"], k=300) for _ in range(2))
+    numbers = {"win": 1, "tie": 0, "loss": -1}
+    found = pairwise_agreement(gold, predicted)
+    assert found.wpld == pytest.approx(mean_absolute_error([numbers[g] for g in gold], [numbers[p] for p in predicted]))
+
+
+def test_intervals_by_statsmodels_and_by_cluster() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    gold, predicted = ["win"] * 20, ["win"] * 15 + ["tie"] * 3 + ["loss"] * 2
+    found = pairwise_agreement(gold, predicted)
+    assert found.interval == pytest.approx(proportion_confint(15, 20, method="wilson"))
+    assert found.wpld_interval is not None
+    low, high = found.wpld_interval
+    assert 0 < low < 7 / 20 < high < 2
+    # Ten instructions with two pairs each that share their fate tell less than twenty pairs that do not.
+    alike = pairwise_agreement(gold * 2, predicted * 2, [*range(20)] * 2)
+    assert alike.interval is not None
+    assert found.interval is not None
+    assert alike.interval[1] - alike.interval[0] > 0.9 * (found.interval[1] - found.interval[0])
+    few = pairwise_agreement(["win"] * 4, ["win"] * 4, [1, 1, 2, 2])
+    assert (few.interval, few.wpld_interval) == (None, None)
+    assert pairwise_agreement(["win"] * 4, ["win"] * 4).interval is not None, "Wilson at any n"
+
+
+@pytest.mark.parametrize(
+    ("predicted", "pld", "wpld", "reason"),
+    [
+        (["tie"] * 10, (0, 1, 0), 1, "all tied against wins and losses: half wrong each"),
+        (["win", "loss"] * 5, (1, 0, 0), 0, "an oracle"),
+        (["loss", "win"] * 5, (0, 0, 1), 2, "inverted"),
+    ],
+)
+def test_agreement_where_no_pair_is_labelled_a_tie(
+    predicted: list[str], pld: tuple[float, float, float], wpld: float, reason: str
+) -> None:
+    found = pairwise_agreement(["win", "loss"] * 5, predicted)
+    assert ((found.pld_0, found.pld_1, found.pld_2), found.wpld) == (pld, wpld), reason
+
+
+@pytest.mark.parametrize(
+    ("orders", "label", "reason"),
+    [
+        (("win", "win"), "win", "consistent"),
+        (("tie", "tie"), "tie", "consistent"),
+        (("loss",), "loss", "one order alone"),
+        (("win", "loss"), "tie", "what hangs on the order is no preference"),
+        (("win", "tie"), "tie", "so is half a one"),
+        (("win", None), None, "undecided in one order"),
+        ((None, None), None, "undecided in both"),
+        ((None,), None, "undecided"),
+        ((), None, "never asked"),
+    ],
+)
+def test_joined(orders: tuple[str | None, ...], label: str | None, reason: str) -> None:
+    assert joined(orders) == label, reason
+
+
+@given(LABELS, LABELS)
+def test_joining_knows_no_order_and_no_names(one: str | None, other: str | None) -> None:
+    found = joined((one, other))
+    assert found == joined((other, one)), "which order was asked first does not matter"
+    assert turned(found) == joined((turned(one), turned(other))), "nor which response is called A"
+    assert (found is None) == (None in (one, other))
+    assert found == one if one == other else found in (None, "tie")
+    assert turned(turned(one)) == one
+
+
+@given(st.lists(st.tuples(DECIDED, LABELS, LABELS), max_size=40))
+def test_position_bias_and_counts_hold_together(rows: list[tuple[str, str | None, str | None]]) -> None:
+    gold, as_given, swapped = [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
+    found = position_bias(as_given, swapped)
+    both = [(one, other) for _, one, other in rows if one and other]
+    assert found.n == len(both)
+    shares = [share for share in (found.consistent, found.first, found.second) if share is not None]
+    assert sum(shares) <= 1 + 1e-9
+    back = position_bias(list(map(turned, swapped)), list(map(turned, as_given)))
+    assert back == found, "the same answers, with the responses named the other way round"
+    strict = [joined((one, other)) == label for label, one, other in rows if label != "tie"]
+    theirs = judgebench_accuracy(gold, list(zip(as_given, swapped, strict=True)))
+    assert theirs is None if not strict else (theirs or 0) * len(strict) >= sum(strict) - 1e-9
+
+
+def test_position_bias_by_hand() -> None:
+    # First in both, second in both, the same twice, one tie, one undecided.
+    as_given = ["win", "loss", "win", "tie", "tie", None]
+    swapped = ["loss", "win", "win", "tie", "win", "win"]
+    found = position_bias(as_given, swapped)
+    assert (found.n, found.consistent, found.first, found.second) == (5, 2 / 5, 1 / 5, 1 / 5)
+    # As given the first place won in 1 and 3, lost in 2. Swapped it won in 1, and lost in 2, 3, 5, 6.
+    assert (found.calls, found.first_rate) == (8, 3 / 8)
+    none = position_bias([], [])
+    assert (none.n, none.consistent, none.first, none.second, none.calls, none.first_rate) == (
+        0,
+        None,
+        None,
+        None,
+        0,
+        None,
+    )
+    with pytest.raises(UserError, match="as_given has 1, swapped has 0"):
+        position_bias(["win"], [])
+
+
+@pytest.mark.parametrize(
+    ("gold", "orders", "right", "reason"),
+    [
+        ("win", ("win", "win"), 1, "right in both"),
+        ("win", ("win", "tie"), 1, "a win and a tie"),
+        ("win", (None, "win"), 1, "a win and no answer"),
+        ("win", ("win", "loss"), 0, "a win and a loss"),
+        ("win", ("tie", "tie"), 0, "no win"),
+        ("win", (None, None), 0, "no answer"),
+        ("loss", ("loss", "tie"), 1, "the same for response B"),
+        ("loss", ("win", "tie"), 0, "wrong"),
+        ("loss", ("loss",), 1, "one order"),
+        ("loss", (None,), 0, "one order, no answer"),
+        ("tie", ("tie", "tie"), None, "JudgeBench has no ties: left out"),
+        (None, ("win", "win"), None, "no label: left out"),
+    ],
+)
+def test_judgebench_count(gold: str | None, orders: tuple[str | None, ...], right: int | None, reason: str) -> None:
+    assert judgebench_accuracy([gold], [orders]) == right, reason
+    assert judgebench_accuracy([], []) is None

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
-from truebench_hf.benchmarks.flexbench.score import FlexScore, ScoreOptions
+from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
 from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
@@ -16,8 +16,13 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
+from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOptions
+from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli.checklist import checklist
 from truebench_hf.cli.flex import flex
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
@@ -35,17 +40,24 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
         "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
+    "pairwise": (
+        PairwiseOptions, Pairwise,
+        "Hold judges against people's preferences between two responses, by four protocols (TICK).",
+    ),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
-    "flex score": (ScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
+    "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
+    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
+    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
+    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
 }  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
     """Add one command per study; `GROUP NAME` goes into the group."""
-    groups = {"": app, "flex": flex}
+    groups = {"": app, "checklist": checklist, "flex": flex}
     for name, (options, study, help) in _COMMANDS.items():
         group, _, last = name.rpartition(" ")
         command(groups[group], last, options, _shown(study), help, TEXTS[name])

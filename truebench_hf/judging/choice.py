@@ -68,9 +68,13 @@ def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
 
 
 def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:
-    offered = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    stated = rf"\b{key}\b[\"'*_`]*\s*(?:is|of|=|:|to be)[\s\"'*_`:]*({offered})\b"
-    return re.compile(stated + r"(?!\s*(?:or|to|-|–)\s*\d)", re.IGNORECASE)  # a span of values states none
+    # A word of one letter counts as it is written: "the preference is a close one" states no A.
+    spelt = [rf"(?-i:{re.escape(word)})" if len(word) == 1 else re.escape(word) for word in words]
+    offered = "|".join(sorted(spelt, key=len, reverse=True))
+    stated = rf"\b{key}\b[\"'*_`]*\s*(?:(?:is|of|to be)\s*[:=]?|[:=])[\s\"'*_`]*({offered})\b"
+    # A span of values, or a list of words, states none; "4/5" is a 4.
+    several = rf"(?!\s*(?:or|to|-|–)\s*(?:\d|(?:{offered})\b)|\s*[/,|]\s*(?!\d)(?:{offered})\b)"
+    return re.compile(stated + several, re.IGNORECASE)
 
 
 def _word(value: Any) -> str:

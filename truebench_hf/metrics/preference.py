@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import parallel, ratio
+from truebench_hf.metrics.intervals import clustered_share, wilson
 
 # A preference label is about response A. Neighbours on this scale are one step apart, win and loss are two.
 _STEPS = {"win": 1, "tie": 0, "loss": -1}
@@ -17,7 +19,7 @@ class PairwiseAgreement:
     """Shares (0..1) of the `n` decided pairs at a label distance of 0, 1 and 2, and their weighted mean (0..2).
 
     `undecided` pairs lack one of the labels. The shares are None without decided pairs. `pld_0` is plain accuracy;
-    lower `wpld` is better.
+    lower `wpld` is better. The 95 % intervals of both take pairs of one cluster as dependent.
     """
 
     n: int
@@ -26,6 +28,8 @@ class PairwiseAgreement:
     pld_1: float | None
     pld_2: float | None
     wpld: float | None
+    interval: tuple[float, float] | None = None
+    wpld_interval: tuple[float, float] | None = None
 
 
 def preference_from_ratings(ratings: Sequence[float | None]) -> str | None:
@@ -62,17 +66,94 @@ def label_distance(gold: str, predicted: str) -> int:
     return abs(_STEPS[gold] - _STEPS[predicted])
 
 
-def pairwise_agreement(gold: Sequence[str | None], predicted: Sequence[str | None]) -> PairwiseAgreement:
+def pairwise_agreement(
+    gold: Sequence[str | None], predicted: Sequence[str | None], clusters: Sequence[Hashable] | None = None
+) -> PairwiseAgreement:
     """PLD shares and weighted PLD over parallel columns of preference labels; None is undecided.
 
-    Raises `UserError` for columns of unequal length and unknown labels.
+    `clusters` names the instruction of each pair; without it every pair is one of its own. There is no interval of a
+    WPLD, or where clusters have several pairs, with fewer than ten clusters. Raises `UserError` for columns of unequal
+    length and unknown labels.
     """
-    total = parallel(gold=gold, predicted=predicted)
-    distances = [
-        label_distance(truth, guess)
-        for truth, guess in zip(gold, predicted, strict=True)
-        if truth is not None and guess is not None
-    ]
-    n = len(distances)
+    total = parallel(gold=gold, predicted=predicted, clusters=gold if clusters is None else clusters)
+    columns = zip(gold, predicted, range(total) if clusters is None else clusters, strict=True)
+    rows = [(label_distance(g, p), where) for g, p, where in columns if g is not None and p is not None]
+    distances, n = [distance for distance, _ in rows], len(rows)
     exact, near, inverted = (ratio(distances.count(distance), n) for distance in (0, 1, 2))
-    return PairwiseAgreement(n, total - n, exact, near, inverted, wpld=ratio(sum(distances), n))
+    sizes, steps, right = Counter(where for _, where in rows), Counter[Hashable](), Counter[Hashable]()
+    for distance, where in rows:
+        steps[where] += distance
+        right[where] += distance == 0
+    alone = n == len(sizes)
+    apart = clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()])
+    return PairwiseAgreement(
+        n, total - n, exact, near, inverted, ratio(sum(distances), n),
+        wilson(distances.count(0), n) if alone else clustered_share([right[w] for w in sizes], [*sizes.values()]),
+        apart and (2 * apart[0], 2 * apart[1]),
+    )  # fmt: skip
+
+
+def turned(label: str | None) -> str | None:
+    """The same preference with the two responses named the other way round."""
+    return {"win": "loss", "loss": "win"}.get(label or "", label)
+
+
+def joined(orders: Sequence[str | None]) -> str | None:
+    """The preference that a judge has who was asked in one order of the responses, or in both.
+
+    Every label is about response A, whichever was shown first. Two that differ are a tie: what hangs on the order is no
+    preference. None where one of them is undecided, and without any.
+    """
+    if not orders or None in orders:
+        return None
+    return orders[0] if len(set(orders)) == 1 else "tie"
+
+
+@dataclass(frozen=True)
+class PositionBias:
+    """What the order of two responses does to a judge. Shares are 0..1, None where there is nothing they are of.
+
+    Of the `n` pairs decided in both orders: the share with the same label in both (`consistent`), with the response
+    that stood first preferred in both (`first`), with the second in both (`second`). Of all `calls` that prefer one
+    response, in whatever order: the share that prefer the one shown first (`first_rate`; 0.5 is free of bias).
+    """
+
+    n: int
+    consistent: float | None
+    first: float | None
+    second: float | None
+    calls: int
+    first_rate: float | None
+
+
+def position_bias(as_given: Sequence[str | None], swapped: Sequence[str | None]) -> PositionBias:
+    """How far the order decides: labels about response A, `as_given` with A shown first and `swapped` with B first.
+
+    None is undecided, or not asked. Raises `UserError` for columns of unequal length.
+    """
+    parallel(as_given=as_given, swapped=swapped)
+    both = [pair for pair in zip(as_given, swapped, strict=True) if None not in pair]
+    places = [*as_given, *map(turned, swapped)]  # "win": the response shown first
+    first, second = places.count("win"), places.count("loss")
+    return PositionBias(
+        len(both), ratio(sum(one == other for one, other in both), len(both)),
+        ratio(both.count(("win", "loss")), len(both)), ratio(both.count(("loss", "win")), len(both)),
+        first + second, ratio(first, first + second),
+    )  # fmt: skip
+
+
+def judgebench_accuracy(gold: Sequence[str | None], orders: Sequence[Sequence[str | None]]) -> float | None:
+    """The share (0..1) of pairs that JudgeBench counts as right, unreadable answers included; None without any.
+
+    Of the answers in the one or two orders, each about response A, those that name the right response count +1, those
+    that name the wrong one -1, ties and unreadable ones 0: right is a sum above 0. So a win and a tie, or a win and an
+    unreadable answer, are right, and a win and a loss are not. Pairs whose label is a tie or absent have no wrong
+    response and are left out. Counted as in the repository ScalerLab/JudgeBench (arXiv 2410.12784).
+    """
+    parallel(gold=gold, orders=orders)
+    found = [
+        answers.count(label) > answers.count(turned(label))
+        for label, answers in zip(gold, orders, strict=True)
+        if label in ("win", "loss")
+    ]
+    return ratio(sum(found), len(found))

@@ -34,7 +34,7 @@ LEVELS = ("text", "decision")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(FolderOptions, ReplyOptions):
+class FlexScoreOptions(FolderOptions, ReplyOptions):
     """Which conversations are judged, and by whom."""
 
     folder: str = option(
@@ -75,7 +75,7 @@ class ScoreOptions(FolderOptions, ReplyOptions):
         return level_of(self.judge_level, self.judge, "text")
 
 
-class FlexScore(Study[ScoreOptions, Talk, Judged, list[ModelScores]]):
+class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS

@@ -20,6 +20,7 @@ Args:
     references: people's preferences in the same words.
 Returns:
     n, undecided, the shares pld_0 (same label), pld_1, pld_2 in 0..1 and wpld in 0..2; None without decided pairs.
+    interval and wpld_interval (95 %) of pld_0 and wpld, the latter None with fewer than ten decided pairs.
 """
 
 

@@ -1,0 +1,339 @@
+"""`truebench pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import ROOT, command_here, script, write_jsonl
+from truebench_hf.benchmarks.tick.pairwise.data import load
+from truebench_hf.benchmarks.tick.pairwise.scores import LineScores
+from truebench_hf.benchmarks.tick.pairwise.study import PairwiseOptions, pairwise
+from truebench_hf.errors import UserError
+from truebench_hf.in_memory import InMemory
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.scripted import ScriptedModel
+
+LLMBAR = ROOT.parent / "shared/data/llmbar"
+# Two responses, what people say of the first, and the subset. Quality is in the words: good, equal, bad.
+PAIRS = [
+    ("good 1", "bad 1", "A", "x"), ("good 2", "bad 2", "A", "x"), ("bad 3", "good 3", "B", "x"), ("bad 4", "good 4", "B", "x"),
+    ("equal 5", "equal 5.", "tie", "y"), ("good 6", "equal 6", "A", "y"),
+]  # fmt: skip
+QUESTIONS = "Analysis: none.\nQuestions:\nIs it at least equal?\nIs it good?"
+Judge = Callable[[str, dict[str, str]], str]  # what is asked, and the sections of the prompt
+
+
+def data(folder: Path, **more: Any) -> str:
+    rows = [
+        {"id": f"p{n}", "prompt": f"Q{n}", "response_a": a, "response_b": b, "label": label, "subset": subset, **more}
+        for n, (a, b, label, subset) in enumerate(PAIRS, 1)
+    ]
+    return write_jsonl(folder / "pairs.jsonl", rows)
+
+
+def quality(text: str) -> int:
+    return {"good": 5, "equal": 4, "bad": 2}[text.split()[0]]
+
+
+def sees(asked: str, shown: dict[str, str]) -> str:
+    """Knows how good a response is."""
+    if asked == "preference":
+        a, b = quality(shown["response_A"]), quality(shown["response_B"])
+        return json.dumps({"preference": "A" if a > b else "B" if b > a else "TIE"})
+    if asked == "rating":
+        return json.dumps({"rating": quality(shown["response"])})
+    passed = quality(shown["response"]) >= (5 if "good" in shown["criteria"] else 4)
+    return verdict("PASS" if passed else "FAIL")
+
+
+def takes_the_first(asked: str, shown: dict[str, str]) -> str:
+    """Prefers what stands first, and finds everything middling."""
+    return {"preference": '{"preference": "A"}', "rating": '{"rating": 3}'}.get(asked) or verdict("PASS")
+
+
+def inverts(asked: str, shown: dict[str, str]) -> str:
+    """Takes the bad for the good."""
+    turned = {k: v.replace("good", "BAD").replace("bad", "good").replace("BAD", "bad") for k, v in shown.items()}
+    return sees(asked, turned | {"criteria": shown.get("criteria", "")})
+
+
+def mumbles(asked: str, shown: dict[str, str]) -> str:
+    return "Well, both have their merits."
+
+
+def verdict(label: str) -> str:
+    return f'1. I looked.\n```json\n{{"criteria_1": "{label}"}}\n```'
+
+
+def model(name: str, judge: Judge) -> InMemory:
+    def reply(request: ChatRequest) -> str:
+        text = request.messages[0].content
+        if text.startswith("You prepare the evaluation"):
+            return QUESTIONS
+        shown = {m[0]: m[2] for m in re.findall(r"<(\w+)_([0-9a-f]{8})>\n(.*?)\n</\1_\2>", text, re.DOTALL)}
+        asked = "preference" if "response_A" in shown else "rating" if text.startswith("You rate") else "criterion"
+        return judge(asked, shown)
+
+    return InMemory(f"scripted:{name}", ScriptedModel(name, reply))
+
+
+def study(folder: Path, judge: Judge, **more: Any) -> dict[str, LineScores]:
+    options = PairwiseOptions(data=data(folder), judge=(model("j", judge),), out=str(folder / "out"), **more)
+    return {line.protocol: line for line in pairwise(options)}
+
+
+def figures(line: LineScores) -> tuple[Any, ...]:
+    found = line.agreement
+    rounded = (round(v, 6) if v is not None else None for v in (found.pld_0, found.pld_1, found.pld_2, found.wpld))
+    return found.n, *rounded
+
+
+SIXTH = {n: round(n / 6, 6) for n in range(13)}
+# n, PLD-0, PLD-1, PLD-2, WPLD by protocol.
+ALL_RIGHT, ALL_TIED = (6, 1, 0, 0, 0), (6, SIXTH[1], SIXTH[5], 0, SIXTH[5])
+INVERTED = (6, SIXTH[1], 0, SIXTH[5], SIXTH[10])  # all but the tie
+NOTHING = (0, None, None, None, None)
+EXPECTED: dict[str, tuple[Judge, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
+    "an oracle": (sees, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_RIGHT)),
+    "the first place": (takes_the_first, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_TIED)),
+    # Always A: right on three wins, one step off on the tie, inverted on two losses.
+    "the first place, one order": (
+        takes_the_first, {"orders": "single", "protocol": ("preference",)},
+        {"preference": (6, SIXTH[3], SIXTH[1], SIXTH[2], SIXTH[5])},
+    ),
+    "inverted": (inverts, {"protocol": ("direct", "preference")}, {
+        # "good 6" against "equal 6" is turned to bad against equal: a loss, too.
+        "preference": INVERTED, "direct": INVERTED,
+    }),
+    "unreadable": (mumbles, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), NOTHING)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_agreement_by_protocol(name: str, tmp_path: Path) -> None:
+    judge, more, expected = EXPECTED[name]
+    found = study(tmp_path, judge, **more)
+    assert {protocol: figures(line) for protocol, line in found.items()} == expected
+    for line in found.values():
+        assert line.agreement.undecided == 6 - line.agreement.n
+        assert sum(line.reasons.values()) == line.agreement.undecided
+        assert line.strict == pytest.approx((line.agreement.pld_0 or 0) * line.agreement.n / 6)
+
+
+def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
+    biased = study(tmp_path, takes_the_first)
+    line = biased["preference"]
+    position = line.position
+    assert position is not None
+    assert (position.n, position.consistent, position.first, position.second) == (6, 0, 1, 0)
+    assert (position.calls, position.first_rate) == (12, 1)
+    assert (line.ties.value, line.ties.n) == (100, 6)
+    assert (line.strict, line.judgebench) == (1 / 6, 0), "a win and a loss are not right; the tie is no JudgeBench pair"
+    assert {name: (s.n, s.pld_0, s.wpld) for name, s in line.by_subset.items()} == {"x": (4, 0, 1), "y": (2, 0.5, 0.5)}
+    assert biased["direct"].position is None, "each response alone has no place"
+    rows = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
+    assert len(rows) == 4 * 6
+    assert rows[0] == {
+        "id": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win", "prediction": "tie",
+        "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
+    }  # fmt: skip
+    tick = next(row for row in rows if row["protocol"] == "tick")
+    assert (tick["score_a"], tick["score_b"], "as_given" in tick) == (1.0, 1.0, False)
+
+
+def test_what_each_protocol_costs(tmp_path: Path) -> None:
+    found = study(tmp_path, sees)
+    calls = {protocol: line.usage.calls for protocol, line in found.items() if line.usage}
+    # Both orders, two ratings, two ratings, two responses times two questions, for each of six pairs.
+    assert calls == {"preference": 12, "direct": 12, "check-then-score": 12, "tick": 24}
+    content = json.loads((tmp_path / "out/scores.json").read_text())
+    assert content["usage"]["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
+    assert content["checklists"] == {
+        "n": 6, "given": 0, "empty": 0, "questions": 12, "duplicates": 0, "no_questions": 0,
+    }  # fmt: skip
+
+
+def test_a_checklist_of_the_data_is_used_and_shown(tmp_path: Path) -> None:
+    judge = model("j", sees)
+    file = data(tmp_path, criteria=["Is it good?"])
+    found = pairwise(PairwiseOptions(data=file, judge=(judge,), out=str(tmp_path / "out"), protocol=("tick",)))
+    # Of bad, equal and good only good passes: equal against equal is a tie, good against equal a win.
+    assert figures(found[0]) == ALL_RIGHT
+    asked = [one.messages[0].content for one in judge.value.prompts]
+    assert len(asked) == 12
+    assert not any(text.startswith("You prepare") for text in asked)
+
+
+def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
+    writer = InMemory("scripted:w", ScriptedModel("w", lambda request: "No idea."))
+    options = PairwiseOptions(
+        data=data(tmp_path),
+        judge=(model("j", sees),),
+        generator=writer,
+        out=str(tmp_path / "out"),
+        protocol=("tick", "direct"),
+    )
+    by = {line.protocol: line for line in pairwise(options)}
+    assert figures(by["tick"]) == NOTHING
+    (reason,) = by["tick"].reasons
+    assert reason.startswith("no checklist: it has no line `Questions:`")
+    assert figures(by["direct"]) == ALL_RIGHT
+
+
+def test_checklists_are_edited_and_given_back(tmp_path: Path) -> None:
+    study(tmp_path, sees, protocol=("tick",))
+    lists = tmp_path / "out/checklists.jsonl"
+    rows = [json.loads(line) for line in lists.read_text().splitlines()]
+    assert [row["id"] for row in rows] == [f"p{n}" for n in range(1, 7)]
+    assert rows[0]["criteria"] == ["Is it at least equal?", "Is it good?"]
+    edited = write_jsonl(tmp_path / "edited.jsonl", [row | {"criteria": ["Is it at least equal?"]} for row in rows])
+    judge = model("j", sees)
+    options = PairwiseOptions(
+        data=data(tmp_path), judge=(judge,), checklists=edited, out=str(tmp_path / "again"), protocol=("tick",)
+    )
+    (line,) = pairwise(options)
+    assert figures(line) == (6, SIXTH[5], SIXTH[1], 0, SIXTH[1]), "good and equal can no longer be told apart"
+    assert len(judge.value.prompts) == 12
+
+
+def test_checklists_that_were_edited_in_the_folder_are_not_written_over(tmp_path: Path) -> None:
+    study(tmp_path, sees, protocol=("tick",))
+    lists = tmp_path / "out/checklists.jsonl"
+    text = lists.read_text().replace('"Is it at least equal?", ', "")
+    lists.write_text(text)
+    with pytest.raises(UserError, match="was changed by hand"):
+        study(tmp_path, sees, protocol=("tick",))
+    (line,) = study(tmp_path, sees, protocol=("tick",), checklists=str(lists)).values()
+    assert figures(line) == ALL_RIGHT
+    assert [json.loads(row)["criteria"] for row in lists.read_text().splitlines()] == [["Is it good?"]] * 6
+
+
+def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
+    judges = model("one", sees), model("two", takes_the_first)
+    options = PairwiseOptions(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",))
+    lines = pairwise(options)
+    assert [(line.judge, figures(line)) for line in lines] == [
+        ("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED),
+    ]  # fmt: skip
+    asked = [sum(r.messages[0].content.startswith("You prepare") for r in judge.value.prompts) for judge in judges]
+    assert asked == [6, 0]
+    assert "the same checklists, written by scripted:one." in (tmp_path / "out/report.html").read_text()
+
+
+def test_recorded_preferences_score_as_when_they_were_given(tmp_path: Path) -> None:
+    first = study(tmp_path, takes_the_first)
+    file = str(tmp_path / "out/pairs.jsonl")
+    again = pairwise(PairwiseOptions(data=data(tmp_path), recorded=(file,), out=str(tmp_path / "recorded")))
+    assert [replace(line, usage=None) for line in again] == [
+        replace(line, reasons=again[n].reasons, usage=None) for n, line in enumerate(first.values())
+    ]
+    with pytest.raises(UserError, match="is asked here too"):
+        study(tmp_path, sees, recorded=(file,))
+
+
+def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
+    """Seven pairs labelled A>B: right twice, right and tied, right and unreadable, contradictory, tied, wrong, mute."""
+    said = [("A>B", "B>A"), ("A>B", "A=B"), (None, "B>A"), ("A>B", "A>B"), ("A=B", "A=B"), ("B>A", "A>B"), (None, None)]
+    rows = [
+        {
+            "pair_id": f"p{n}", "source": "law", "question": f"Q{n}", "response_A": "a", "response_B": "b", "label": "A>B",
+            "judge_name": "arena", "judgments": [one and {"decision": one} for one in pair],
+        }
+        for n, pair in enumerate(said)
+    ]  # fmt: skip
+    file = write_jsonl(tmp_path / "judged.jsonl", rows)
+    (line,) = pairwise(PairwiseOptions(data=file, out=str(tmp_path / "out")))
+    assert (line.judge, line.protocol, line.usage) == ("arena", "recorded", None)
+    assert line.judgebench == pytest.approx(3 / 7), "a tie or no answer beside a win does not hurt"
+    assert line.strict == pytest.approx(1 / 7), "both orders have to be right"
+    # Decided are five: right, two ties of disagreement, a tie, wrong.
+    assert figures(line) == (5, 0.2, 0.6, 0.2, 1.0)
+    assert line.position is not None
+    assert (line.position.n, line.position.consistent, line.position.first) == (5, 3 / 5, 1 / 5)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"protocol": ("ticks",)}, "unknown protocol 'ticks'"),
+        ({"orders": "none"}, "unknown orders 'none'"),
+        ({"judge": ()}, "name at least one --judge, or a file"),
+        ({"judge": (), "protocol": ("tick",)}, "name a --judge"),
+        ({"column": ("label=gold",)}, "there is no column 'gold'"),
+        ({"recorded": ("absent.jsonl",)}, "--recorded absent"),
+        ({"judge_level": "checklist"}, "is not for this command"),
+    ],
+)
+def test_options_that_do_not_go_together(more: dict[str, Any], said: str, tmp_path: Path) -> None:
+    given = {"data": data(tmp_path), "judge": (model("j", sees),), "out": str(tmp_path / "out")}
+    with pytest.raises(UserError, match=said):
+        pairwise(PairwiseOptions(**given | more))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules: list[dict[str, Any]] = [
+        {"contains": "You compare two responses", "reply": '{"preference": "A"}'},
+        {"contains": "You rate", "reply": '{"rating": 3}'},
+        {"contains": "You prepare", "reply": QUESTIONS},
+        {"contains": "<criteria", "verdicts": {}},
+    ]
+    judge, out = script(tmp_path / "judge.json", rules), str(tmp_path / "out")
+    asked = ("pairwise", "--data", data(tmp_path), "--judge", judge, "--out", out)
+    estimate = command_here(capsys, *asked, "--estimate")
+    assert estimate.returncode == 0, estimate.stderr
+    assert "generator" in estimate.stdout
+    assert not Path(out).exists()
+    done = command_here(capsys, *asked)
+    assert done.returncode == 0, done.stderr
+    assert "0.833" in done.stdout
+    assert "paper: GPT-4o" in done.stdout
+    assert "0.514" in done.stdout
+    assert "No pair of this data is labelled a tie" not in done.stdout
+    board = json.loads((tmp_path / "out/run.json").read_text())["board"]
+    assert [row["facts"]["Protocol"] for row in board["rows"]] == ["preference", "direct", "check-then-score", "tick"]
+    assert {column["name"] for column in board["columns"]} == {"accuracy", "ties", "subset:x", "subset:y"}
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "Position bias" in page
+    again = command_here(capsys, *asked)
+    assert again.stdout == done.stdout
+    fewer = command_here(capsys, *asked, "--protocol", "tick")
+    assert fewer.returncode == 2
+    assert "has results of preference, direct, check-then-score too" in fewer.stderr
+    wrong = command_here(capsys, *asked[:-1], str(tmp_path / "other"), "--protocol", "pick")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:
+    rows = [{"prompt": "Q", "response_a": "good", "response_b": "bad", "label": "A"}]
+    file = write_jsonl(tmp_path / "pairs.jsonl", rows)
+    options = PairwiseOptions(
+        data=file, judge=(model("j", takes_the_first),), out=str(tmp_path / "out"), protocol=("direct",)
+    )
+    (line,) = pairwise(options)
+    assert figures(line) == (1, 0, 1, 0, 1)
+    assert "counts in WPLD as half wrong (distance 1 of 2)" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
+def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
+    every = load(f"llmbar:{LLMBAR}").every
+    better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in every}
+
+    def oracle(asked: str, shown: dict[str, str]) -> str:
+        return json.dumps({"preference": "A" if (shown["instruction"], shown["response_A"]) in better else "B"})
+
+    options = PairwiseOptions(
+        data=f"llmbar:{LLMBAR}", judge=(model("j", oracle),), out=str(tmp_path / "out"), protocol=("preference",)
+    )
+    (line,) = pairwise(options)
+    assert figures(line) == (419, 1, 0, 0, 0)
+    sizes = {name: found.n for name, found in line.by_subset.items()}
+    assert sizes == {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}

@@ -1,0 +1,96 @@
+"""Which of two responses a judge prefers, asked in both orders (paper 004, section 3.2.2 and appendix G.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.choice import read_choice
+from truebench_hf.metrics.preference import joined, turned
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Message
+
+_WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """`label` says of the first response "win", "tie" or "loss"; None where it is undecided, and `reason` says why.
+
+    `as_given` is what the judge said with that response shown first, `swapped` with it shown second; both labels are
+    about the same response. In both orders the label is theirs `joined`.
+    """
+
+    label: str | None
+    reason: str = ""
+    as_given: str | None = None
+    swapped: str | None = None
+
+
+async def prefer(
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *, both_orders: bool = True,
+    sampling: Sampling = Sampling(max_tokens=8192), sample: int = 0,
+) -> Preference:  # fmt: skip
+    """Whether the response of a case is preferred to the `other` one, asked in both orders or in this one alone.
+
+    The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
+    asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
+    """
+    asked = [_asked(schemas, case, other, prompts, sampling, sample)]
+    if both_orders:
+        back = replace(case, response=other)
+        asked.append(_asked(schemas, back, case.response, prompts, sampling, sample))
+    said = await asyncio.gather(*asked)
+    orders = [one.label if place == 0 else turned(one.label) for place, one in enumerate(said)]
+    if not both_orders:
+        return Preference(orders[0], said[0].reason, orders[0])
+    label, shown = joined(orders), list(zip(("as given", "swapped"), said, strict=True))
+    told = [(order, one) for order, one in shown if one.label is None] or shown
+    reason = "; ".join(f"{order}: {one.reason}" for order, one in told if one.reason)
+    return Preference(label, reason, *orders)
+
+
+async def _asked(
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling, sample: int
+) -> Preference:
+    """What the judge says of the response of a case, which it is shown first."""
+    values = sections(case, beside=[other]) | {"other": other or "(the response is empty)"}
+
+    def request(structured: bool) -> ChatRequest:
+        text = prompts.render("preference", **values, structured=structured)
+        schema = _SCHEMA if structured else None
+        return ChatRequest((Message("user", text),), sampling, sample, schema, example=_example(structured))
+
+    def read(text: str, truncated: bool) -> Preference | Problem:
+        found = read_choice(text, "preference", _WORDS)
+        return found if isinstance(found, Problem) else Preference(found.value, found.reason)
+
+    def repair(problem: str) -> str:
+        return (
+            f"Your answer cannot be used: {problem}. Compare the responses again, and give your choice once: A, B or "
+            "TIE under the key `preference` of one JSON object at the end of your answer, in the form asked for above."
+        )
+
+    found = await schemas.ask(request, lambda made: ask(schemas.caller, made, read, repair, who="the judge"))
+    return Preference(None, found.text) if isinstance(found, Problem) else found
+
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "preference": {"type": "string", "enum": list(_WORDS)}},
+    "required": ["reason", "preference"],
+    "additionalProperties": False,
+}
+
+
+def _example(structured: bool) -> str:
+    reason = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
+    return (
+        f'{{"reason": "{reason}", "preference": "A"}}'
+        if structured
+        else f'{reason}\n```json\n{{"preference": "A"}}\n```'
+    )
