@@ -73,6 +73,10 @@ TEXTS = {
     "fine pass rubric by rubric (agreement: easy), then meta-judges who read the reasons (agreement: hard). Held against "
     "--reference, ties and what else is undecided count as wrong; the accuracy of decided rubrics stands beside. "
     f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
+    "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
+    "reasoning, --samples times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
+    f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
