@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.tick.category_list import CATEGORIES
+from truebench_hf.benchmarks.tick.categories.names import CATEGORIES
 from truebench_hf.benchmarks.tick.form import read
 from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.rows import Record

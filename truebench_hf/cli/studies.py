@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
@@ -32,6 +33,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
         "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
+    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
     "checklist validate": (
         ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
     ),

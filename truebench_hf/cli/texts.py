@@ -73,6 +73,9 @@ TEXTS = {
     "fine pass rubric by rubric (agreement: easy), then meta-judges who read the reasons (agreement: hard). Held against "
     "--reference, ties and what else is undecided count as wrong; the accuracy of decided rubrics stands beside. "
     f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "checklist categories": "A question may belong to several categories. The model is held against what all annotators "
+    f"of a question named, if the data has annotators. Pass rates need answers: of people, or recorded ones of judges.\n\n{_MODELS}\n\n"
+    f"Exit code 3: questions have no readable categories.\n\n{_GOING_ON}",
     "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
     "reasoning, --samples times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
