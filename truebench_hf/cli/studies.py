@@ -13,6 +13,9 @@ from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptio
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
+from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
+from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
@@ -38,6 +41,9 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
         ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
     ),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
+    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
+    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
 }  # fmt: skip
 
 
