@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry, Written
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.metrics.intervals import clustered_share, percent
 from truebench_hf.metrics.label_sets import SetScores, set_scores
 from truebench_hf.report.sections import Grid, fixed, interval
+from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
 
 
@@ -100,6 +103,18 @@ def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
     n = int(sum(decided))
     value = 100 * sum(passed) / n if n else None
     return Score(value, n, sum(map(len, clusters)) - n, percent(clustered_share(passed, decided)))
+
+
+def board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:
+    """The model by its F1, among those that sorted the same questions by the same categories."""
+    if scores is None or scores.f1 is None:
+        return None
+    columns = (Column("f1", "F1"), Column("precision", "Precision"), Column("recall", "Recall"))
+    cells = {one.name: Score(100 * getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
+    setting = digest(canonical([made["data_sha256"], made["categories"]]))
+    return Board(
+        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),)
+    )
 
 
 def sections(

@@ -18,6 +18,7 @@ from truebench_hf.benchmarks.tick.categories.names import SCHEMES
 from truebench_hf.benchmarks.tick.categories.scores import (
     Question,
     against_annotators,
+    board,
     by_scheme,
     counts,
     pass_rates,
@@ -57,7 +58,7 @@ class CategoriesOptions(StudyOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "max_tokens")
-        assert self.categories
+        self.categories  # noqa: B018  # read now, not when the first question is due
 
     @cached_property
     def categories(self) -> dict[str, str]:
@@ -82,7 +83,7 @@ class CategoriesOptions(StudyOptions):
 class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
     """The questions of checklists, sorted; `value` is the content of `scores.json`."""
 
-    kind, unit, boards = "checklist-categories", "questions", False
+    kind, unit = "checklist-categories", "questions"
     files, prompts = ("scores.json", "categories.jsonl"), ("categories",)
 
     def items(self) -> Items[Question]:
@@ -162,7 +163,14 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
         drawn = sections(options.model, scores, result["categories"], rates)
         return Outcome(
-            result, files, "TICK: what checklists ask for", drawn, notes=notes, facts=facts, incomplete=len(unread)
+            result,
+            files,
+            "TICK: what checklists ask for",
+            drawn,
+            notes=notes,
+            facts=facts,
+            incomplete=len(unread),
+            board=board(options.model or "", scores, self.provenance),
         )
 
 

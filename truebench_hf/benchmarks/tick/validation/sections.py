@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
 from truebench_hf.judging.checklists import USUAL
 from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series, fixed, interval
+from truebench_hf.study.board import Board, Column, Row
 
 TITLE = "TICK: checklists and their judges, validated"
 LEAD = "Checklists are held against the chosen ones, and who answers them against the majority of the annotators."
@@ -23,10 +26,27 @@ def sections(entries: Sequence[Entry]) -> list[Section]:
         _alike(entries),
         _rates(entries),
         *_accuracy(entries),
-        _lengths(entries),
+        *_lengths(entries),
         _hard(entries),
     ]
     return [one for one in found if one is not None]
+
+
+def board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
+    """The judges by their accuracy with one answer, with reasoning where they have it; None where there are none."""
+    found = [one for one in accuracy(entries) if one.mode]
+    lines = []
+    for by in dict.fromkeys(one.by for one in found):
+        own = {(one.mode, one.k): one.score for one in found if one.by == by}
+        most = max((k for mode, k in own if mode == "reasoning"), default=1)
+        cells = {"direct": own.get(("direct", 1)), "majority": own.get(("reasoning", most)) if most > 1 else None}
+        cells["accuracy"] = own.get(("reasoning", 1)) or own["direct", 1]
+        scores = {name: score for name, score in cells.items() if score is not None}
+        facts = {"Data": anonymous.name(str(made["data"]))} | ({"Majority of": str(most)} if most > 1 else {})
+        lines.append(Row(anonymous.name(by), str(made["data_sha256"]), scores, facts))
+    columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
+    there = {name for line in lines for name in line.scores}
+    return Board("accuracy", tuple(one for one in columns if one.name in there), tuple(lines)) if lines else None
 
 
 def _alike(entries: Sequence[Entry]) -> Grid | None:
@@ -113,10 +133,10 @@ def _curve(found: Sequence[Accuracy], most: int) -> Plot:
     )
 
 
-def _lengths(entries: Sequence[Entry]) -> Grid | None:
+def _lengths(entries: Sequence[Entry]) -> list[Section]:
     found = lengths(entries)
     if not found:
-        return None
+        return []
     sizes = range(min(min(one) for one in found.values()), max(max(one) for one in found.values()) + 1)
     rows: list[tuple[str | int, ...]] = [(str(size), *(one[size] for one in found.values())) for size in sizes]
     rows.append(("lists", *(one.total() for one in found.values())))
@@ -126,7 +146,12 @@ def _lengths(entries: Sequence[Entry]) -> Grid | None:
             *(sum(n for size, n in one.items() if not USUAL[0] <= size <= USUAL[1]) for one in found.values()),
         )
     )
-    return Grid("How long checklists are (like the paper's figure 5)", ("questions", *found), tuple(rows))
+    shares = tuple(
+        Series(author, tuple((size, 100 * one[size] / one.total(), 0.5, f"{one[size]} of {one.total()}") for size in sizes), joined=True)
+        for author, one in found.items()
+    )  # fmt: skip
+    drawn = Plot("How long checklists are", shares, Axis("questions", sizes[0], sizes[-1]), Axis("lists, %", 0, 100))
+    return [Grid("How long checklists are (like the paper's figure 5)", ("questions", *found), tuple(rows)), drawn]
 
 
 def _hard(entries: Sequence[Entry]) -> Grid | None:

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.tick import data
 from truebench_hf.benchmarks.tick.form import Answers, Entry, Text, Written
 from truebench_hf.benchmarks.tick.validation.accuracy import accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import difficulty, left_out, lengths, likeness, rates
-from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, board, sections
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JudgeSettings
@@ -88,7 +88,7 @@ class Validated:
 class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
     """Rows of checklists, completed and compared; `value` is the content of `validation.json`."""
 
-    kind, unit, boards = "checklist-validation", "instructions", False
+    kind, unit = "checklist-validation", "instructions"
     prompts = ("generate_checklist",)
     files = ("validation.json", "rows.jsonl", "verdicts.jsonl")
 
@@ -187,7 +187,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         }
         return Outcome(
             result, files, TITLE, sections(entries), lead=LEAD, notes=notes, facts={"Instructions": len(entries)},
-            incomplete=len(problems),
+            board=board(entries, self.provenance), incomplete=len(problems),
         )  # fmt: skip
 
 
