@@ -71,6 +71,7 @@ class Score(Judging[ScoreOptions, Answered]):
         read = source.rows_to_instances(self.options, firsts)
         ids = {_instruction(record): instance.id for record, instance in zip(firsts, read, strict=True)}
         found = source.items_of(self.options, read)
+        self.nothing_written(self.options.generator is None or all(item.known for item in found.every))
         own = [answer for record in rows for answer in _in_row(record, ids[_instruction(record)])]
         by_model = _responses(self.options, own, [item.instance for item in found.every])
         self.models = list(by_model)

@@ -49,6 +49,10 @@ class Judging(Study[O, T, Graded, Report]):
 
     files, prompts = FILES, ("generate_checklist",)
 
+    def nothing_written(self, all_known: bool) -> None:
+        """Options on who writes checklists say nothing where none is written: they stay as another session had them."""
+        self.unasked = set(source.WRITING) if all_known else set()
+
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
 
@@ -64,8 +68,7 @@ class Tick(Judging[TickOptions, Item]):
 
     def items(self) -> Items[Item]:
         found = source.items(self.options)
-        if all(item.known for item in found.every):
-            self.unasked = source.WRITING  # nothing is written, so that it may stay as another session had it
+        self.nothing_written(all(item.known for item in found.every))
         return found
 
     async def work(self, item: Item) -> Graded:
