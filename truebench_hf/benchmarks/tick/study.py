@@ -30,8 +30,8 @@ from truebench_hf.types import Instance, Report
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, WritingOptions, StudyOptions):
-    """Which models answer which instructions, who writes the checklists, and who judges."""
+class ModelsOptions(WritingOptions):
+    """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
         help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
@@ -42,6 +42,11 @@ class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, Wr
         super().__post_init__()
         if not self.model:
             raise UserError("name at least one --model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, StudyOptions):
+    """Which models answer which instructions, who writes the checklists, and who judges."""
 
 
 class Judging(Study[O, T, Graded, Report]):
