@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.tick.category_list import CATEGORIES
+from truebench_hf.benchmarks.tick.categories.names import CATEGORIES
 from truebench_hf.benchmarks.tick.form import read
 from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.rows import Record
@@ -87,7 +87,7 @@ def a_rich_row_has_every_part(row: dict[str, Any]) -> None:
     assert [one["annotator"] for one in row["categories"]] == PEOPLE
     assert {name for one in row["categories"] for names in one["categories"] for name in names} <= set(CATEGORIES)
     drawn = Counter((one["checklist_id"], one["mode"]) for one in row["judgments"])
-    assert drawn == {("c1", "direct"): 2, ("c1", "reasoning"): 10, ("g1", "reasoning"): 2}
+    assert drawn == {(name, mode): n for name in ("c1", "g1") for mode, n in (("direct", 2), ("reasoning", 6))}
     assert Counter(one["protocol"] for one in row["ratings"]) == {"direct": 6, "check_then_score": 6}
     assert all((one["effect"] is None) == (one["protocol"] == "direct") for one in row["ratings"])
     assert [one["annotator"] for one in row["preferences"]] == PEOPLE

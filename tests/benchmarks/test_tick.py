@@ -168,6 +168,21 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
     assert by_name(study().run(), "drfr")["B"] == Score(60.0, 10, 0)
 
 
+def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file = tmp_path / "out" / "checklists.jsonl"
+    edit(file, criteria=["Is it a?"])
+    kept = [row["criteria"] for row in rows(file.parent)]
+    outcome = study(checklists=str(file), limit=2).run()
+    assert by_name(outcome, "all_met")["B"].n == 2
+    assert [row["criteria"] for row in rows(file.parent)] == kept
+    study(checklists=str(file)).run()
+    assert [row["criteria"] for row in rows(file.parent)] == kept
+    study(data=str(file)).run()  # as data, they are given as well
+    with pytest.raises(UserError, match="were given by --checklists"):
+        study().run()
+
+
 def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     file = tmp_path / "out" / "checklists.jsonl"
@@ -281,6 +296,13 @@ def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
     again = command("tick", *flags, *models, cwd=tmp_path)
     assert again.returncode == 2
     assert again.stderr.count("\n") == 1
+
+
+def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "is a study of kind tick" in done.stderr
 
 
 def test_the_call() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.kappa import (
+    alpha_interval,
     cohen_kappa,
     fleiss_kappa,
     fleiss_kappa_table,
@@ -180,3 +181,51 @@ def test_alpha_refuses_an_order_it_cannot_know() -> None:
         krippendorff_alpha([["low", "high"]], "ordinal")
     with pytest.raises(UserError, match="'mid' is not in the order"):
         krippendorff_alpha([["low", "mid"]], "ordinal", order=["low", "high"])
+
+
+def scores(items: int, noise: float, seed: int) -> list[list[int]]:
+    """Three raters each: a true score from 1 to 5, with a chance of another one instead."""
+    draw = random.Random(seed)
+    truth = [draw.randint(1, 5) for _ in range(items)]
+    return [[draw.randint(1, 5) if draw.random() < noise else score for _ in range(3)] for score in truth]
+
+
+def test_the_interval_of_alpha_holds_it_and_narrows() -> None:
+    rows = scores(400, 0.5, 1)
+    low, high = alpha_interval(rows, "ordinal") or (0, 0)
+    few = alpha_interval(rows[:40], "ordinal") or (0, 0)
+    alpha = krippendorff_alpha(rows, "ordinal").value
+    assert alpha is not None
+    assert low < alpha < high
+    assert high - low < 0.5 * (few[1] - few[0])
+    assert alpha_interval(rows, "ordinal", seed=0) == (low, high), "drawn by the seed"
+
+
+def test_items_of_a_cluster_are_drawn_together() -> None:
+    rows = scores(20, 0.5, 2)
+    alone = alpha_interval(rows, "ordinal") or (0, 0)
+    doubled = alpha_interval(rows * 2, "ordinal", clusters=[*range(20)] * 2) or (0, 0)
+    assert doubled[1] - doubled[0] == pytest.approx(alone[1] - alone[0], abs=0.06), "the same items again tell nothing"
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([], "nothing"),
+        ([[1, 2]], "a single item"),
+        ([[3, 3]] * 20, "one label alone"),
+        ([[1, None], [None, 2]] * 20, "nothing to compare"),
+        ([[1, 2, 3]] * 9, "nine clusters tell too little"),
+    ],
+)
+def test_no_interval_of_alpha(rows: list[list[int | None]], why: str) -> None:
+    assert alpha_interval(rows, "ordinal") is None, why
+
+
+@pytest.mark.slow
+def test_the_interval_of_alpha_covers() -> None:
+    """40 responses by three annotators, against alpha of 40,000 such: about nine in ten intervals hold it."""
+    whole = krippendorff_alpha(scores(40_000, 0.6, 0), "ordinal").value
+    assert whole is not None
+    found = [alpha_interval(scores(40, 0.6, seed), "ordinal", draws=300) or (1, 0) for seed in range(1, 201)]
+    assert 0.87 < sum(low <= whole <= high for low, high in found) / len(found) <= 0.98

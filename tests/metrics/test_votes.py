@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+from itertools import combinations
 
-from truebench_hf.metrics.votes import flip_rate, flip_score, majority, share_score, vote_share
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truebench_hf.metrics.votes import flip_rate, flip_score, majority, majority_of, share_score, vote_share
 from truebench_hf.types import Score
 
 
@@ -90,3 +94,24 @@ def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: i
 )
 def test_flip_score(votes: list[tuple[str | None, ...]], expected: Score | None) -> None:
     assert flip_score(votes) == expected
+
+
+@given(st.lists(st.sampled_from(["yes", "no", None]), min_size=1, max_size=7), st.data())
+def test_majority_of_a_subset_is_the_mean_over_all_subsets(votes: list[str | None], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(votes)))
+    labels = [majority(chosen).label for chosen in combinations(votes, k)]
+    right, open_ = majority_of(votes, "yes", k)
+    assert right == pytest.approx(labels.count("yes") / len(labels))
+    assert open_ == pytest.approx(labels.count(None) / len(labels))
+
+
+def test_majority_of_what_there_is_not() -> None:
+    for k in (0, 4):
+        with pytest.raises(ValueError, match="there are 3 votes"):
+            majority_of(["yes", "no", None], "yes", k)
+
+
+def test_nine_of_ten_right_make_991_of_1000_by_five() -> None:
+    """The share that a judge gets who is independently right with 0.9: the limit over many votes of 10,000."""
+    right, _ = majority_of(["yes"] * 9000 + ["no"] * 1000, "yes", 5)
+    assert right == pytest.approx(0.99144, abs=0.0001)

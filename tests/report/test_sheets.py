@@ -376,3 +376,29 @@ def test_guard_round_trip() -> None:
 def test_numbers_are_no_formulas(number: object) -> None:
     assert guard(number) == number
     assert not isinstance(number, str) or unguard(number) == number
+
+
+WRITTEN = {"id": "w1", "sections": {"Instruction": "Nenne Tees."}, "question": "Your checklist", "options": []}
+
+
+def test_an_answer_of_ones_own(tmp_path: Path) -> None:
+    """A text over several lines, which a spreadsheet would run as a formula, comes back as it was written."""
+    export([WRITTEN, ROWS[0]], tmp_path, ["ann"])
+    form_of = (tmp_path / "ann.html").read_text(encoding="utf-8")
+    assert form_of.count('<textarea class="own"') == 1
+    rows, text = table(tmp_path / "ann.csv"), '=Sind es Tees?\n- "Drei", oder?'
+    assert {row["id"]: row["options"] for row in rows} == {"w1": "", "r0": "yes|no|cannot tell"}
+    with (tmp_path / "ann.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows([row | {"answer": guard(text) if row["id"] == "w1" else "yes"} for row in rows])
+    given = read_back(tmp_path / "ann.csv", written=True)
+    assert given.labels == {"r0": {"ann": "yes"}, "w1": {"ann": text}}
+    assert given.options == {"r0": ("yes", "no", "cannot tell"), "w1": ()}
+    handed = tmp_path / "ann.json"
+    answers = [{"id": "w1", "options": [], "answer": text, "note": ""}]
+    handed.write_text(json.dumps({"annotator": "ann", "answers": answers}), encoding="utf-8")
+    assert read_back(handed, written=True).labels == {"w1": {"ann": text}}
+    for file in (tmp_path / "ann.csv", handed):
+        with pytest.raises(UserError, match="must name two or more answers"):
+            read_back(file)  # where everything is a choice, a lost column is an error

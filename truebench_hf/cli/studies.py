@@ -16,10 +16,12 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
 from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
 from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.cli.checklist import checklist
@@ -43,6 +45,10 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "pairwise": (
         PairwiseOptions, Pairwise,
         "Hold judges against people's preferences between two responses, by four protocols (TICK).",
+    ),
+    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
+    "checklist validate": (
+        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
     ),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),

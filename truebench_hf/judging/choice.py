@@ -1,10 +1,10 @@
-"""One value out of a few, stated once in a JSON object at the end of a judge's answer, read as hostile text."""
+"""One value out of a few, or several, stated in a JSON object that closes a model's answer, read as hostile text."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -29,22 +29,68 @@ def read_choice(text: str, key: str, words: Mapping[str, V]) -> Choice[V] | Prob
     object nothing but a closing fence may stand. Never raises.
     """
     text = visible(text).strip()
+    objects = _closing(text, key)
+    if isinstance(objects, Problem):
+        return objects
     folded = {word.casefold(): value for word, value in words.items()}
-    objects = list(_objects(text, key))
     offered = " or ".join(words) if len(words) < 5 else f"{next(iter(words))} to {list(words)[-1]}"
-    if not objects:
-        return Problem(f"it has no JSON object with the key `{key}`")
     said = [_word(found[key]) for _, _, found in objects]
-    start, end, last = objects[-1]
-    reason = last["reason"] if isinstance(last.get("reason"), str) else _unfenced(text[:start])
-    said += [_word(match.group(1)) for match in _prose(key, words).finditer(f"{text[:start]}\n{reason}")]
-    if re.sub(r"[`~\s]", "", text[end:]):
-        return Problem("there is text behind the closing JSON object")
+    reason = _reason(text, objects)
+    said += [_word(match.group(1)) for match in _prose(key, words).finditer(f"{text[: objects[-1][0]]}\n{reason}")]
     if unknown := [word for word in said if word not in folded]:
         return Problem(f"`{key}` is {unknown[-1]!r}, not {offered}")
     if len({folded[word] for word in said}) > 1:
         return Problem(f"it names more than one value for `{key}`")
     return Choice(folded[said[0]], reason)
+
+
+def read_choices(text: str, key: str, words: Mapping[str, V]) -> Choice[tuple[V, ...]] | Problem:
+    """The values of the words in the list under `key`, in the order of `words`, each once; the list may be empty.
+
+    A Problem where there is no list, one with another word, or two that differ; a line in prose `key: word, word` is a
+    list, too. Behind the last object nothing but a closing fence may stand. Never raises.
+    """
+    text = visible(text).strip()
+    objects = _closing(text, key)
+    if isinstance(objects, Problem):
+        return objects
+    folded, reason = {word.casefold(): value for word, value in words.items()}, _reason(text, objects)
+    lists = [found[key] for _, _, found in objects]
+    if not all(isinstance(one, list) for one in lists):
+        return Problem(f"`{key}` is no list")
+    said = [{_word(value) for value in one} for one in lists]
+    if unknown := [word for one in said for word in sorted(one) if word not in folded]:
+        return Problem(f"`{key}` holds {unknown[-1][:60]!r}, which is none of those offered")
+    said += list(_prose_lists(f"{text[: objects[-1][0]]}\n{reason}", key, folded))
+    if any(one != said[-1] for one in said):
+        return Problem(f"it names more than one list for `{key}`")
+    return Choice(tuple(value for word, value in folded.items() if word in said[0]), reason)
+
+
+def _closing(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]] | Problem:
+    """The objects with the key, the last of which closes the text."""
+    objects = list(_objects(text, key))
+    if not objects:
+        return Problem(f"it has no JSON object with the key `{key}`")
+    if re.sub(r"[`~\s]", "", text[objects[-1][1] :]):
+        return Problem("there is text behind the closing JSON object")
+    return objects
+
+
+def _reason(text: str, objects: list[tuple[int, int, dict[str, Any]]]) -> str:
+    """What is said in the last object, or else before it."""
+    start, _, last = objects[-1]
+    return last["reason"] if isinstance(last.get("reason"), str) else _unfenced(text[:start])
+
+
+def _prose_lists(text: str, key: str, folded: Mapping[str, Any]) -> Iterator[set[str]]:
+    """What lines such as `key: word and word` list, if they hold nothing else."""
+    offered = re.compile("|".join(sorted(map(re.escape, folded), key=len, reverse=True)), re.IGNORECASE)
+    for match in re.finditer(rf"\b{key}\b[\"'*_`]*\s*(?:is|are|of|=|:)([^\n{{]*)", text, re.IGNORECASE):
+        words = {_word(word) for word in offered.findall(match.group(1))}
+        rest = re.sub(r"(?i)\band\b|[\W_]", "", offered.sub(" ", match.group(1)))
+        if words and not rest:
+            yield words
 
 
 def _unfenced(text: str) -> str:

@@ -22,6 +22,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "meta_judge": ("settles what judges dispute, by their reasons", "arbitrate"),
     "contrast": ("turns one criterion over by a minimal edit", "contrast"),
     "taxonomy": ("sorts a criterion into the 13 rubric types", "taxonomy"),
+    "categories": ("sorts a question of a checklist into categories", "checklist categories"),
     "generate_checklist": (
         "writes a checklist of questions for an instruction",
         "tick, refine, best-of, rewards, Space",
@@ -126,6 +127,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "meta_judge": shown | {"opinions": opinions, "decision": False, "structured": structured},
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
+        "categories": shown | {"question": first, "categories": kinds, "structured": structured},
         "generate_checklist": shown | {"language": ""},
         "preference": shown | {"other": "Kim, it is on Friday now.", "structured": structured},
         "rating": shown | {"most": 5, "structured": structured},

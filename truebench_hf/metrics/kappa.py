@@ -13,6 +13,7 @@ from typing import Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.intervals import MIN_CLUSTERS
 
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
@@ -105,6 +106,44 @@ def krippendorff_alpha(
         table = _counts(paired, domain)
         value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level))
     return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
+
+
+def alpha_interval(
+    ratings: Sequence[Sequence[Hashable | None]],
+    level: Literal["nominal", "ordinal"] = "nominal",
+    *,
+    order: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+) -> tuple[float, float] | None:
+    """The 95 % percentile bootstrap interval of Krippendorff's alpha: whole `clusters` of items are drawn anew.
+
+    Without clusters every item is its own. Items that cannot be compared are left out first. None with fewer than
+    `MIN_CLUSTERS` clusters, or where alpha is undefined. Draws in which all labels are the same tell nothing and are
+    passed over. Raises `UserError` as `krippendorff_alpha`.
+    """
+    import krippendorff
+    import numpy as np
+
+    parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
+    names = range(len(ratings)) if clusters is None else clusters
+    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_given, row)) > 1]
+    rows = [row for _, row in paired]
+    domain, places = (
+        _domain(rows, level, order),
+        {name: n for n, name in enumerate(dict.fromkeys(n for n, _ in paired))},
+    )
+    if len(places) < MIN_CLUSTERS or len(domain) < 2:
+        return None
+    table, cluster = np.array(_counts(rows, domain)), np.array([places[name] for name, _ in paired])
+    draw, found = np.random.default_rng(seed), []
+    for times in draw.multinomial(len(places), [1 / len(places)] * len(places), size=draws):
+        drawn = np.repeat(table, times[cluster], axis=0)
+        if (drawn.sum(axis=0) > 0).sum() > 1:
+            found.append(krippendorff.alpha(value_counts=drawn, level_of_measurement=level))
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _given(label: Hashable | None) -> bool:

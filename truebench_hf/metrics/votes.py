@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 from truebench_hf.metrics.binary import Label, ratio
 from truebench_hf.types import Score
@@ -44,6 +45,26 @@ def majority(votes: Sequence[Label]) -> Majority:
     leaders = [label for label, count in counts.items() if count == top]
     label = leaders[0] if len(leaders) == 1 else None
     return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
+
+
+def majority_of(votes: Sequence[Label], gold: Label, k: int) -> tuple[float, float]:
+    """(P(right), P(undecided)) of the majority of `k` of the votes, over all subsets of that size (maj@k, Figure 2).
+
+    Exact: the votes that a subset has for and against `gold` are hypergeometric. None is a vote that was not cast; a
+    tie, and nobody deciding, is undecided. Votes are two-valued but for None. Raises ValueError for a k there are not
+    votes for.
+    """
+    if not 1 <= k <= len(votes):
+        raise ValueError(f"k is {k}, and there are {len(votes)} votes")
+    right = votes.count(gold)
+    wrong = sum(vote is not None for vote in votes) - right
+    silent, of = len(votes) - right - wrong, comb(len(votes), k)
+    ways = {
+        (a, b): comb(right, a) * comb(wrong, b) * comb(silent, k - a - b)
+        for a in range(k + 1)
+        for b in range(k + 1 - a)
+    }
+    return sum(n for (a, b), n in ways.items() if a > b) / of, sum(n for (a, b), n in ways.items() if a == b) / of
 
 
 def vote_share(votes: Sequence[Label], label: Label) -> float | None:

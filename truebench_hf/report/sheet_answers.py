@@ -78,8 +78,10 @@ class SheetAgreement:
     alpha: Reliability
 
 
-def read_back(paths: str | Path | Iterable[str | Path], label_source: LabelSource = "human") -> Annotations:
-    """The answers in any number of CSV and JSON files, or folders of them.
+def read_back(
+    paths: str | Path | Iterable[str | Path], label_source: LabelSource = "human", *, written: bool = False
+) -> Annotations:
+    """The answers in any number of CSV and JSON files, or folders of them; see `read_answers` for `written`.
 
     An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, and
     where one annotator gives two different answers to one item, naming both places.
@@ -87,7 +89,7 @@ def read_back(paths: str | Path | Iterable[str | Path], label_source: LabelSourc
     table: dict[str, dict[str, Answer]] = {}
     doubled = 0
     for path in _files([paths] if isinstance(paths, str | Path) else paths):
-        for answer in read_answers(path):
+        for answer in read_answers(path, written):
             known = table.setdefault(answer.item, {})
             first = next(iter(known.values()), answer)
             if first.options != answer.options:

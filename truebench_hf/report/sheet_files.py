@@ -20,7 +20,10 @@ _NEEDED = ("id", "annotator", "options", "answer")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one annotator said to one item; `answer` None is not answered. `where` is the file and line."""
+    """What one annotator said to one item; `answer` None is not answered. `where` is the file and line.
+
+    Without options the answer is a text of the annotator's own.
+    """
 
     item: str
     annotator: str
@@ -30,8 +33,11 @@ class Answer:
     where: str
 
 
-def read_answers(path: Path) -> Iterator[Answer]:
-    """The answers in a .csv or .json file. Raises UserError naming file, line and field of what is wrong."""
+def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
+    """The answers in a .csv or .json file; with `written` an item may have no options to choose from.
+
+    Raises UserError naming file, line and field of what is wrong.
+    """
     readers = {".csv": _csv_rows, ".json": _json_rows}
     if path.suffix.lower() not in readers:
         raise UserError(f"{path}: give the .csv or .json file of an annotator")
@@ -42,20 +48,24 @@ def read_answers(path: Path) -> Iterator[Answer]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     for where, row in readers[path.suffix.lower()](text, str(path)):
-        yield _answer(row, where)
+        yield _answer(row, where, written)
 
 
-def _answer(row: Mapping[str, Any], where: str) -> Answer:
+def _answer(row: Mapping[str, Any], where: str, written: bool) -> Answer:
     for name in ("id", "annotator"):
         if not isinstance(row.get(name), str) or not row[name].strip():
             raise UserError(f"{where}: field {name!r} is blank")
     options, given, note = row.get("options"), row.get("answer"), row.get("note") or ""
-    if not isinstance(options, tuple | list) or len(options) < 2 or not all(isinstance(o, str) for o in options):
+    own = written and options in ([], (), ("",))
+    if not own and (
+        not isinstance(options, tuple | list) or len(options) < 2 or not all(isinstance(o, str) for o in options)
+    ):
         raise UserError(f"{where}: field 'options' must name two or more answers")
     if not isinstance(given, str | None) or not isinstance(note, str):
         raise UserError(f"{where}: fields 'answer' and 'note' must be texts")
-    chosen = _chosen(given.strip(), options, where) if given and given.strip() else None
-    return Answer(row["id"].strip(), row["annotator"].strip(), tuple(options), chosen, note.strip(), where)
+    options, said = () if own else tuple(options or ()), (given or "").strip()
+    chosen = (said if own else _chosen(said, options, where)) if said else None
+    return Answer(row["id"].strip(), row["annotator"].strip(), options, chosen, note.strip(), where)
 
 
 def _chosen(given: str, options: tuple[str, ...] | list[str], where: str) -> str:

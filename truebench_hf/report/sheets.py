@@ -6,7 +6,7 @@ a mapping with
     id        a text that tells the annotator nothing
     sections  {title: text}: what is to be read, in order
     question  what is asked about it
-    options   the answers to choose from, by default yes and no
+    options   the answers to choose from, by default yes and no; none: the answer is a text of the annotator's own
     group     what it is a part of: rows of one group stay together and in order (if not given, it is on its own)
     settles   the answer that settles its group: once given, the rest of the group may stay blank
 
@@ -30,9 +30,11 @@ from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
 from truebench_hf.report.sheet_files import FIELDS
+from truebench_hf.types import Message
 
 __all__ = [
-    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "export", "form", "label_rows", "read_back",
+    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "export", "form", "label_rows", "material",
+    "read_back",
 ]  # fmt: skip
 
 _OPTIONS = ("yes", "no")
@@ -48,6 +50,20 @@ class Item:
     options: tuple[str, ...] = _OPTIONS
     group: str = ""
     settles: str = ""
+
+
+def material(
+    before: Sequence[Message], instruction: str, response: str | None = None, **more: str | None
+) -> dict[str, str]:
+    """The sections of a row in which somebody is to judge a response, or to look at an instruction alone.
+
+    `before` is what was said ahead of the instruction. `more` are further texts by title, shown first, if there are any.
+    """
+    earlier = "\n\n".join(f"[{message.role}]\n{message.content}" for message in before)
+    shown = {title: text for title, text in more.items() if text}
+    shown |= {"Conversation so far": earlier} if earlier else {}
+    shown |= {"Instruction": instruction}
+    return shown if response is None else shown | {"Response": response or "(the response is empty)"}
 
 
 def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Sequence[str], seed: int = 0) -> list[Path]:
@@ -125,8 +141,8 @@ def _item(row: Mapping[str, Any], where: str) -> Item:
     sections, options = row.get("sections"), row.get("options", _OPTIONS)
     if not isinstance(sections, Mapping) or not all(isinstance(x, str) for pair in sections.items() for x in pair):
         raise UserError(f"{where}: field 'sections' must map titles to texts")
-    if not isinstance(options, list | tuple) or len(set(options)) != len(options) or len(options) < 2:
-        raise UserError(f"{where}: field 'options' must be a list of two or more different texts")
+    if not isinstance(options, list | tuple) or len(set(options)) != len(options) or len(options) == 1:
+        raise UserError(f"{where}: field 'options' must be a list of two or more different texts, or of none")
     if not all(_short(option) and "|" not in option for option in options):
         raise UserError(
             f"{where}: field 'options' must hold texts of one line without blanks around them and without '|'"

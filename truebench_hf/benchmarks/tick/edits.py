@@ -38,15 +38,23 @@ def refuse_edited(options: Any) -> None:
         )
 
 
-def note(study: Study[Any, Any, Any, Any], rows: Sequence[Any]) -> dict[str, Any]:
-    """What `run.json` notes of the rows that are about to be written, noted at once: the study may be killed between."""
-    info, options = study.folder.info, study.options
-    given = options.checklists is not None or _same(options.data, Path(options.out) / FILE)
+def keep(study: Study[Any, Any, Any, Any], rows: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """(the rows of `checklists.jsonl` to write, what `run.json` notes of them).
+
+    Where the file was read by this very command, rows that are not in work (with a smaller --limit) stay as they are. The
+    note is written at once: the study may be killed between the two files.
+    """
+    info, file = study.folder.info, Path(study.options.out) / FILE
+    given, written = study.options.checklists is not None, list(rows)
+    if _same(study.options.checklists, file) or _same(study.options.data, file):
+        given, mine = True, {row["id"]: row for row in rows}
+        there = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
+        written = [mine.pop(id, row) for id, row in there] + list(mine.values())
     before = info.get(NOTED)
-    noted = {NOTED: (before if isinstance(before, dict) else {}) | {digest(canonical(list(rows))): given}}
+    noted = {NOTED: (before if isinstance(before, dict) else {}) | {digest(canonical(written)): given}}
     info |= noted
     study.folder.write_json("run.json", info)
-    return noted
+    return written, noted
 
 
 def _hash(file: Path) -> str:

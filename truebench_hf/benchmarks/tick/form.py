@@ -1,6 +1,6 @@
 """Rows of the `checklists` form: an instruction, responses, checklists, and what people and judges said of them.
 
-Needed are `messages`, which end with the user's, and `checklists`; every other list may be absent. Lists refer to each
+Needed are `messages`, which end with the user's; every other list may be absent. Lists refer to each
 other by ids: `answers` are those of an annotator to every question of one checklist about one response, `judgments`
 the same by a judge, one entry a draw.
 """

@@ -63,7 +63,8 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
 
     def score(self, done: Sequence[Written]) -> Outcome[list[dict[str, Any]]]:
         first, every = [written[0] for written in done], [one for written in done for one in written]
-        rows, found = [source.to_row(one) for one in first], summary.summary(every)
+        rows, noted = edits.keep(self, [source.to_row(one) for one in first])
+        found = summary.summary(every)
         files: dict[str, Any] = {FILE: rows, "checklists.json": found | {"rows_left_out": list(self.all.left_out)}}
         if self.options.samples > 1:
             files["samples.jsonl"] = [
@@ -77,7 +78,7 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
             "Checklists",
             shown,
             notes=notes,
-            known=edits.note(self, rows),
+            known=noted,
             incomplete=len(found["without"]),
         )
 

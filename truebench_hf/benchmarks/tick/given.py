@@ -36,7 +36,7 @@ _BESIDE = (*_ANSWERS, "responses", "model", "reasoning", "think", "reasoning_con
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, StudyOptions):
+class ScoreOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, StudyOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     generator: str | None = role(None, help="Who writes checklists where there are none; nobody if not given.")
@@ -71,6 +71,7 @@ class Score(Judging[ScoreOptions, Answered]):
         read = source.rows_to_instances(self.options, firsts)
         ids = {_instruction(record): instance.id for record, instance in zip(firsts, read, strict=True)}
         found = source.items_of(self.options, read)
+        self.nothing_written(self.options.generator is None or all(item.known for item in found.every))
         own = [answer for record in rows for answer in _in_row(record, ids[_instruction(record)])]
         by_model = _responses(self.options, own, [item.instance for item in found.every])
         self.models = list(by_model)

@@ -30,8 +30,8 @@ from truebench_hf.types import Instance, Report
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, WritingOptions, StudyOptions):
-    """Which models answer which instructions, who writes the checklists, and who judges."""
+class ModelsOptions(WritingOptions):
+    """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
         help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
@@ -44,10 +44,19 @@ class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, Wr
             raise UserError("name at least one --model")
 
 
+@dataclass(frozen=True, kw_only=True)
+class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, StudyOptions):
+    """Which models answer which instructions, who writes the checklists, and who judges."""
+
+
 class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
     files, prompts = FILES, ("generate_checklist",)
+
+    def nothing_written(self, all_known: bool) -> None:
+        """Options on who writes checklists say nothing where none is written: they stay as another session had them."""
+        self.unasked = set(source.WRITING) if all_known else set()
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
@@ -64,8 +73,7 @@ class Tick(Judging[TickOptions, Item]):
 
     def items(self) -> Items[Item]:
         found = source.items(self.options)
-        if all(item.known for item in found.every):
-            self.unasked = source.WRITING  # nothing is written, so that it may stay as another session had it
+        self.nothing_written(all(item.known for item in found.every))
         return found
 
     async def work(self, item: Item) -> Graded:

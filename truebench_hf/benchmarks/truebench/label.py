@@ -226,9 +226,7 @@ def _judged(run: str) -> list[Judged]:
 def _question(found: Unit, unit: str) -> dict[str, Any]:
     """A criterion as an annotator sees it: without model, judge and verdict."""
     *before, asked = found.history
-    earlier = "\n\n".join(f"[{message.role}]\n{message.content}" for message in before)
-    shown = {"Conversation so far": earlier} if earlier else {}
-    shown |= {"Instruction": asked.content, "Response": found.answer or "(the response is empty)"}
+    shown = sheets.material(before, asked.content, found.answer)
     whole = {}
     if unit == "instance" and found.criteria > 1:
         whole = {"group": found.instance_id, "settles": "no"}

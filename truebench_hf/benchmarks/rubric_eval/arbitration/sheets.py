@@ -14,6 +14,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
 from truebench_hf.report import sheet_answers, sheets
+from truebench_hf.types import Message
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -84,14 +85,11 @@ def _stratum(row: Row) -> str:
 
 def _question(row: Row) -> dict[str, Any]:
     """A row as an annotator sees it: neither the label nor what judges said."""
-    *before, last = row["messages"]
-    earlier = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in before)
-    material = {"Context": row.get("context"), "Reference answer": row.get("reference")}
-    shown = {title: text for title, text in material.items() if text}
-    shown |= {"Conversation so far": earlier} if earlier else {}
+    *before, last = (Message(message["role"], message["content"]) for message in row["messages"])
+    beside = {"Context": row.get("context"), "Reference answer": row.get("reference")}
     return {
         "id": str(row["id"]),
-        "sections": shown | {"Instruction": last["content"], "Response": row["response"]},
+        "sections": sheets.material(before, last.content, row["response"], **beside),
         "question": f"Does the response meet this requirement in full (partly met is no)? {row['rubric'].strip()}",
     }
 

@@ -1,0 +1,133 @@
+"""Questions sorted into categories: against what all annotators named, and pass rates by that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.runs import script, write_jsonl
+from truebench_hf.benchmarks.tick.categories.names import CATEGORIES, INFOBENCH
+from truebench_hf.benchmarks.tick.categories.study import CategoriesOptions, categories
+from truebench_hf.cli.app import app
+from truebench_hf.errors import UserError
+from truebench_hf.judging.choice import Choice, read_choices
+
+QUESTIONS = ["Is it at most ten words long?", "Is the tone friendly?", "Does it name Paris?", "Is it clear?"]
+LABELS = {  # by annotator: all share Length; Tone; one of two on the third; none on the last
+    "u": [["Length"], ["Tone"], ["Inclusion: Keyword", "Inclusion: Topic"], ["Tone"]],
+    "v": [["Length", "Concision"], ["Tone"], ["Inclusion: Keyword"], ["Concision"]],
+}
+
+
+def rows(n: int = 12) -> list[dict[str, Any]]:
+    def answers(number: int) -> list[str | None]:
+        return ["yes", "no" if number % 2 else "yes", "yes", None if number == 0 else "no"]
+
+    return [
+        {
+            "id": f"i{number}", "messages": [{"role": "user", "content": "Greet."}],
+            "responses": [{"id": "r", "model": "m", "text": "Hello."}],
+            "checklists": [{"id": "c", "author": "a", "chosen": True, "questions": QUESTIONS}],
+            "categories": [{"checklist_id": "c", "annotator": name, "categories": its} for name, its in LABELS.items()],
+            "answers": [{"response_id": "r", "checklist_id": "c", "annotator": "u", "answers": answers(number)}],
+        }
+        for number in range(n)
+    ]  # fmt: skip
+
+
+def said(*names: str) -> str:
+    return f"Because.\n```json\n{json.dumps({'categories': names})}\n```"
+
+
+def sorter(folder: Path) -> str:
+    """Right on the first; one of two on the second; nothing on the third; unreadable on the last."""
+    replies = {0: said("Length"), 1: said("Tone", "Concision"), 2: said(), 3: "It may be Tone."}
+    rules = [{"contains": f"\n{QUESTIONS[place]}\n</question_", "reply": reply} for place, reply in replies.items()]
+    return script(folder / "sorter.json", rules, {"reply": "It may be Tone."})
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source, out = write_jsonl(tmp_path / "rows.jsonl", rows()), tmp_path / "out"
+    run = CliRunner().invoke(
+        app, ["checklist", "categories", "--data", source, "--model", sorter(tmp_path), "--out", str(out)]
+    )
+    assert run.exit_code == 3, run.output
+    assert "12 questions have no categories: it has no JSON object" in run.output
+    assert "paper: GPT-4o on Internal" in run.output
+    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    against = found["against_annotators"]
+    assert (against["n"], against["empty"], against["undecided"]) == (36, 12, 0)
+    assert against["precision"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert against["recall"] == pytest.approx((1 + 1 + 0) / 3)
+    assert against["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    (rates,) = found["pass_rates"].values()
+    assert {name: (one["value"], one["n"], one["unscored"]) for name, one in rates.items()} == {
+        "Length": (100, 12, 0), "Tone": (50, 12, 0), "Concision": (50, 12, 0),
+    }  # fmt: skip
+    assert rates["Tone"]["ci95"][0] < 50 < rates["Tone"]["ci95"][1]
+    lines = [json.loads(line) for line in (out / "categories.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 48
+    assert lines[2]["categories"] == []
+    assert lines[2]["annotators"] == ["Inclusion: Keyword"]
+    assert lines[3]["categories"] is None
+    assert lines[3]["annotators"] == []
+
+
+def test_without_a_model_the_annotators_categories_count(tmp_path: Path) -> None:
+    found = categories(CategoriesOptions(data=write_jsonl(tmp_path / "rows.jsonl", rows()), out=str(tmp_path / "out")))
+    assert found["against_annotators"] is None
+    (rates,) = found["pass_rates"].values()
+    assert {name: one["n"] for name, one in rates.items()} == {"Length": 12, "Tone": 12, "Inclusion: Keyword": 12}
+    assert found["categories"]["Length"] == {"annotators": 12, "model": 0, "both": 0}
+
+
+def test_categories_of_ones_own(tmp_path: Path) -> None:
+    """Annotators who sorted by others are passed over, and said so."""
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps({"Short": "It is short.", "Kind": "It is kind."}), encoding="utf-8")
+    model = script(tmp_path / "model.json", [{"contains": "- Kind: It is kind.", "reply": said("Short")}])
+    source = write_jsonl(tmp_path / "rows.jsonl", rows(2))
+    named = ["--data", source, "--model", model, "--scheme", str(mine), "--out", str(tmp_path / "out")]
+    run = CliRunner().invoke(app, ["checklist", "categories", *named])
+    assert run.exit_code == 0, run.output
+    assert "in 2 rows annotators sorted by other categories" in run.output
+    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
+    assert found["against_annotators"] is None
+    assert found["not_sorted_by_annotators"] == 8
+    assert found["categories"] == {
+        "Short": {"annotators": 0, "model": 8, "both": 0},
+        "Kind": {"annotators": 0, "model": 0, "both": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [(None, "or a JSON file"), ("{", "or a JSON file"), ('{"a": "b"}', "two names or more"), ('{"a": "b", "A": "c"}', "all different"),
+     ('["a", "b"]', "two names or more"), ('{"a": 1, "b": 2}', "two names or more")],
+)  # fmt: skip
+def test_a_scheme_that_is_none(tmp_path: Path, text: str | None, told: str) -> None:
+    file = tmp_path / "scheme.json"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=told):
+        CategoriesOptions(data="checklists_mini", model="scripted:x", scheme=str(file), out=str(tmp_path / "out"))
+
+
+def test_data_that_nobody_sorted(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
+    with pytest.raises(UserError, match="name a --model"):
+        categories(CategoriesOptions(data=source, out=str(tmp_path / "out")))
+
+
+def test_every_name_can_be_read_back() -> None:
+    """No name is part of another one, nor is there one that the reader folds away."""
+    for scheme, count in ((CATEGORIES, 16), (INFOBENCH, 5)):
+        assert len(scheme) == count
+        for name in scheme:
+            found = read_choices(said(name), "categories", {one: one for one in scheme})
+            assert isinstance(found, Choice)
+            assert found.value == (name,)

@@ -1,0 +1,352 @@
+"""Checklists and their judges, validated: figures by hand, the command on real rows, and a world whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.runs import script, write_jsonl
+from truebench_hf.benchmarks.tick import data
+from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.benchmarks.tick.validation.accuracy import OTHERS, Accuracy, accuracy
+from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
+from truebench_hf.benchmarks.tick.validation.study import ValidateOptions, validate
+from truebench_hf.cli.app import app
+from truebench_hf.errors import UserError
+from truebench_hf.in_memory import InMemory
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.models.scripted import verdicts as scripted_verdicts
+from truebench_hf.rows import Record
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
+YES, NO = ["yes"], ["no"]
+
+
+def row(name: str, **parts: Any) -> dict[str, Any]:
+    return {"id": name, "messages": [{"role": "user", "content": f"Do {name}."}], **parts}
+
+
+def checklist(name: str, *questions: str, author: str = "a", **more: Any) -> dict[str, Any]:
+    return {"id": name, "author": author, "questions": list(questions), **more}
+
+
+def said(response: str, checklist: str, by: str, *answers: str | None, **judge: Any) -> dict[str, Any]:
+    who = {"judge": by, **judge} if judge else {"annotator": by}
+    return {"response_id": response, "checklist_id": checklist, **who, "answers": list(answers)}
+
+
+def entries(*rows: dict[str, Any]) -> list[Entry]:
+    return [read(Record(one["id"], one)) for one in rows]
+
+
+CHOSEN = checklist("c1", "Is it red?", "Is it big?", chosen=True)
+# Two lists of one generator on the first instruction, one on the second, and one alternative by a person.
+ROWS = (
+    row(
+        "x",
+        responses=[{"id": "r", "model": "m", "text": "R"}, {"id": "s", "model": "n", "text": "S"}],
+        checklists=[
+            CHOSEN,
+            checklist("g1", "Is it red?", "Is it big?", author="gen", source="model"),
+            checklist("g2", "Quite other words?", author="gen", source="model", run=2),
+            checklist("h", "Is it red?", "Is it big?", "Has it wheels now?", author="b"),
+        ],
+        answers=[
+            *(said("r", "c1", by, "yes", label) for by, label in (("u", "yes"), ("v", "no"), ("w", "no"))),
+            said("s", "c1", "u", "no", "no"),
+            said("r", "g1", "u", "yes", "yes"),
+            said("s", "g1", "u", "no", "yes"),
+        ],
+        judgments=[
+            said("r", "c1", "j", "yes", "no", mode="direct"),
+            *(said("r", "c1", "j", "yes", label, mode="reasoning", sample=n) for n, label in enumerate(("no", "yes", None), 1)),
+        ],
+        ratings=[{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 4}],
+    ),
+    row(
+        "y",
+        responses=[{"id": "r", "model": "m", "text": "R"}],
+        checklists=[CHOSEN, checklist("g", "Is it red?", author="gen", source="model")],
+        answers=[said("r", "c1", "u", "yes", "yes"), said("r", "c1", "v", "yes", "no"), said("r", "g", "u", "yes")],
+        ratings=[{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 2}],
+    ),
+    row("z", checklists=[checklist("g", "Is it red?", author="gen", source="model")]),
+)  # fmt: skip
+
+
+def test_likeness_by_hand() -> None:
+    """x: 1 and 0 make 0.5; y: 3 of 3 words found, of 6: F1 2/3; z has no chosen list and counts for nothing."""
+    found = {one.author: one for one in likeness(entries(*ROWS))}
+    assert list(found) == ["gen", "b", PEOPLE]
+    gen = found["gen"]
+    assert (gen.instructions, gen.checklists) == (2, 3)
+    assert gen.overlap
+    assert gen.overlap.rouge_1 == pytest.approx((0.5 + 2 / 3) / 2)
+    assert gen.overlap.count == pytest.approx((0.5 * (0 + 1) + 1) / 2)
+    assert found["b"].overlap == found[PEOPLE].overlap
+
+
+def test_lengths_by_hand() -> None:
+    found = lengths(entries(*ROWS))
+    assert {author: dict(of) for author, of in found.items()} == {"chosen": {2: 2}, "gen": {2: 1, 1: 3}, "b": {3: 1}}
+
+
+def test_rates_by_hand() -> None:
+    """People on run 1: x r (1, 0.5), x s (0.5, 0); y r is left out, where the annotators of the chosen list are tied."""
+    (found,) = [one for one in rates(entries(*ROWS)) if one.by == "people"]
+    assert (found.author, found.n, found.left_out) == ("gen", 2, 1)
+    assert found.r == pytest.approx(1)
+
+
+def test_difficulty_by_hand() -> None:
+    """Run 1 of the generator: 2 questions where people score 4 (s has no score), 1 where they score 2."""
+    by_people = {one.author: one for one in difficulty(entries(*ROWS)) if one.by.startswith("score")}
+    assert by_people["gen"].r == pytest.approx(1)
+    assert (by_people["gen"].n, by_people["gen"].left_out) == (3, 2)
+    assert by_people["b"].r is None, "one pair says nothing"
+
+
+def test_accuracy_by_hand() -> None:
+    """Majority on x r: yes, no. Direct: both right. Reasoning: the second question has one of three right, one open."""
+    found = {(one.by, one.mode, one.k): one for one in accuracy(entries(*ROWS))}
+    assert found["j", "direct", 1].score.value == 100
+    one, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
+    assert one.score.value == pytest.approx(100 * (1 + 1 / 3) / 2)
+    assert one.undecided == pytest.approx(1 / 6)
+    assert (three.score.value, three.undecided) == (50, 0.5), "no, yes and nothing: a tie"
+    assert one.score.n == three.score.n == 2
+    people = found[OTHERS, "", 1]
+    assert (people.score.value, people.score.n, people.score.unscored) == (75, 4, 2)
+
+
+def test_nothing_to_compare() -> None:
+    for some in ([], entries(row("x"))):
+        assert [likeness(some), rates(some), accuracy(some), difficulty(some)] == [[], [], [], []]
+        assert lengths(some) == {}
+
+
+def test_the_sample_needs_no_model(tmp_path: Path) -> None:
+    """And what is written gives the same figures again."""
+    run = CliRunner().invoke(app, ["checklist", "validate", "--data", "checklists_mini", "--out", str(tmp_path / "a")])
+    assert run.exit_code == 0, run.output
+    assert "paper: GPT-4o" in run.output
+    found = json.loads((tmp_path / "a" / "validation.json").read_text(encoding="utf-8"))
+    assert {one["author"] for one in found["likeness"]} == {"ada", "bo", "constructed generator", PEOPLE}
+    assert found["left_out"]["instructions without another checklist"] == 14
+    again = validate(ValidateOptions(data=str(tmp_path / "a" / "rows.jsonl"), out=str(tmp_path / "b")))
+    for name in ("likeness", "rates", "accuracy", "difficulty"):
+        assert json.loads(json.dumps(again[name])) == found[name]
+
+
+def _models(folder: Path) -> tuple[str, str]:
+    """A generator that writes a list, then another one, then fails; a judge that misses what is red."""
+    lists = ["Why: x.\nQuestions:\nIs it red?\nIs it big?", "Why: y.\nQuestions:\nIs it red?\nIs it old?\nIs it big?"]
+    writes = [{"contains": ["Do x."], "reply": lists}, {"contains": ["Do y."], "error": "out of paper"}]
+    return script(folder / "gen.json", writes), script(
+        folder / "judge.json", [{"contains": "<criteria", "verdicts": {"red": "FAIL"}}]
+    )
+
+
+def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
+    generator, judge = _models(tmp_path)
+    bare = [
+        {**one, "checklists": one.get("checklists", [])[:1], "judgments": [], "answers": one.get("answers", [])[:4]}
+        for one in ROWS[:2]
+    ]
+    bare[1]["answers"] = []
+    source = write_jsonl(tmp_path / "rows.jsonl", bare)
+    out = tmp_path / "out"
+    named = [
+        "--data",
+        source,
+        "--generator",
+        generator,
+        "--judge",
+        judge,
+        "--samples",
+        "3",
+        "--generator-concurrency",
+        "1",
+    ]
+    run = CliRunner().invoke(app, ["checklist", "validate", *named, "--out", str(out)])
+    assert run.exit_code == 3, run.output
+    assert "checklists not written: 2" in run.output
+    assert "out of paper" in run.output
+    first, second = (json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines())
+    assert [(one["author"], one["run"], one["source"]) for one in first["checklists"][1:]] == [
+        (generator, 1, "model"),
+        (generator, 2, "model"),
+    ]
+    assert sorted(len(one["questions"]) for one in first["checklists"][1:]) == [2, 3]
+    assert second["checklists"] == [{**CHOSEN, "source": "human", "run": 1}]
+    asked = [(one["response_id"], one["checklist_id"], one["mode"], one["sample"]) for one in first["judgments"]]
+    for response in ("r", "s"):  # people answered the chosen list alone
+        of = [(name, mode, sample) for at, name, mode, sample in asked if at == response]
+        assert [(mode, sample) for name, mode, sample in of if name == "c1"] == [
+            ("direct", 1),
+            *(("reasoning", n) for n in (1, 2, 3)),
+        ]
+        assert {(mode, sample) for name, mode, sample in of if name != "c1"} == {("reasoning", 1)}
+    assert second["judgments"] == [], "nothing to compare the chosen list with, and no answers of people"
+    found = json.loads((out / "validation.json").read_text(encoding="utf-8"))
+    scores = {(one["mode"], one["k"]): one["score"] for one in found["accuracy"] if one["by"] == judge}
+    # Of r people say yes, no, of s no, no; the judge says no, yes.
+    assert [scores[key]["value"] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [25, 25, 25]
+    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {line["label"] for line in lines if "red" in line["question"]} == {"no"}
+    again = validate(ValidateOptions(data=str(out / "rows.jsonl"), out=str(tmp_path / "again")))
+    assert json.loads(json.dumps(again["accuracy"])) == found["accuracy"]
+    with pytest.raises(UserError, match="gave already"):
+        validate(ValidateOptions(data=str(out / "rows.jsonl"), judge=(judge,), out=str(tmp_path / "more")))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, "name a --generator"),
+        ({"generator": ("scripted:x",), "generator_temperature": 0.0}, "all be the same"),
+        ({"runs": 0}, "at least 1"),
+        ({"samples": 0}, "at least 1"),
+        ({"judge_temperature": -1.0}, "at least 0"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path: Path, more: dict[str, Any], told: str) -> None:
+    source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
+    with pytest.raises(UserError, match=told):
+        validate(ValidateOptions(data=source, out=str(tmp_path / "out"), **more))
+
+
+def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": "Go on.", "history": [{"role": "user", "content": "Begin."}, {"role": "assistant", "content": "Begun."}],
+         "system": "Be brief.", "context": "A text.", "criteria": ["Is it done?", {"text": "Is it short?"}]},
+        {"prompt": "Without any."},
+    ]  # fmt: skip
+    first, second = data.load(write_jsonl(tmp_path / "rows.jsonl", rows))
+    assert [message.content for message in first.messages] == ["Be brief.", "Begin.", "Begun.", "A text.\n\nGo on."]
+    assert first.chosen
+    assert first.chosen.questions == ("Is it done?", "Is it short?")
+    assert second.checklists == ()
+    with pytest.raises(UserError, match="stands twice"):
+        data.load(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/structflowbench is not here")
+def test_questions_by_people_of_a_real_benchmark() -> None:
+    found = data.load(f"structflowbench:{REAL}")
+    assert len(found) == 643
+    assert sum(len(one.chosen.questions) for one in found if one.chosen) == 1775
+    assert all(len(one.responses) == 1 and one.categories for one in found)
+
+
+# A world whose truth is known: an instruction is a set of demands that a program checks.
+DEMANDS: dict[str, Callable[[str], bool]] = {
+    "Is the response written in lower case?": str.islower,
+    "Does the response have at most twelve words?": lambda text: len(text.split()) <= 12,
+    "Does the response mention the harbour?": lambda text: "harbour" in text.casefold(),
+    "Does the response begin with the word today?": lambda text: text.casefold().startswith("today"),
+    "Is the response free of digits?": lambda text: not any(map(str.isdigit, text)),
+    "Does the response end with a full stop?": lambda text: text.endswith("."),
+    "Is the response a single line?": lambda text: "\n" not in text,
+    "Does the response avoid the word rain?": lambda text: "rain" not in text.casefold().split(),
+}
+WORDS = [
+    "the",
+    "ferry",
+    "leaves",
+    "harbour",
+    "before",
+    "noon",
+    "and",
+    "rain",
+    "falls",
+    "over",
+    "12",
+    "boats",
+    "near",
+    "old",
+    "town",
+    "while",
+    "we",
+    "wait",
+]
+ERRORS = {"five": 0.05, "ten": 0.10, "twenty": 0.20}  # of the annotators
+WRONG = 0.10  # of the judge
+
+
+def world(seed: int = 0, instructions: int = 300) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Rows with 2 to 8 demands, a response that meets some of them, and three annotators; and the truth."""
+    draw = random.Random(seed)
+    for number in range(instructions):
+        demands = draw.sample(list(DEMANDS), draw.randint(2, 8))
+        text = " ".join(draw.choices(WORDS, k=draw.randint(6, 18)))
+        text = draw.choice(["Today ", "today ", "Maybe "]) + text + draw.choice([".", "!", ".\nBye."])
+        truth = ["yes" if DEMANDS[demand](text) else "no" for demand in demands]
+        yield row(
+            f"i{number}", responses=[{"id": "r", "model": "m", "text": text}],
+            checklists=[checklist("c", *demands, chosen=True)],
+            answers=[said("r", "c", name, *flipped(truth, error, draw)) for name, error in ERRORS.items()],
+        ), truth  # fmt: skip
+
+
+def flipped(labels: list[str], error: float, draw: random.Random) -> list[str]:
+    return [{"yes": "no", "no": "yes"}[label] if draw.random() < error else label for label in labels]
+
+
+def right(error: float) -> float:
+    """How often a judge agrees with the majority of the annotators, each wrong independently."""
+    a, b, c = ERRORS.values()
+    wrong = a * b * (1 - c) + a * (1 - b) * c + (1 - a) * b * c + a * b * c
+    return 100 * ((1 - error) * (1 - wrong) + error * wrong)
+
+
+def by_k(found: list[Accuracy]) -> dict[int, float | None]:
+    return {one.k: one.score.value for one in found if one.mode == "reasoning"}
+
+
+def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
+    """Accuracy 0.90 and maj@5 0.991 against the truth; against annotators who err, what their majority leaves of it."""
+    draw, true, people = random.Random(1), [], []
+    for one, truth in world():
+        judged = [said("r", "c", "j", *flipped(truth, WRONG, draw), mode="reasoning", sample=n) for n in range(1, 6)]
+        true.append({**one, "judgments": judged, "answers": [said("r", "c", "program", *truth)]})
+        people.append({**one, "judgments": judged})
+    against_truth, against_people = by_k(accuracy(entries(*true))), by_k(accuracy(entries(*people)))
+    assert against_truth[1] == pytest.approx(90, abs=2)
+    assert against_truth[3] == pytest.approx(97.2, abs=2)
+    assert against_truth[5] == pytest.approx(99.1, abs=2)
+    assert against_people[1] == pytest.approx(right(0.1), abs=2)
+    assert against_people[5] == pytest.approx(right(0.0086), abs=2)
+    (interval,) = [one.score.ci95 for one in accuracy(entries(*true)) if one.k == 1]
+    assert interval
+    assert interval[0] < 90 < interval[1]
+
+
+@pytest.mark.slow
+def test_the_whole_study_finds_the_same(tmp_path: Path) -> None:
+    """The same world by the command's own study: every answer is asked of a judge who errs by the question alone."""
+
+    def answer(request: ChatRequest) -> str:
+        prompt = request.messages[0].content
+        (text,) = re.findall(r"<response_\w+>\n(.*?)\n</response_", prompt, re.DOTALL)
+        (demand,) = re.findall(r"<criteria[^>]*>\n1\. (.*?)\n</criteria", prompt, re.DOTALL)
+        draw = random.Random(f"{text} {demand} {request.sample} {'Give no reasons' in prompt}")
+        error = 0.25 if "Give no reasons" in prompt else WRONG
+        return scripted_verdicts(prompt, {}, "PASS" if DEMANDS[demand](text) != (draw.random() < error) else "FAIL")
+
+    rows = [{**one, "answers": [said("r", "c", "program", *truth)]} for one, truth in world()]
+    judge = InMemory("scripted:judge", ScriptedModel("judge", answer))
+    source = write_jsonl(tmp_path / "rows.jsonl", rows)
+    found = validate(ValidateOptions(data=source, judge=(judge,), samples=5, out=str(tmp_path / "out")))
+    scores = {(one["mode"], one["k"]): one["score"]["value"] for one in found["accuracy"]}
+    assert scores["direct", 1] == pytest.approx(75, abs=3)
+    assert scores["reasoning", 1] == pytest.approx(90, abs=2)
+    assert scores["reasoning", 5] == pytest.approx(99.1, abs=2)

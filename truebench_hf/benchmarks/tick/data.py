@@ -1,0 +1,93 @@
+"""The data of the studies that hold checklists against each other, judges and people: rows of the `checklists` form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import instances, row_files
+from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.errors import UserError
+from truebench_hf.models.conversation import as_answered, with_history
+from truebench_hf.redaction import masked
+from truebench_hf.rows import Record
+from truebench_hf.study.items import Items
+from truebench_hf.types import Message
+
+MINI = "checklists_mini"
+HELP = (
+    "checklists_mini, rows in its columns (a path to JSONL, JSON or Parquet, or a Hub id), rows with a prompt and "
+    "criteria, or SOURCE:PATH of a benchmark with questions by people (structflowbench, infobench, wildbench ...)."
+)
+
+
+def load(data: str) -> list[Entry]:
+    """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field."""
+    kind, colon, path = data.partition(":")
+    if colon and kind.isidentifier() and not Path(data).exists():
+        records: Iterable[Record] = _of_source(kind, path)
+    elif data == MINI:
+        records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
+    else:
+        records = row_files.one_split(data, (MINI,))
+    found: dict[str, Entry] = {}
+    for number, record in enumerate(records, 1):
+        clean = Record(record.where, masked(dict(record.row)), record.number)
+        entry = read(clean if "checklists" in clean.row else _of_criteria(clean, str(number)))
+        if entry.id in found:
+            raise UserError(f"{record.where}: id {entry.id!r} stands twice; every row needs its own")
+        found[entry.id] = entry
+    if not found:
+        raise UserError(f"--data {data}: holds no rows")
+    return list(found.values())
+
+
+def selection(entries: list[Entry]) -> Items[Entry]:
+    """The items of a study: a sample keeps the shares of languages and categories."""
+    return Items(
+        entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category)
+    )
+
+
+def _of_criteria(record: Record, number: str) -> Record:
+    """A row with a prompt and criteria: these are its chosen checklist."""
+    instance = instances.of_row(record, number)
+    if len(instance.turns) != 1:
+        raise UserError(f"{record.where}: has {len(instance.turns)} turns; a checklist is for one instruction")
+    *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
+    shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
+    said = [asdict(message) for message in (*before, Message("user", shown))]
+    questions = [criterion.text for criterion in instance.turns[0].criteria]
+    row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": said}
+    return Record(record.where, row | {"checklists": _chosen("data", questions) if questions else []}, record.number)
+
+
+def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
+    return [{"id": "c1", "author": author, "source": "human", "run": 1, "chosen": True, "questions": questions}]
+
+
+def _of_source(kind: str, path: str) -> Iterator[Record]:
+    """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships."""
+    from truebench_hf.loaders import sources
+
+    rows: dict[str, dict[str, Any]] = {}
+    for item in sources.read(kind, path):
+        author = item.source or kind
+        row = rows.setdefault(
+            item.instruction_id,
+            {
+                "id": item.instruction_id, "language": item.language, "category": item.category,
+                "messages": [asdict(message) for message in item.messages], "responses": [],
+                "checklists": _chosen(author, [rubric.text for rubric in item.rubrics]),
+            },
+        )  # fmt: skip
+        text = item.case.response if item.answered else item.reference
+        if text:
+            row["responses"].append({"id": item.id, "model": item.model or author, "text": text})
+        kinds = [[name.strip() for name in rubric.hint.split(",") if name.strip()] for rubric in item.rubrics]
+        if any(kinds):
+            row["categories"] = [{"checklist_id": "c1", "annotator": author, "categories": kinds}]
+    for number, row in enumerate(rows.values()):
+        yield Record(f"{kind}:{path}, {row['id']}", row, number)

@@ -1,0 +1,222 @@
+"""`truebench checklist validate`: how far checklists, and judges who answer them, can be trusted (paper 004, section 3.2).
+
+Models add to the rows what the data does not hold: generators their checklists, judges their answers. All scores are
+then read off the rows, so that rows which hold everything need no model, and the rows written here are such.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from typing import Any
+
+from truebench_hf.benchmarks.tick import data
+from truebench_hf.benchmarks.tick.form import Answers, Entry, Text, Written
+from truebench_hf.benchmarks.tick.validation.accuracy import accuracy
+from truebench_hf.benchmarks.tick.validation.comparisons import difficulty, left_out, lengths, likeness, rates
+from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, board, sections
+from truebench_hf.errors import UserError
+from truebench_hf.judging.checklists import SAMPLING, generate_checklist
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions(StudyOptions, JudgingOptions):
+    """Whose checklists are compared, and who answers them."""
+
+    data: str = option(help=data.HELP)
+    generator: tuple[str, ...] = role(
+        (), help="Whose checklists are held against the chosen ones; may be repeated. None: those the data has.",
+        binds=Binds("generators", lambda o: numbered(o.generator), grows=True),
+    )  # fmt: skip
+    judge: tuple[str, ...] = role(
+        (), help="Who answers checklists; may be repeated. None: only what the data has of answers.",
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
+    )  # fmt: skip
+    runs: int = option(2, binds=True, help="Checklists of each generator for an instruction.")
+    generator_temperature: float = option(
+        0.7, binds=True, help="Sampling temperature of generators: at 0 their checklists would all be the same."
+    )
+    generator_max_tokens: int = option(SAMPLING.max_tokens, binds=True, help="Token limit of one written checklist.")
+    question_language: str | None = option(
+        None, binds=True, help="Language of written questions, e.g. English; that of the instruction if not given."
+    )
+    samples: int = option(
+        5, binds=Binds(late=True), help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this."
+    )  # fmt: skip
+    judge_temperature: float = option(0.7, binds=Binds(late=True), help="Sampling temperature of judges.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "runs", "samples", "generator_max_tokens")
+        for name in ("generator_temperature", "judge_temperature"):
+            if not 0 <= getattr(self, name) < inf:
+                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 0")
+        if self.generator and self.runs > 1 and self.generator_temperature == 0:
+            raise UserError("--generator-temperature 0: several --runs would all be the same; raise it, or --runs 1")
+
+    def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
+        """How a judge answers: directly (by a probability where it gives those) or with reasoning."""
+        base = self.judging(spec, self.TEXT_LEVEL, reasoning=mode == "reasoning")
+        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        return replace(base, sampling=sampling, votes=1 if self.decides(spec) else votes)
+
+    def modes(self, spec: str) -> tuple[str, ...]:
+        """In which ways a judge answers what people answered; who gives probabilities writes no reasoning."""
+        return ("direct",) if self.decides(spec) else ("direct", "reasoning")
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A row with all that models added; the problems of checklists that were not written, and all verdicts."""
+
+    entry: Entry
+    problems: tuple[str, ...] = ()
+    verdicts: tuple[Mapping[str, Any], ...] = ()
+
+
+class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
+    """Rows of checklists, completed and compared; `value` is the content of `validation.json`."""
+
+    kind, unit = "checklist-validation", "instructions"
+    prompts = ("generate_checklist",)
+    files = ("validation.json", "rows.jsonl", "verdicts.jsonl")
+
+    def items(self) -> Items[Entry]:
+        entries, options = data.load(self.options.data), self.options
+        if not (options.generator or any(len(entry.checklists) > 1 or entry.answers for entry in entries)):
+            raise UserError(
+                f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
+            )
+        taken = {one.author for entry in entries for one in entry.checklists} & set(numbered(options.generator))
+        taken |= {one.by for entry in entries for one in entry.judgments} & set(numbered(options.judge))
+        if taken:
+            raise UserError(
+                f"--data {options.data}: holds what {taken.pop()} gave already; leave it out of the options"
+            )
+        return data.selection(entries)
+
+    def judge_settings(self) -> Iterator[JudgeSettings]:
+        for spec in self.options.judge:
+            for mode in self.options.modes(spec):
+                yield self.options.settings(spec, mode, self.options.samples if mode == "reasoning" else 1)
+
+    def check(self) -> None:
+        if self.options.generator:
+            check_prompts(("generate_checklist",), self.options.prompts)
+
+    async def work(self, entry: Entry) -> Validated:
+        """The row with the generators' checklists, and then the judges' answers."""
+        count = len(self.options.generator)
+        made = await asyncio.gather(
+            *(self._written(entry, n, run) for n in range(count) for run in range(1, self.options.runs + 1))
+        )
+        written = tuple(one for one in made if isinstance(one, Written))
+        entry = replace(entry, checklists=entry.checklists + written)
+        names = numbered(self.options.judge)
+        asked = [
+            self._answered(entry, response, one, name, n)
+            for response in entry.responses for one in entry.checklists for n, name in enumerate(names, 1)
+            if _wanted(entry, response, one)
+        ]  # fmt: skip
+        found = [part for parts in await asyncio.gather(*asked) for part in parts]
+        answers = tuple(one for several, _ in found for one in several)
+        problems = tuple(one for one in made if isinstance(one, str))
+        entry = replace(entry, judgments=entry.judgments + answers)
+        return Validated(entry, problems, tuple(row for _, rows in found for row in rows))
+
+    async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
+        """One checklist of a generator, or why there is none."""
+        options, name = self.options, numbered(self.options.generator)[place]
+        found = await generate_checklist(
+            self.caller("generator", place + 1), entry.case(), options.prompts, sample=run - 1,
+            sampling=Sampling(options.generator_temperature, max_tokens=options.generator_max_tokens),
+            language=options.question_language or "",
+        )  # fmt: skip
+        if not found.questions:
+            return f"{entry.id}: {name}, run {run}: {found.problem}"
+        return Written(f"{name}, run {run}", name, "model", run, False, found.questions)
+
+    async def _answered(
+        self, entry: Entry, response: Text, checklist: Written, name: str, number: int
+    ) -> list[tuple[list[Answers], list[dict[str, Any]]]]:
+        """A judge's answers: in every mode, and several with reasoning, where people answered, too."""
+        spec, people = self.options.judge[number - 1], entry.people(response, checklist) is not None
+        modes = self.options.modes(spec) if people else self.options.modes(spec)[-1:]
+        case, found = entry.case(response.text, checklist.questions), []
+        for mode in modes:
+            votes = self.options.samples if people and mode == "reasoning" else 1
+            judge = self.judge(self.options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
+            verdicts = await judge.verdicts(case)
+            draws = zip(*(verdict.votes or (verdict.label,) for verdict in verdicts), strict=True)
+            key = (response.id, checklist.id, name)
+            answers = [Answers(*key, draw, mode, sample) for sample, draw in enumerate(draws, 1)]
+            found.append((answers, [_row(entry, key, mode, verdict) for verdict in verdicts]))
+        return found
+
+    def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Any]]:
+        entries = [one.entry for one in done]
+        problems = [problem for one in done for problem in one.problems]
+        result: dict[str, Any] = {
+            "likeness": [asdict(one) for one in likeness(entries)],
+            "rates": [asdict(one) for one in rates(entries)],
+            "accuracy": [asdict(one) for one in accuracy(entries)],
+            "lengths": {author: dict(sorted(found.items())) for author, found in lengths(entries).items()},
+            "difficulty": [asdict(one) for one in difficulty(entries)],
+            "instructions": len(entries),
+            "left_out": dict(left_out(entries)),
+            "not_written": problems,
+            "usage": self.provenance["usage"],
+        }
+        notes = [f"{what}: {n} of {len(entries)}" for what, n in result["left_out"].items() if n]
+        notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
+        files = {
+            "validation.json": result,
+            "rows.jsonl": [to_row(entry) for entry in entries],
+            "verdicts.jsonl": [row for one in done for row in one.verdicts],
+        }
+        return Outcome(
+            result, files, TITLE, sections(entries), lead=LEAD, notes=notes, facts={"Instructions": len(entries)},
+            board=board(entries, self.provenance), incomplete=len(problems),
+        )  # fmt: skip
+
+
+def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
+    """Whether a judge is asked: where people answered, and on what a model wrote and the chosen list beside it."""
+    written = any(one.source == "model" for one in entry.checklists)
+    own = checklist.source == "model" or checklist.chosen
+    return entry.people(response, checklist) is not None or (own and written and entry.chosen is not None)
+
+
+def _row(entry: Entry, key: tuple[str, str, str], mode: str, verdict: Verdict) -> dict[str, Any]:
+    """A line of `verdicts.jsonl`: what a judge said to a question, and why."""
+    response, checklist, judge = key
+    told = {"label": verdict.label, "votes": list(verdict.votes), "probability": verdict.probability}
+    about = {"id": entry.id, "response_id": response, "checklist_id": checklist, "judge": judge, "mode": mode}
+    return about | {"question": verdict.criterion.text, **told, "reason": verdict.reason}
+
+
+def to_row(entry: Entry) -> dict[str, Any]:
+    """A row of the `checklists` form with what models added: given back as data it needs none."""
+    judged = [
+        {"response_id": one.response_id, "checklist_id": one.checklist_id, "judge": one.by, "mode": one.mode,
+         "sample": one.sample, "answers": list(one.answers)}
+        for one in entry.judgments
+    ]  # fmt: skip
+    lists = [asdict(one) | {"questions": list(one.questions)} for one in entry.checklists]
+    return {**entry.row, "checklists": lists, "judgments": judged}
+
+
+def validate(options: ValidateOptions) -> dict[str, Any]:
+    """Compare checklists and who answers them. Returns validation.json's content. Raises UserError."""
+    return Validate(options).run().value
