@@ -30,7 +30,7 @@ def read_choice(text: str, key: str, words: Mapping[str, V]) -> Choice[V] | Prob
     """
     text = visible(text).strip()
     folded = {word.casefold(): value for word, value in words.items()}
-    objects = list(_objects(text, key))
+    objects = objects_with(text, key)
     offered = " or ".join(words) if len(words) < 5 else f"{next(iter(words))} to {list(words)[-1]}"
     if not objects:
         return Problem(f"it has no JSON object with the key `{key}`")
@@ -52,9 +52,12 @@ def _unfenced(text: str) -> str:
     return re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text).strip()
 
 
-def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
-    """(start, end, object) of every JSON object in the text that has the key; one within another is part of it."""
-    decoder, found, at = json.JSONDecoder(strict=False), [], 0
+def objects_with(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
+    """(start, end, object) of every JSON object in the text that has the key; one within another is part of it.
+
+    One that has a key twice is none: it can be read two ways.
+    """
+    decoder, found, at = json.JSONDecoder(strict=False, object_pairs_hook=_once), [], 0
     while (start := text.find("{", at)) >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
@@ -65,6 +68,13 @@ def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
             found.append((start, end, value))
         at = end
     return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands twice")
+    return made
 
 
 def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:

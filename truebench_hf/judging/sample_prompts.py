@@ -26,6 +26,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "writes a checklist of questions for an instruction",
         "tick, refine, best-of, rewards, Space",
     ),
+    "split_criterion": ("writes the demands of a criterion one by one", "rewards"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
 }
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
@@ -95,6 +96,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
         "generate_checklist": shown | {"language": ""},
+        "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
         "rating": shown | {"most": 5, "structured": structured},
     }
     return given.get(name, shown | form)
