@@ -12,7 +12,7 @@ from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Message
+from truebench_hf.types import Criterion, Message
 
 SAMPLING = Sampling(max_tokens=2048)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -28,7 +28,7 @@ async def split_criterion(schemas: SchemaFallback, case: Case, prompts: Prompts)
     `Caller.complete` raises, but for a request that failed.
     """
     (criterion,) = case.criteria
-    values = sections(Case(case.instruction, "", case.criteria, case.history))
+    values = sections(Case(case.instruction, "", (Criterion(criterion.text),), case.history))  # without its notes
 
     def request(structured: bool) -> ChatRequest:
         text = prompts.render("split_criterion", **values, structured=structured)
