@@ -17,6 +17,7 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
+from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
 from truebench_hf.models.scripted import verdicts
 from truebench_hf.rewards import AsyncChecklistReward, ChecklistReward
@@ -312,6 +313,21 @@ def test_it_works_inside_loops_on_several_loops_and_in_threads() -> None:
     for thread in threads:
         thread.join()
     assert found == [[[0.5, 0.5]] * 4] * 3
+
+
+@pytest.mark.slow
+def test_rewards_may_share_a_loaded_model() -> None:
+    """Its batches serve the loops of several judges at the same time."""
+    model = truebench_hf.model(tiny_chat(), name="tiny")
+    rewards = [
+        checklist_reward(model, level="decision", shape=shape, asynchronous=True) for shape in ("fraction", "penalty")
+    ]
+
+    async def both() -> list[list[float | None]]:
+        columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
+        return list(await asyncio.gather(*(reward([f"Blue {n}" for n in range(4)], **columns) for reward in rewards)))
+
+    assert [len(made) for made in asyncio.run(asyncio.wait_for(both(), 60))] == [4, 4]
 
 
 def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
