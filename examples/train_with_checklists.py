@@ -30,13 +30,13 @@ print(split)
 # that goes on pay for nothing twice.
 reward = truebench_hf.checklist_reward(
     "openai:gpt-4.1-mini", generator="openai:gpt-4.1-mini", shape="fraction", held_out="openai:gpt-4.1",
-    held_out_share=0.5, cache="runs/rewards", log="runs/rewards/log.jsonl", asynchronous=True,
+    held_out_share=0.5, cache="runs/rewards", log="runs/rewards/log.jsonl",
 )  # fmt: skip
 arguments = GRPOConfig(
     "checkpoints", max_steps=3, num_generations=4, per_device_train_batch_size=8, max_completion_length=64,
     logging_steps=1, save_strategy="no", report_to="none", use_cpu=not torch.cuda.is_available(),
 )  # fmt: skip
-trainer = GRPOTrainer(MODEL, reward, arguments, train_dataset=Dataset.from_list(split.rows))
+trainer = GRPOTrainer(MODEL, reward.awaited, arguments, train_dataset=Dataset.from_list(split.rows))
 trainer.train()
 for line in trainer.state.log_history:
     print({name: value for name, value in line.items() if name == "step" or "checklist" in name})

@@ -20,7 +20,7 @@ from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
 from truebench_hf.models.scripted import verdicts
-from truebench_hf.rewards import AsyncChecklistReward, ChecklistReward
+from truebench_hf.rewards import AwaitedReward, ChecklistReward
 
 TWO = ["names a colour", "is in French"]
 
@@ -284,16 +284,18 @@ def test_a_judge_that_is_made_already_is_used_and_stays_open() -> None:
 
 def test_the_async_form_is_what_trl_takes_for_one() -> None:
     """As trl.trainer.utils.is_async_callable tells them apart."""
-    sync, awaited = checklist_reward(Saying()), checklist_reward(Saying(), asynchronous=True)
+    sync = checklist_reward(Saying())
+    awaited = sync.awaited
     assert isinstance(sync, ChecklistReward)
-    assert isinstance(awaited, AsyncChecklistReward)
+    assert isinstance(awaited, AwaitedReward)
+    assert awaited.__name__ == sync.__name__ == "checklist_fraction"
     assert [inspect.iscoroutinefunction(one.__call__) for one in (sync, awaited)] == [False, True]  # type: ignore[operator]
 
 
 def test_it_works_inside_loops_on_several_loops_and_in_threads() -> None:
     columns: dict[str, Any] = {"prompts": ["Name one."] * 2, "criteria": [TWO] * 2}
     sync = checklist_reward(Saying("French"), generator=generator)
-    awaited = checklist_reward(Saying("French"), generator=generator, asynchronous=True)
+    awaited = checklist_reward(Saying("French"), generator=generator).awaited
 
     async def inside() -> list[float | None]:
         return sync(["Blue.", "Red."], **columns)
@@ -319,9 +321,7 @@ def test_it_works_inside_loops_on_several_loops_and_in_threads() -> None:
 def test_rewards_may_share_a_loaded_model() -> None:
     """Its batches serve the loops of several judges at the same time."""
     model = truebench_hf.model(tiny_chat(), name="tiny")
-    rewards = [
-        checklist_reward(model, level="decision", shape=shape, asynchronous=True) for shape in ("fraction", "penalty")
-    ]
+    rewards = [checklist_reward(model, level="decision", shape=shape).awaited for shape in ("fraction", "penalty")]
 
     async def both() -> list[list[float | None]]:
         columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
@@ -333,7 +333,8 @@ def test_rewards_may_share_a_loaded_model() -> None:
 def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"French": "FAIL"}}])
     for asynchronous in (False, True):
-        made: Any = checklist_reward(judge, shape="penalty", cache=tmp_path, asynchronous=asynchronous)
+        reward = checklist_reward(judge, shape="penalty", cache=tmp_path)
+        made: Any = reward.awaited if asynchronous else reward
         sent = pickle.loads(pickle.dumps(made))
         assert type(sent) is type(made)
         assert sent.__name__ == "checklist_penalty"
@@ -345,7 +346,7 @@ def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
     before = threading.active_count()
     reward = checklist_reward(Saying(), held_out=Saying(), generator=generator)
     reward(["Blue."], prompts=["Name one."])
-    threads = [reward._judge._background._thread, reward._writers._background._thread]
+    threads = [one._background._thread for one in (reward._scoring.judge, reward._scoring.writers)]
     del reward
     gc.collect()
     for thread in threads:

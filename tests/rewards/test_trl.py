@@ -58,10 +58,10 @@ def test_a_step_of_the_embedded_model_with_both_forms_and_nones(tmp_path: Path) 
     held_out = lambda messages: verdicts(messages[0]["content"], {})  # noqa: E731
     rewards = [
         checklist_reward(Halves(), shape="fraction", held_out=held_out),
-        checklist_reward(Halves(), shape="penalty", penalty=0.25, asynchronous=True),
+        checklist_reward(Halves(), shape="penalty", penalty=0.25),
     ]
     rows = [{"prompt": chat(n), "criteria": CRITERIA} for n in range(2)]
-    (line,) = train(embedded(), rewards, rows, tmp_path / "out")
+    (line,) = train(embedded(), [rewards[0], rewards[1].awaited], rows, tmp_path / "out")
     assert [sum(one.reward is None for one in reward.last.scored) for reward in rewards] == [2, 2]
     assert line["rewards/checklist_fraction/mean"] == pytest.approx(0.5)
     assert line["rewards/checklist_penalty/mean"] == pytest.approx(0.25)

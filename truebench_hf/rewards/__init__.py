@@ -1,12 +1,12 @@
 """Rewards for training from checklists: `checklist_reward`, `split_criteria` and `to_verifiers`. No paper has them."""
 
-from truebench_hf.rewards.reward import AsyncChecklistReward, ChecklistReward, checklist_reward
+from truebench_hf.rewards.reward import AwaitedReward, ChecklistReward, checklist_reward
 from truebench_hf.rewards.shapes import reward_of
 from truebench_hf.rewards.split import Split, split_criteria
 from truebench_hf.rewards.verifiers import to_verifiers, write_verifiers
 
 __all__ = (
-    "AsyncChecklistReward",
+    "AwaitedReward",
     "ChecklistReward",
     "Split",
     "checklist_reward",
