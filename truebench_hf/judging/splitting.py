@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from truebench_hf.instances import HALF
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.checklists import folded
-from truebench_hf.judging.choice import objects_with
+from truebench_hf.judging.choice import stated
 from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -54,18 +55,17 @@ def read_demands(text: str, criterion: str) -> tuple[str, ...] | Problem:
     A Problem where they are not stated once, stand twice or repeat the whole, or where their numbers are not those of
     the criterion. Never raises.
     """
-    text = visible(text)
-    objects = objects_with(text, "demands")
-    if not objects:
+    found = stated(text, "demands")  # as it is: signs that nobody sees are part of words in some scripts
+    if not found:
         return Problem("it has no JSON object with the key `demands`")
-    stated = [found["demands"] for _, _, found in objects]
-    if any(one != stated[-1] for one in stated):
+    end, last = found[-1]
+    if any(one != last for _, one in found):
         return Problem("it gives more than one list of demands")
-    if re.sub(r"[`~\s]", "", text[objects[-1][1] :]):
+    if re.sub(r"[`~\s]", "", visible(text[end:])):
         return Problem("there is text behind the closing JSON object")
-    if not isinstance(stated[-1], list) or not all(isinstance(one, str) for one in stated[-1]):
+    if not isinstance(last, list) or not all(isinstance(one, str) and not HALF.search(one) for one in last):
         return Problem("`demands` is no list of texts")
-    demands = tuple(" ".join(one.split()) for one in stated[-1])
+    demands = tuple(" ".join(one.split()) for one in last)
     if not demands or not all(any(map(str.isalnum, one)) for one in demands):
         return Problem("`demands` is empty, or one of them is")
     return () if len(demands) == 1 else _checked(demands, criterion)
