@@ -25,9 +25,10 @@ _OWN = ("base_url", "judge_arg", "calibration", "threshold", "cascade_judge", "c
 class ChecklistReward:
     """A reward function for `trl.GRPOTrainer(reward_funcs=...)`: a judge decides the criteria of each completion.
 
-    - `judge` is a spec, a function or a loaded model as for `truebench_hf.judge`, with `settings` of `Judge` beside
-      (`level`, `votes`, `cache`, ...); or a `Judge`. With `cache` no question is paid for twice, in this training or when
-      it goes on; equal completions are judged once anyway.
+    - `judge` is a spec, a function or a loaded model (not the one in training, whose verdicts would be kept while it
+      changes) as for `truebench_hf.judge`, with `settings` of `Judge` beside (`level`, `votes`, `cache`, ...); or a
+      `Judge`. With `cache` no question is paid for twice, in this training or when it goes on; equal completions are
+      judged once anyway.
     - Criteria stand in a column of the data (`criteria`, `rubric`, `rubrics` or `checklist`; another name: `column`) as
       rows of `truebench run` hold them, with weights if need be. A prompt that has none gets a checklist from the
       `generator`, once (in `language`, by default that of the prompt). `split` is a model that takes criteria with
