@@ -406,6 +406,7 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
         ({"criteria": [[{"text": "a", "weight": -1}]]}, "completion 1: its criteria are faults alone"),
         ({"rubric": [["b"]]}, "which mean the same"),
         ({"completions": [3]}, "completion 1: a completion is a text or a list of messages, not a int"),
+        ({"completions": [[{"role": "assistant", "content": {"a": 1}}]]}, "its last message is a dict, not a text"),
         ({"prompts": [[{"role": "user", "content": [{"type": "image"}]}]]}, "no text (an image?)"),
         (
             {"prompts": [[{"role": "assistant", "content": "Hi."}]]},

@@ -58,7 +58,10 @@ def answer_of(completion: Any, where: str) -> str:
     if not isinstance(completion, Sequence) or not all(isinstance(message, Mapping) for message in completion):
         raise UserError(f"{where}: a completion is a text or a list of messages, not a {type(completion).__name__}")
     said = [message.get("content") for message in completion if message.get("role", "assistant") == "assistant"]
-    return split_thinking(_content(said[-1] or "", where))[0] if said else ""
+    text = _content(said[-1] or "", where) if said else ""
+    if not isinstance(text, str):
+        raise UserError(f"{where}: the content of its last message is a {type(text).__name__}, not a text")
+    return split_thinking(text)[0]
 
 
 def plain_prompt(prompt: Any, where: str) -> Any:
