@@ -14,6 +14,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT
 from tests.support.tiny_chat import tiny_chat
+from tests.support.trl_import import import_trl
 
 EXAMPLES = ROOT / "examples"
 
@@ -77,6 +78,24 @@ def test_trainer_callback(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch,
     assert [line["step"] for line in logged] == [2, 4]
     assert all(0 <= line["eval_pass_rate"] <= 100 for line in logged)
     assert ["eval_pass_rate_gain" in line for line in logged] == [False, True]
+
+
+@pytest.mark.slow
+def test_train_with_checklists(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import_trl()
+    for part in tiny_chat():
+        part.save_pretrained(tmp_path / "model")
+    found = run("train_with_checklists.py", str(tmp_path / "model"), monkeypatch=monkeypatch)
+    assert "criteria hold several demands" in capsys.readouterr().out
+    steps = [line for line in found["trainer"].state.log_history if "reward" in line]
+    assert [line["step"] for line in steps] == [1, 2, 3]
+    judged = [line["rewards/checklist_fraction/mean"] for line in steps if line["checklist_fraction/not_judged"] < 1]
+    assert judged
+    assert all(0 <= share <= 1 for share in judged)
+    assert any("checklist_fraction/gap" in line for line in steps)
+    assert len((tmp_path / "runs" / "rewards" / "log.jsonl").read_text().splitlines()) == 3
 
 
 def test_each_example_is_tested_and_explained() -> None:

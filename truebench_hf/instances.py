@@ -23,8 +23,8 @@ from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
-_PROMPTS, _CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
-_SAME = (_PROMPTS, _CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
+_PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
+_SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
 _COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
@@ -130,7 +130,7 @@ def _turns(record: Record, form: str) -> list[Turn]:
         if isinstance(value, str):
             value = {"prompt": value}
         part = record.part(form, number, value)
-        name = _one(part, _CRITERIA)
+        name = _one(part, CRITERIA)
         criteria = _criteria(part, name, part.row[name]) if name else ()
         turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
     count = record.row.get("turns")
@@ -145,7 +145,7 @@ def _with_row(record: Record, turns: Sequence[Turn]) -> list[Turn]:
         if len(turns) > 1:
             raise record.wrong("reference", "is of one answer, and there are several turns; put it into its turn")
         turns = [replace(turns[0], reference=reference)]
-    name = _one(record, _CRITERIA)
+    name = _one(record, CRITERIA)
     if name is None:
         return list(turns)
     if any(turn.criteria for turn in turns):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,27 @@ def test_it_serves_a_second_event_loop() -> None:
         batcher: Batcher[str, str] = Batcher(engine.run, len, 8, executor)
         assert asyncio.run(_one(batcher, "a")) == "A"
         assert asyncio.run(_one(batcher, "b")) == "B"
+
+
+def test_loops_that_share_it_at_the_same_time_do_not_wait_for_each_other() -> None:
+    """A future of one loop that another loop answered would wake nobody."""
+    engine = Engine()
+    found: list[list[str]] = []
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        batcher: Batcher[str, str] = Batcher(engine.run, len, 8, executor)
+
+        async def several(name: str) -> list[str]:
+            asked = (batcher.ask(f"{name}{n}") for n in range(5))
+            return list(await asyncio.wait_for(asyncio.gather(*asked), 20))
+
+        threads = [threading.Thread(target=lambda name=n: found.append(asyncio.run(several(name)))) for n in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+        assert len(batcher._queues) == 0, "a loop that is gone leaves nothing behind"
+    assert sorted(found) == [[f"{name}{n}" for n in range(5)] for name in "ABCD"]
 
 
 async def _one(batcher: Batcher[str, str], text: str) -> str:

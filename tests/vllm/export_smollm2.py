@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.models.loading import locate
 
 
-def export(target: Path) -> None:
-    """Write weights, config and tokenizer into `target`; nothing where a whole export is there already."""
+def embedded() -> tuple[Any, Any]:
+    """(model, tokenizer): as loaded from a plain checkpoint, to be saved or trained."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if (target / "tokenizer_config.json").exists():
-        return
     source, gguf = locate()
     loaded = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf, dtype=torch.float32)
     config = loaded.config
@@ -27,9 +26,16 @@ def export(target: Path) -> None:
     fresh = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     fresh.load_state_dict(loaded.state_dict())
     fresh.generation_config = loaded.generation_config
-    fresh.save_pretrained(target)
-    # Last, so that its presence says that the export is whole.
-    AutoTokenizer.from_pretrained(source, gguf_file=gguf).save_pretrained(target)
+    return fresh, AutoTokenizer.from_pretrained(source, gguf_file=gguf)
+
+
+def export(target: Path) -> None:
+    """Write weights, config and tokenizer into `target`; nothing where a whole export is there already."""
+    if (target / "tokenizer_config.json").exists():
+        return
+    model, tokenizer = embedded()
+    model.save_pretrained(target)
+    tokenizer.save_pretrained(target)  # last, so that its presence says that the export is whole
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Kept:
         if prompts.replaced:
             check_judge_prompts(settings, prompts)
         models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
-        ledger = _ledger(cache)
+        ledger = open_ledger(cache)
         callers = [Caller(m, ledger, role, concurrency) for m, role in zip(models, ("judge", "cascade"), strict=False)]
         return cls(judging.Judge(callers[0], settings, prompts, callers[1] if callers[1:] else None), models, ledger)
 
@@ -78,7 +78,8 @@ def _silent(name: str) -> None:
     """No bar for a few."""
 
 
-def _ledger(cache: Path | None) -> Ledger:
+def open_ledger(cache: Path | None) -> Ledger:
+    """The ledger of a cache; without one, in memory. Raises UserError where it cannot be opened."""
     if cache is None:
         return Ledger(Path(":memory:"))
     try:

@@ -65,13 +65,18 @@ def read_checklist(text: str) -> Checklist | Problem:
         return Problem("it has no line `Questions:`")
     analysis = text[: headings[-1].start()].strip()
     lines = [plain for line in text[headings[-1].end() :].splitlines() if (plain := _plain(line))]
-    asked = [line for line in lines if line[-1] in _ENDS and any(map(str.isalnum, line))]
+    asked = [line for line in lines if is_question(line)]
     unique: dict[str, str] = {}
     for line in asked:
-        unique.setdefault(_folded(line), line)
+        unique.setdefault(folded(line), line)
     if not unique:
         return Problem("no line behind `Questions:` is a question")
     return Checklist(tuple(unique.values()), analysis, len(asked) - len(unique), len(lines) - len(asked))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text is put as a question, in whatever script."""
+    return text.rstrip()[-1:] in tuple(_ENDS) and any(map(str.isalnum, text))
 
 
 def _plain(line: str) -> str:
@@ -79,7 +84,7 @@ def _plain(line: str) -> str:
     return " ".join(_MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`").split())
 
 
-def _folded(question: str) -> str:
+def folded(question: str) -> str:
     """What two questions have in common that differ only in letter case, blanks and signs."""
     whole = unicodedata.normalize("NFKC", question).casefold()
     return "".join(filter(str.isalnum, whole))

@@ -34,7 +34,7 @@ def read_choice(text: str, key: str, words: Mapping[str, V]) -> Choice[V] | Prob
         return objects
     folded = {word.casefold(): value for word, value in words.items()}
     offered = " or ".join(words) if len(words) < 5 else f"{next(iter(words))} to {list(words)[-1]}"
-    said = [_word(found[key]) for _, _, found in objects]
+    said = [_word(value) for _, _, found in objects for value in found.under(key)]
     reason = _reason(text, objects)
     said += [_word(match.group(1)) for match in _prose(key, words).finditer(f"{text[: objects[-1][0]]}\n{reason}")]
     if unknown := [word for word in said if word not in folded]:
@@ -55,7 +55,7 @@ def read_choices(text: str, key: str, words: Mapping[str, V]) -> Choice[tuple[V,
     if isinstance(objects, Problem):
         return objects
     folded, reason = {word.casefold(): value for word, value in words.items()}, _reason(text, objects)
-    lists = [found[key] for _, _, found in objects]
+    lists = [value for _, _, found in objects for value in found.under(key)]
     if not all(isinstance(one, list) for one in lists):
         return Problem(f"`{key}` is no list")
     said = [{_word(value) for value in one} for one in lists]
@@ -67,7 +67,7 @@ def read_choices(text: str, key: str, words: Mapping[str, V]) -> Choice[tuple[V,
     return Choice(tuple(value for word, value in folded.items() if word in said[0]), reason)
 
 
-def _closing(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]] | Problem:
+def _closing(text: str, key: str) -> list[tuple[int, int, _Object]] | Problem:
     """The objects with the key, the last of which closes the text."""
     objects = list(_objects(text, key))
     if not objects:
@@ -77,7 +77,7 @@ def _closing(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]] | Pro
     return objects
 
 
-def _reason(text: str, objects: list[tuple[int, int, dict[str, Any]]]) -> str:
+def _reason(text: str, objects: list[tuple[int, int, _Object]]) -> str:
     """What is said in the last object, or else before it."""
     start, _, last = objects[-1]
     return last["reason"] if isinstance(last.get("reason"), str) else _unfenced(text[:start])
@@ -98,16 +98,28 @@ def _unfenced(text: str) -> str:
     return re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text).strip()
 
 
-def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
+class _Object(dict[str, Any]):
+    """A JSON object that also knows its pairs: of two equal keys a dict keeps only the last."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def under(self, key: str) -> list[Any]:
+        """All values that it has under a key."""
+        return [value for name, value in self._pairs if name == key]
+
+
+def _objects(text: str, key: str) -> list[tuple[int, int, _Object]]:
     """(start, end, object) of every JSON object in the text that has the key; one within another is part of it."""
-    decoder, found, at = json.JSONDecoder(strict=False), [], 0
+    decoder, found, at = json.JSONDecoder(strict=False, object_pairs_hook=_Object), [], 0
     while (start := text.find("{", at)) >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             at = start + 1
             continue
-        if isinstance(value, dict) and key in value:
+        if isinstance(value, _Object) and key in value:
             found.append((start, end, value))
         at = end
     return found
@@ -117,7 +129,7 @@ def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:
     # A word of one letter counts as it is written: "the preference is a close one" states no A.
     spelt = [rf"(?-i:{re.escape(word)})" if len(word) == 1 else re.escape(word) for word in words]
     offered = "|".join(sorted(spelt, key=len, reverse=True))
-    stated = rf"\b{key}\b[\"'*_`]*\s*(?:(?:is|of|to be)\s*[:=]?|[:=])[\s\"'*_`]*({offered})\b"
+    stated = rf"\b{re.escape(key)}\b[\"'*_`]*\s*(?:(?:is|of|to be)\s*[:=]?|[:=])[\s\"'*_`]*({offered})(?!\w)"
     # A span of values, or a list of words, states none; "4/5" is a 4.
     several = rf"(?!\s*(?:or|to|-|–)\s*(?:\d|(?:{offered})\b)|\s*[/,|]\s*(?!\d)(?:{offered})\b)"
     return re.compile(stated + several, re.IGNORECASE)
@@ -130,3 +142,8 @@ def _word(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return " ".join(str(value).split()).casefold()
+
+
+def stated(text: str, key: str) -> list[tuple[int, Any]]:
+    """(end of its object, value) of everything that the objects of a text state under a key, in order."""
+    return [(end, value) for _, end, found in _objects(text, key) for value in found.under(key)]

@@ -167,11 +167,13 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
         facts = {"Pairs": len(self.chosen), "Orders": self.options.orders} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
+        lists, noted = [source.to_row(self.listed[one]) for one in ids if one in self.listed], {}
+        if lists:
+            lists, noted = edits.keep(self, lists)
         return Outcome(
             scores, {"scores.json": content, "pairs.jsonl": rows} | ({source.FILE: lists} if lists else {}), TITLE,
             sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=board(scores, made), known=edits.note(self, lists) if lists else {},
+            board=board(scores, made), known=noted,
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 
