@@ -16,6 +16,7 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from truebench_hf.judging.grounding.folding import Folded, cuts, folded, unspaced
 from truebench_hf.judging.grounding.types import Excerpt, Source
+from truebench_hf.judging.sentences import sentences
 
 LIKE = 0.9  # the least likeness of a piece that is found but not exactly
 _LONG = 16  # folded characters of a piece that likeness can tell from others
@@ -28,6 +29,7 @@ _APART = re.compile(
     rf"\s*(?:[\[(]\s*(?:{_DOTS})\s*[\])]|{_DOTS}|[\n\r]+(?:\s*(?:[-*•]|\d{{1,2}}[.)])\s)?"
     r"|[\"”»」]\s*(?:[,;&+/|]|and|und|et|y)?\s*[\"“„«「])\s*"
 )
+_BULLET = re.compile(r"\A(?:[-*•]\s+|1[.)]\s+(?=[\s\S]*\n\s*2[.)]\s))")
 _STOP = re.compile(r"[.!?。！？।؟:;,\n\r|]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？।؟\n\r]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -59,11 +61,21 @@ def _pieces(parts: Parts, quote: str) -> Iterator[Excerpt]:
     if whole := _exact(parts, quote):
         yield whole
         return
-    for piece in filter(_says, _APART.split(quote)):
-        if found := _exact(parts, piece):
-            yield found
-        else:
-            yield from _runs(parts, piece) or [_like(parts, piece)]
+    for piece in filter(_says, _APART.split(_BULLET.sub("", quote))):
+        yield from _found(parts, piece)
+
+
+def _found(parts: Parts, piece: str) -> list[Excerpt]:
+    """A piece exactly, or as several that stand elsewhere, or by likeness: a long one sentence by sentence."""
+    if found := _exact(parts, piece):
+        return [found]
+    if runs := _runs(parts, piece):
+        return runs
+    if len(piece) <= _AT_ONCE:
+        return [_like(parts, piece)]
+    cut = (piece[start:end].strip() for start, end in sentences(piece))
+    short = (part[i : i + _AT_ONCE] for part in cut for i in range(0, len(part), _AT_ONCE))
+    return [excerpt for part in short if _says(part) for excerpt in _found(parts, part)]
 
 
 def _says(piece: str) -> bool:
