@@ -18,11 +18,10 @@ from truebench_hf.judging.grounding.folding import Folded, cuts, folded, unspace
 from truebench_hf.judging.grounding.types import Excerpt, Source
 from truebench_hf.judging.sentences import sentences
 
+_AT_ONCE = 600  # characters that likeness is looked for at a time: its time grows with their square
 LIKE = 0.9  # the least likeness of a piece that is found but not exactly
 _LONG = 16  # folded characters of a piece that likeness can tell from others
-_RUN = (
-    20  # and of each of two pieces that stand one behind the other without a sign between; 8 for Chinese and Japanese
-)
+_RUN, _UNSPACED_RUN = 20, 8  # and of pieces that stand one behind the other without a sign between
 _OWN_WORD = 75  # likeness in percent of a word to one in the source, below which the judge has put it in
 _DOTS = r"(?:\.\s?){2,}\.|…+|(?:⋯)+"
 _APART = re.compile(
@@ -128,7 +127,7 @@ def _longest(parts: Parts, rest: str) -> Excerpt | None:
         middle = (low + high) // 2
         needle = folded(rest[: ends[middle]]).text.strip(".,;:")
         low, high = (middle + 1, high) if any(needle in _folded(text).text for _, text in parts) else (low, middle)
-    least = 8 if by_sign else _RUN
+    least = _UNSPACED_RUN if by_sign else _RUN
     for end in ends[:low][-1:-4:-1]:
         if found := _exact(parts, rest[:end]):
             shorter = _to_last_stop(parts, rest, found, least) if end < len(rest) else None
