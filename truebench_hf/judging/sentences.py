@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 _LINES = re.compile(r"[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]+|\Z)")
@@ -56,7 +57,7 @@ def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
 def rough_sentences(text: str) -> list[str]:
     """The text in pieces of about a sentence, without a library: for a count, not for a judge."""
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
-    pieces = (text[start:end].strip() for start, end in zip(ends, ends[1:], strict=False))
+    pieces = (text[start:end].strip() for start, end in pairwise(ends))
     return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
@@ -140,7 +141,7 @@ def _joined(text: str, ends: list[int]) -> list[tuple[int, int]]:
     """Spans that can stand alone: markers go with what follows, closing quotation marks and bare signs with what precedes."""
     spans: list[tuple[int, int]] = []
     open_from: int | None = None  # where markers begin that wait for their sentence
-    for start, end in zip([0, *ends], ends, strict=False):
+    for start, end in pairwise([0, *ends]):
         closing = len(text[start:end]) - len(text[start:end].lstrip(_CLOSING))
         if closing and spans and not text[start - 1].isspace():
             spans[-1] = (spans[-1][0], start + closing)

@@ -41,6 +41,8 @@ SOURCE = Source("I come with two children. When does it open?", DOCUMENT, "Use t
         ("- It is not open on Mondays.\n- Admission is 12 euros", ["document", "document"], "a list"),
         ("1. It is not open on Mondays.\n2. Admission is 12 euros", ["document", "document"], "a list with numbers"),
         ("Mondays. Admission is 12", ["document"], "over the end of a sentence"),
+        ("Document: It is not open on Mondays.", ["document"], "where it comes from"),
+        ("[1] It is not open on Mondays.", ["document"], "a note"),
         ("12", ["document"], "a number"),
     ],
 )  # fmt: skip

@@ -28,7 +28,11 @@ _APART = re.compile(
     rf"\s*(?:[\[(]\s*(?:{_DOTS})\s*[\])]|{_DOTS}|[\n\r]+(?:\s*(?:[-*•]|\d{{1,2}}[.)])\s)?"
     r"|[\"”»」]\s*(?:[,;&+/|]|and|und|et|y)?\s*[\"“„«「])\s*"
 )
-_BULLET = re.compile(r"\A(?:[-*•]\s+|1[.)]\s+(?=[\s\S]*\n\s*2[.)]\s))")
+# What a judge puts before an excerpt of its own accord: a bullet, the first number of a list, where it comes from.
+_BULLET = re.compile(
+    r"\A(?:[-*•]\s+|1[.)]\s+(?=[\s\S]*\n\s*2[.)]\s)|(?:passage|document|context|source)\s*[\w.-]{0,20}\s*:\s+|\[\w{1,20}\]\s*)",
+    re.IGNORECASE,
+)
 _STOP = re.compile(r"[.!?。！？।؟:;,\n\r|]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？।؟\n\r]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -54,7 +54,7 @@ async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> _E
         schema = _entries_schema() if structured else None
         return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_example(answer))
 
-    return await asker.ask(request, lambda text: read_covering(text, answer), _again)
+    return await asker.ask(request, lambda text: read_covering(text, answer), _again, long=True)
 
 
 def read_covering(text: str, answer: str) -> _Entries | Problem:

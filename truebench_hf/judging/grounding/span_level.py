@@ -52,7 +52,7 @@ async def by_implicit(asker: Asker, source: Source, answer: str) -> Units | Prob
         schema = _implicit_schema() if structured else None
         return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_lines(answer))
 
-    found = await asker.ask(request, read_implicit, _implicit_again)
+    found = await asker.ask(request, read_implicit, _implicit_again, long=True)
     if isinstance(found, Problem):
         return found
     where = placed(answer, [sentence for sentence, _ in found.sentences])
