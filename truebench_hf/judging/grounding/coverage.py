@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -51,7 +52,7 @@ def placed(answer: str, sentences: Sequence[str]) -> Placed:
 def _letters(text: str) -> Folded:
     whole = folded(text)
     kept = [i for i, sign in enumerate(whole.text) if sign.isalnum() or unicodedata.category(sign)[0] == "M"]
-    return Folded("".join(whole.text[i] for i in kept), [whole.at[i] for i in kept])
+    return Folded("".join(whole.text[i] for i in kept), array("I", (whole.at[i] for i in kept)))
 
 
 def _find(answer: str, hay: Folded, needle: str, cursor: int, free: list[bool]) -> tuple[int, int] | None:
