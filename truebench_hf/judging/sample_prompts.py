@@ -8,6 +8,8 @@ from itertools import product
 from typing import Any
 
 from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.grounding.material import material
+from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message
@@ -45,7 +47,16 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "flex_profile": ("draws up a kind of user from conversations", "flex profiles"),
     "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
     "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
+    "grounding_json": ("labels each sentence of an answer by its document, strictly", "facts"),
+    "grounding_json_alt": ("the same by plainer rules", "facts"),
+    "grounding_double_check": ("looks at a sentence with its excerpts alone", "facts, behind grounding_json"),
+    "grounding_implicit": ("labels each sentence, and then the answer", "facts"),
+    "grounding_span": ("judges one span of an answer", "facts"),
+    "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
+    "grounding_simpleqa": ("the same, or that the answer attempts nothing", "facts"),
+    "eligibility": ("rates whether an answer does what was asked", "facts"),
 }
+_DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
 _CATEGORIES = (None, "constrained", "compositional", "multi_turn", "system")
 _SAMPLE = Case(
@@ -137,4 +148,24 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "tri_valued": _REQUIREMENT | form,
         "tri_valued_state": _REQUIREMENT,
     }
-    return given.get(name, shown | form)
+    return (
+        _grounding(case, structured)
+        if name.startswith(("grounding_", "eligibility"))
+        else given.get(name, shown | form)
+    )
+
+
+def _grounding(case: Case, structured: bool) -> dict[str, Any]:
+    """What the prompts on grounding are given: a document, or passages, with a system instruction or without."""
+    passages = (Passage("3", _DOCUMENT),) if case.benchmark == "tick" else ()
+    system = "Use the notice alone." if case.history else ""
+    source = Source("When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages)
+    answer = "The workshop is on Friday at 10. Please bring a laptop."
+    shown = material(source, answer) | {"response": answer, "baseline": "On Friday at 10; bring your laptop."}
+    parts = {
+        "span": "Please bring a laptop.",
+        "sentence": "Please bring a laptop.",
+        "number": 2,
+        "excerpts": [_DOCUMENT],
+    }
+    return shown | parts | {"structured": structured}

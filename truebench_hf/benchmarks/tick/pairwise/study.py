@@ -167,7 +167,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
         facts = {"Pairs": len(self.chosen), "Orders": self.options.orders} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists, noted = [source.to_row(self.listed[one]) for one in ids if one in self.listed], {}
+        lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
+        noted: dict[str, Any] = {}
         if lists:
             lists, noted = edits.keep(self, lists)
         return Outcome(
