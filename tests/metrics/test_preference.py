@@ -150,6 +150,34 @@ def test_agreement_where_no_pair_is_labelled_a_tie(
     assert ((found.pld_0, found.pld_1, found.pld_2), found.wpld) == (pld, wpld), reason
 
 
+@pytest.mark.parametrize("ones", [9, 10, 60, 400])
+def test_the_interval_of_nothing_but_ties_is_narrow(ones: int) -> None:
+    found = pairwise_agreement(["win"] * ones, ["tie"] * ones)
+    if ones < 10:
+        assert found.wpld_interval is None
+        return
+    assert found.wpld_interval is not None
+    low, high = found.wpld_interval
+    assert low == pytest.approx(ones / (ones + 1.96**2), rel=1e-4), "Wilson's, where all agree"
+    assert high == pytest.approx(2 - low)
+    other = pairwise_agreement(["win"] * ones, ["tie"] * (ones - 1) + ["loss"]).wpld_interval
+    assert other is not None
+    assert other[0] <= 1 <= other[1], "one that differs moves it little"
+
+
+@pytest.mark.slow
+def test_the_interval_of_wpld_covers() -> None:
+    rng = random.Random(3)
+    for weights in ((0.5, 0.45, 0.05), (0.9, 0.05, 0.05), (0.05, 0.9, 0.05)):
+        truth, covered = weights[1] + 2 * weights[2], 0
+        for _ in range(400):
+            predicted = rng.choices(["win", "tie", "loss"], weights, k=60)
+            interval = pairwise_agreement(["win"] * 60, predicted).wpld_interval
+            assert interval is not None
+            covered += interval[0] <= truth <= interval[1]
+        assert covered / 400 >= 0.92, (weights, covered)
+
+
 @pytest.mark.parametrize(
     ("orders", "label", "reason"),
     [

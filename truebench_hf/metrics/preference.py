@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, wilson
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson
 
 # A preference label is about response A. Neighbours on this scale are one step apart, win and loss are two.
 _STEPS = {"win": 1, "tie": 0, "loss": -1}
@@ -85,12 +85,21 @@ def pairwise_agreement(
         steps[where] += distance
         right[where] += distance == 0
     alone = n == len(sizes)
-    apart = clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()])
     return PairwiseAgreement(
         n, total - n, exact, near, inverted, ratio(sum(distances), n),
         wilson(distances.count(0), n) if alone else clustered_share([right[w] for w in sizes], [*sizes.values()]),
-        apart and (2 * apart[0], 2 * apart[1]),
+        _spread([steps[where] for where in sizes], [*sizes.values()]),
     )  # fmt: skip
+
+
+def _spread(steps: Sequence[int], sizes: Sequence[int]) -> tuple[float, float] | None:
+    """The interval of a mean distance, from the sum of distances and the number of pairs of each cluster."""
+    if len(sizes) >= MIN_CLUSTERS and list(steps) == list(sizes):
+        # All at 1, as with nothing but ties: what was not seen may lie on either side.
+        low, _ = wilson(len(sizes), len(sizes)) or (0.0, 1.0)
+        return low, 2 - low
+    found = clustered_share([total / 2 for total in steps], sizes)
+    return found and (2 * found[0], 2 * found[1])
 
 
 def turned(label: str | None) -> str | None:
