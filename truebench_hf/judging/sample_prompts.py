@@ -146,7 +146,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
         "tri_valued": _REQUIREMENT | form,
-        "tri_valued_state": _REQUIREMENT,
+        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "tag")},
     }
     return (
         _grounding(case, structured)

@@ -112,8 +112,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
 
     async def work(self, talk: Talk) -> Judged:
         """The facts of every dimension, those that clash looked at twice, and the verdicts they make."""
-        names = list(self.requirements)
-        facts = dict(zip(names, await asyncio.gather(*(self._facts(talk, name) for name in names)), strict=True))
+        facts = await self._all_facts(talk)
         clashing = self._clashing(facts)
         if clashing and self.options.level == "text":
             again = {a: b for pair in clashing for a, b in (pair, pair[::-1])}
@@ -129,18 +128,26 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
         return Judged(talk, facts, labels, tuple(clashing))
 
-    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
-        one, options = self.requirements[name], self.options
+    async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
+        """The facts of every dimension; nothing is asked of an empty conversation."""
+        names, options = list(self.requirements), self.options
         if not talk.messages:
-            return Facts(None, reason=talk.error or "the conversation is empty")
+            return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
-            return await tri_valued.decide(
-                self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge, threshold=options.threshold
-            )
+            found = await tri_valued.decide(
+                self.schemas, talk.messages, list(self.requirements.values()), options.prompts,
+                knowledge=self.knowledge, threshold=options.threshold,
+            )  # fmt: skip
+        else:
+            found = await asyncio.gather(*(self._facts(talk, name) for name in names))
+        return dict(zip(names, found, strict=True))
+
+    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
+        """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
         return await tri_valued.establish(
-            self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge,
+            self.schemas, talk.messages, self.requirements[name], self.options.prompts, knowledge=self.knowledge,
             clash=self.requirements[clash].question if clash else "",
-            sampling=Sampling(max_tokens=options.judge_max_tokens),
+            sampling=Sampling(max_tokens=self.options.judge_max_tokens),
         )  # fmt: skip
 
     def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
