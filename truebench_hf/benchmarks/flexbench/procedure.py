@@ -114,12 +114,13 @@ def read_procedure(path: Path) -> Procedure:
 
     try:
         found = _Procedure.model_validate(yaml.safe_load(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"]) or "the file"
-        raise UserError(f"{path}: {place}: {first['msg']}") from error
+        said = "must hold named fields" if first["type"] == "model_type" else first["msg"]
+        raise UserError(f"{path}: {place}: {said}") from error
     dimensions = tuple(Dimension(**dict(one) | {"segments": tuple(one.segments)}) for one in found.dimensions)
     segments = tuple(Segment(one.id, one.text) for one in found.segments)
     facts = found.model_dump(include={"id", "instruction", "title", "language", "opening"})

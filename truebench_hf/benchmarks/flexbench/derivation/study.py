@@ -139,7 +139,8 @@ def _plain(name: str) -> str:
 def refuse_edited(folder: Path) -> None:
     """Raise UserError where a file that a build wrote was edited since: building again would overwrite it."""
     for name, was in read_info(folder).get("written", {}).items():
-        if (folder / name).is_file() and digest((folder / name).read_text(encoding="utf-8")) != was:
+        # An editor may have saved it in another encoding: that is an edit, too.
+        if (folder / name).is_file() and digest((folder / name).read_text(encoding="utf-8", errors="replace")) != was:
             raise UserError(f"{folder / name} was edited since it was built; build into another --out, or move it away")
 
 
