@@ -123,7 +123,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def _talk(self, number: int, made: Rollout, cooperativeness: str = "") -> Talk:
         seed = str(self.options.seed)
-        return Talk(str(number), self.options.model, made.messages, cooperativeness, made.end, seed, made.error)
+        return Talk(
+            str(number), self.options.model, made.messages, cooperativeness, made.end, seed, made.error, made.ended
+        )
 
     async def _users(self) -> list[tuple[Profile, str]]:
         """The kinds of users, fitted to the instruction, each with all that its simulator is told.
