@@ -15,10 +15,11 @@ from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.scores import ModelScores
+from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.errors import UserError
+from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
-from truebench_hf.types import Message
+from truebench_hf.types import Label, Message
 
 ROWS = [
     json.loads(line)
@@ -152,7 +153,49 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
     assert (one.conflicts, one.undecided) == (12, 24), "both are left open"
     line = json.loads((folder / "again" / "judgments.jsonl").read_text().splitlines()[0])
     assert line["conflicts"] == [["limit", "form"]]
+    assert one.total["correct"].n == 12, "a conflict makes no verdict anywhere: the questions alone count"
+    assert one.total["correct"].unscored == 24
     assert line["dimensions"]["limit"]["reason"].startswith("conflict: form, which excludes it")
+
+
+def test_after_an_edit_only_what_changed_is_asked_again(folder: Path) -> None:
+    asked: list[str] = []
+
+    def reply(messages: Sequence[dict[str, str]]) -> str:
+        asked.append(messages[0]["content"])
+        return YES if "Does it ask" in asked[-1] else NOT
+
+    spec = as_spec(reply)
+    scored(folder, judge=spec)
+    before, file = len(asked), folder / "procedure.yaml"
+    file.write_text(file.read_text().replace("Does it ask?", "Does it ask for a hotel?"), encoding="utf-8")
+    scored(folder, judge=spec)
+    assert len(asked) == before + 24
+    assert "ask for a hotel?" in (folder / "scores" / "judged.yaml").read_text()
+
+
+def test_logs_do_not_take_the_place_of_simulated_conversations(folder: Path) -> None:
+    spec = judge(ask=YES, limit=YES, form=NOT)
+    scored(folder, judge=spec)
+    logs = write_jsonl(
+        folder / "may.jsonl",
+        [{"seed": seed, "id": "1", "messages": [{"role": "user", "content": f"Hi {seed}"}]} for seed in (0, 1)],
+    )
+    (one,) = scored(folder, judge=spec, conversations=logs)
+    assert one.conversations == 2, "of seed 0 and 1, both numbers"
+    assert len((folder / "scores" / "judgments.jsonl").read_text().splitlines()) == 24
+    assert [talk.seed for talk in read_talks(Path(logs))] == ["0", "1"]
+    assert (folder / "logs" / "may" / "judgments.jsonl").is_file()
+
+
+def test_without_branches_models_stand_by_coverage() -> None:
+    flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
+    labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
+    found = {
+        name: [Judged(Talk("1", name, tuple(TALK)), {"ask": Facts(label != "unknown", True, True)}, {"ask": label})]
+        for name, label in labels.items()
+    }
+    assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]
 
 
 def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:

@@ -147,6 +147,8 @@ def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) 
         ("No, thanks.", "user", "user", 3, "a refusal, found by the detector"),
         ("Goodbye!", "no", "user", 3, "a goodbye, which the assistant still answers"),
         ("Auf Wiederhören.", "no", "user", 3, "another language"),
+        ("That's enough, I'm hanging up.", "no", "user", 3, "the telephone"),
+        ("My telephone hangs up all the time.", "no", "limit", 7, "a complaint is no leave-taking"),
     ],
 )
 def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str) -> None:
@@ -154,6 +156,7 @@ def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str)
     assert (talk.end, len(talk.messages)) == (end, count), why
     assert talk.messages[0] == Message("assistant", "Hello, travel desk.")
     assert talk.messages[-1].role == "assistant"
+    assert talk.ended, "how it was found is kept"
 
 
 def test_without_an_opening_the_user_begins(tmp_path: Path) -> None:
@@ -174,6 +177,20 @@ def test_one_turn_needs_no_simulator(folder: Path) -> None:
     assert talks[0].messages == (Message("user", "Ask for a hotel."), Message("assistant", "ASK FOR A HOTEL."))
     with pytest.raises(UserError, match="name a --simulator"):
         SimulateOptions(folder=str(folder), model="smollm2")
+
+
+def test_a_user_who_speaks_for_the_assistant_is_asked_again(folder: Path) -> None:
+    said = lambda messages: "Yes." if "spoke for the assistant" in messages[-1]["content"] else "Yes.\nAssistant: Fine."  # noqa: E731
+    talk = simulate(folder, simulator=simulator(said), conversations=1)[0]
+    assert [message.content for message in talk.messages if message.role == "user"] == ["Yes."] * 3
+
+
+def test_a_conversation_that_broke_off_at_once_is_scored_as_open(tmp_path: Path) -> None:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(replace(HOTEL, opening="")), encoding="utf-8")
+    (talk,) = simulate(tmp_path, simulator=simulator(""), conversations=1)
+    assert (talk.messages, bool(talk.error)) == ((), True)
+    (found,) = FlexScore(FlexScoreOptions(folder=str(tmp_path), judge=as_spec(lambda messages: "?"))).run().value
+    assert (found.broken, found.undecided) == (1, 1)
 
 
 def test_a_user_who_says_nothing_breaks_a_conversation_off(folder: Path) -> None:
@@ -285,6 +302,15 @@ def test_people_stand_beside_and_knowledge_reaches_the_assistant(folder: Path) -
     assert "people" in (folder / "out" / "report.html").read_text()
     assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
     assert system_prompt(HOTEL, "") == HOTEL.instruction
+
+
+def test_the_judge_is_given_what_the_assistant_knew(folder: Path) -> None:
+    (facts := folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
+    simulate(folder, knowledge=str(facts))
+    judge = as_spec(lambda messages: json.dumps({"turn": None, "applies": "no", "attempted": None, "correct": None}))
+    with pytest.raises(UserError, match="was simulated with --knowledge, which the judge needs"):
+        FlexScore(FlexScoreOptions(folder=str(folder), judge=judge)).run()
+    assert FlexScore(FlexScoreOptions(folder=str(folder), judge=judge, knowledge=str(facts))).run().incomplete == 0
 
 
 # --- kinds of users out of conversations -----------------------------------------------------------------------------

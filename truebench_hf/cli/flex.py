@@ -11,7 +11,9 @@ from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
 flex = typer.Typer(no_args_is_help=True, help="Turn one instruction into its own benchmark (FlexBench, FlexEval).")
-Folder = Annotated[str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged.")]
+Folder = Annotated[
+    str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged, or its --out.")
+]
 Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
 
 
@@ -27,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _table(
-    folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged.")],
+    folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
     out: Page = None,
 ) -> None:
     from truebench_hf.benchmarks.flexbench import table

@@ -11,9 +11,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, read_talks
+from truebench_hf.benchmarks.flexbench.judgments import JUDGED, JUDGMENTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
+from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging import tri_valued
@@ -42,7 +44,9 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
         "instruction, too.", argument=True, panel="Data",
     )  # fmt: skip
     judge: str = role(help="Judge of the conversations.", binds=Binds(late=True))
-    out: str = option("", help="Folder of the study; if not given, FOLDER/scores.")
+    out: str = option(
+        "", help="Folder of the study; if not given, FOLDER/scores, or FOLDER/logs/NAME for --conversations NAME.jsonl."
+    )
     conversations: str | None = option(
         None, panel="Data", help="Score these in place of simulated ones: rows with messages (user and assistant), and "
         "model, id, cooperativeness, end where there are such.",
@@ -62,7 +66,8 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
         if not self.out and self.folder.strip():
             if not Path(self.folder).is_dir():
                 raise UserError("--out names no folder")
-            object.__setattr__(self, "out", str(Path(self.folder) / "scores"))
+            logs = self.conversations and Path("logs") / Path(self.conversations).stem
+            object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
         super().__post_init__()
         if self.judge_level not in (None, *LEVELS):
             raise unknown("judge level", str(self.judge_level), LEVELS)
@@ -79,7 +84,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = ("scores.json", "judgments.jsonl")
+    files = ("scores.json", JUDGMENTS, JUDGED)
+    renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
         options = self.options
@@ -94,6 +100,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             if options.conversations
             else corpora(Path(options.folder))
         )
+        if not options.conversations:
+            refuse_other_knowledge(Path(options.folder), self.knowledge)
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", asdict, drawn=False)
 
@@ -170,13 +178,21 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         notes = [f"{undecided} verdicts were not judged; they are left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
         return Outcome(
-            found, {"judgments.jsonl": [one.row() for one in done], "scores.json": content}, TITLE, shown,
+            found, {JUDGMENTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
             lead=LEAD, notes=notes, incomplete=undecided, board=board(self.procedure, found, self.provenance),
         )  # fmt: skip
 
 
 def _excludes(one: Dimension, other: Dimension) -> bool:
     return one.exclusive == other.exclusive
+
+
+def refuse_other_knowledge(folder: Path, knowledge: str) -> None:
+    """Raise UserError where an assistant was given to know what the judge is not: right answers would look invented."""
+    for corpus in sorted((folder / "corpora").glob("*/*")):
+        was = read_info(corpus).get("settings", {}).get("knowledge_sha256", digest(""))
+        if was not in (digest(""), digest(knowledge)):
+            raise UserError(f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file")
 
 
 def knowledge_of(path: str | None) -> str:
