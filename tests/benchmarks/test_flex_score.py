@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
+from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
@@ -19,6 +21,7 @@ from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
+from truebench_hf.study.board import LONGEST
 from truebench_hf.types import Label, Message
 
 ROWS = [
@@ -198,6 +201,22 @@ def test_without_branches_models_stand_by_coverage() -> None:
     assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]
 
 
+def test_two_instructions_share_no_column_of_a_dimension() -> None:
+    found = score_models(TWO, {"m": [Judged(Talk("1", "m", tuple(TALK)), dict.fromkeys(TWO.structure, Facts(False)),
+                                            dict.fromkeys(TWO.structure, "unknown"))]})  # fmt: skip
+    other = replace(TWO, id="trains")
+    boards = [board(one, found, {}) for one in (TWO, other)]
+    names = [{column.name for column in one.columns if column.group} for one in boards]
+    assert [len(some) for some in names] == [6, 6]
+    assert not names[0] & names[1]
+    assert {column.group for column in boards[1].columns} == {
+        "", "Coverage by dimension: trains", "Achievement by dimension: trains",
+    }  # fmt: skip
+    assert boards[0].rows[0].scores.keys() == {column.name for column in boards[0].columns}
+    many = replace(TWO, dimensions=tuple(Dimension(f"d{n}", f"Is {n}?") for n in range(300)))
+    assert len(board(many, [], {}).columns) <= LONGEST // 2, "what the Space reads"
+
+
 def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
     outcome = FlexScore(FlexScoreOptions(folder=str(folder), judge=judge(ask="", limit="?", form=""))).run()
     one = outcome.value[0]
@@ -255,7 +274,7 @@ def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
     with pytest.raises(UserError, match="flex simulate"):
         scored(tmp_path, judge=judge())
-    with pytest.raises(UserError, match="names no folder"):
+    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
         FlexScoreOptions(folder="travel-desk", judge="smollm2")
     with pytest.raises(UserError, match="flex simulate"):
         corpora(tmp_path)

@@ -355,3 +355,14 @@ def test_without_a_profile_there_is_nothing_to_write(tmp_path: Path) -> None:
         profiles(tmp_path, ["mumble"])
     (other := tmp_path / "other").mkdir()
     assert "no profile of the users graded 4" in profiles(other, ["No.", "Yes, I refuse."]).notes[0]
+
+
+def test_a_built_in_instruction_is_talked_about_and_judged_without_a_builder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
+        SimulateOptions(folder="travel-desk", model="smollm2", simulator="smollm2")
+    simulate(Path("travel-desk"), conversations=1, turns=1, out=str(tmp_path / "talks"))
+    judge = as_spec(lambda messages: json.dumps({"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}))
+    logs = str(tmp_path / "talks" / "conversations.jsonl")
+    options = FlexScoreOptions(folder="travel-desk", conversations=logs, judge=judge, out=str(tmp_path / "scores"))
+    (found,) = FlexScore(options).run().value
+    assert (found.conversations, found.total["coverage"].value) == (1, 100.0)

@@ -161,6 +161,11 @@ def check(procedure: Procedure) -> list[str]:
     found += _repeated("dimension", (one.id for one in procedure.dimensions))
     found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
               if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
+    ids = (procedure.id, *(one.id for one in (*procedure.segments, *procedure.dimensions)))
+    if not all(name.strip() for name in ids):
+        found.append("id: the instruction, a segment or a dimension has an empty one")
+    if not procedure.instruction.strip():
+        found.append("instruction: is empty")
     known, segments = {one.id for one in procedure.dimensions}, {one.id for one in procedure.segments}
     if not known:
         found.append("dimensions: there are none")

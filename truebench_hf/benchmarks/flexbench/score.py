@@ -65,7 +65,10 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
             if not Path(self.folder).is_dir():
-                raise UserError("--out names no folder")
+                raise UserError(
+                    f"{self.folder}: no such folder; `truebench flex simulate` makes one. To judge --conversations by a YAML "
+                    "file or a built-in instruction, name --out"
+                )
             logs = self.conversations and Path("logs") / Path(self.conversations).stem
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
         super().__post_init__()

@@ -42,7 +42,11 @@ _LEAD = "Conversations with simulated users. Simulators are known to be an easy 
 class SimulateOptions(FolderOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
-    folder: str = option(help="Folder with procedure.yaml (see `flex build`).", argument=True, panel="Data")
+    folder: str = option(
+        help="Folder with procedure.yaml (see `flex build`); with --out a YAML file or a built-in instruction, too.",
+        argument=True,
+        panel="Data",
+    )
     out: str = option(
         "", help="Folder of the study; if not given, FOLDER/corpora/SEED/MODEL, where `flex score` looks."
     )
@@ -66,6 +70,11 @@ class SimulateOptions(FolderOptions, PromptOptions):
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
+            if not Path(self.folder).is_dir():
+                raise UserError(
+                    f"{self.folder}: no such folder; `truebench flex build INSTRUCTION.md --out FOLDER` makes one, or name "
+                    "--out for a YAML file or a built-in instruction"
+                )
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
         super().__post_init__()
         at_least_one(self, "conversations", "turns", "max_tokens")
@@ -84,11 +93,6 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def items(self) -> Items[int]:
         options = self.options
-        # A built-in instruction is at home in no folder, where its conversations could stand.
-        if not Path(options.folder).is_dir():
-            raise UserError(
-                f"{options.folder}: no such folder; `truebench flex build INSTRUCTION.md --out FOLDER` makes one"
-            )
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
         self.knowledge = knowledge_of(options.knowledge)
         self.people = read_talks(Path(options.human)) if options.human else []
