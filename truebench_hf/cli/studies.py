@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
@@ -55,6 +56,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
     "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
+    "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
     "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
     "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
     "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
