@@ -80,18 +80,21 @@ def of_source(given: str) -> tuple[list[Decomposition], list[str]]:
     kind, _, path = given.partition(":")
     read = sources.read(kind, path)
     rows: dict[str, tuple[Decomposition, object]] = {}
-    relations = 0
+    relations = bare = 0
     for item in read:
         asked = [rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"]
         relations += len(item.rubrics) - len(asked)
+        bare += not asked
         if asked:  # of several responses to one instruction the first tells all
             one = Decomposition(item.instruction_id, _told(item.messages), tuple(asked))
             rows.setdefault(item.instruction_id, (one, item.facts.get("subset")))
     found, left_out = _hard(list(rows.values()))
     if relations:
         left_out.append(
-            f"left out: {relations} questions on how a turn follows from others, which name no demand of it"
+            f"left out: {relations} questions on how a turn follows from others, which no instruction tells"
         )
+    if bare:
+        left_out.append(f"left out: {bare} instructions without any (other) question")
     return found, [*read.left_out.reasons, *left_out]
 
 

@@ -63,9 +63,10 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
 
     def items(self) -> Items[Procedure]:
         given = self.options.instruction
-        every = instructions(given)
+        every, self.left_out = instructions(given)
         self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
-        return Items(every, lambda one: one.id, asdict, size=lambda one: len(one.instruction))
+        size, left_out = (lambda one: len(one.instruction)), tuple(self.left_out)
+        return Items(every, lambda one: one.id, asdict, size=size, left_out=left_out)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
@@ -94,7 +95,8 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
                 written[f"{SEVERAL}/{made.procedure.id}/{name}" if self.batch else name] = as_yaml(made.procedure)
         rows = [_row(made) for made in done]
         stopped = [made for made in done if not made.complete]
-        notes = [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
+        notes = list(self.left_out)
+        notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
         if any(made.procedure.dimensions for made in stopped):
             notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
         known = {"written": {name: digest(text) for name, text in written.items() if name.endswith(FILE)}}
@@ -104,15 +106,16 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         )  # fmt: skip
 
 
-def instructions(given: str) -> list[Procedure]:
-    """The instructions of a text file, of rows, of a source, or the built-in one of that name. Raises UserError."""
+def instructions(given: str) -> tuple[list[Procedure], list[str]]:
+    """The instructions of a text file, of rows, of a source, or the built-in one of that name; what was left out, in
+    words. Raises UserError."""
     path = Path(given)
     if path.is_file() and path.suffix.lower() in _ROWS:
-        found = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
-        names = [one.id for one in found]
+        rows = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
+        names = [one.id for one in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
-        return masked(found)  # type: ignore[no-any-return]
+        return masked(rows), []
     if path.is_file():
         try:
             text = path.read_text(encoding="utf-8-sig").strip()
@@ -120,12 +123,13 @@ def instructions(given: str) -> list[Procedure]:
             raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8 text") from error
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
-        return [masked(Procedure(folder_name(path.stem), text, ()))]
+        return [masked(Procedure(folder_name(path.stem), text, ()))], []
     if given in (*(ours := built_in()), BUILT_IN):
         chosen = ours.values() if given == BUILT_IN else [ours[given]]
-        return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen]
+        return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
     if given.partition(":")[0].isidentifier() and ":" in given:
-        return [Procedure(folder_name(one.id), one.instruction, ()) for one in of_source(given)[0]]
+        found, left_out = of_source(given)
+        return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
     raise UserError(
         f"{given}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
     )
