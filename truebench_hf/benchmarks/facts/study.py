@@ -97,13 +97,14 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         if options.unjudged:
             return {"name": "none"}, {}
         if options.baseline:
-            return {"name": options.baseline, "sampling": asdict(options.sampling)}, {}
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
+            return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         if options.baseline_file:
             found = given_baselines(options.baseline_file, list(items.values()))
-            return {"name": options.baseline_file, "sha256": digest(canonical(found))}, found
+            return {"name": Path(options.baseline_file).name}, found
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if found := {document: text for document, item in items.items() if (text := getattr(item, name))}:
-                return {"name": f"the data's {what}", "sha256": digest(canonical(found))}, found
+                return {"name": f"the data's {what}"}, found
         raise UserError(
             "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
             "of its own), or --eligibility none"
@@ -115,13 +116,11 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         if not options.baseline:
             return
         baseline = self.roles["baseline"][0].identity
-        same = any(model.identity == baseline for model in self.roles["model"])
-        if same or options.baseline == self.model:
+        if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
             raise UserError(
                 f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
                 "model, or a FILE of answers"
             )
-        self.baseline |= {"identity": asdict(baseline)}
 
     def setup(self) -> None:
         options = self.options
