@@ -128,11 +128,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
     def _chosen(self) -> Mapping[str, chosen.Chosen]:
         found = {name: chosen.Chosen() for name in self.names}
         for given in self.template:
-            if _is_file(given):
-                found |= chosen.read(given, dict(zip(self.names, self.judge, strict=True)))
-                continue
             number, dot, name = given.partition(".")
-            if not dot:
+            if _is_file(given) and not number.isdigit():
+                found |= chosen.read(given, dict(zip(self.names, self.judge, strict=True)))
+            elif not dot:
                 found = {judge: chosen.Chosen(template_named(given), one.eligibility) for judge, one in found.items()}
             elif not number.isdigit() or not 1 <= int(number) <= len(self.judge):
                 raise UserError(f"--template {given}: there is no judge number {number}; there are {len(self.judge)}")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
     def _baselines(self, given: Sequence[Given]) -> tuple[dict[str, Any], dict[str, str]]:
         """(what is told of the baseline, its answers by document as far as they are there already)."""
         options = self.options
-        items = {one.document: one.item for one in given}
+        items = {one.document: replace(one.item, id=one.document) for one in given}
         if options.unjudged:
             return {"name": "none"}, {}
         if options.baseline:
