@@ -211,11 +211,11 @@ def test_baselines_of_a_file(tmp_path: Path) -> None:
     twice = write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "answer": "x"}, {"id": "a", "answer": "z"}])
     with pytest.raises(UserError, match="has 2 baseline answers to item a"):
         given_baselines(twice, ITEMS)
-    with pytest.raises(UserError, match="--baseline gone.jsonl: no such file"):
+    with pytest.raises(UserError, match=r"--baseline gone\.jsonl: no such file"):
         given_baselines("gone.jsonl", ITEMS)
 
 
 def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("{")
-    with pytest.raises(UserError, match="log.jsonl, line 1: not JSON"):
+    with pytest.raises(UserError, match=r"log\.jsonl, line 1: not JSON"):
         given_answers(str(tmp_path / "log.jsonl"), ITEMS)

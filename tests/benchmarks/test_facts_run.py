@@ -213,7 +213,7 @@ def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
     row = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
     judge = script(tmp_path / "j.json", [{"contains": "<response_", "reply": verdict(True)}])
     answered = write_jsonl(tmp_path / "rag.jsonl", [row])
-    with pytest.raises(UserError, match="--baseline is missing: .*or --eligibility none"):
+    with pytest.raises(UserError, match=r"--baseline is missing: .*or --eligibility none"):
         ran(tmp_path / "run", answers=answered, judge=(judge,))
     outcome, scores = ran(tmp_path / "run", answers=answered, judge=(judge,), eligibility="none")
     assert scores["scores"]["all"]["mean"]["final"]["value"] == 100.0
