@@ -17,6 +17,9 @@ ARGUMENTS = {
         "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
         "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",
     ),
+    "hf-classifier:": (
+        "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
+    ),
     "openai:": (
         "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
         "reasoning_effort", "omit", "decisions",
