@@ -8,6 +8,8 @@ from itertools import product
 from typing import Any
 
 from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.grounding.material import material
+from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message
@@ -27,7 +29,11 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "tick, refine, best-of, rewards, Space",
     ),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
+    "eligibility": ("rates whether an answer does what was asked", "facts"),
 }
+_ON_GROUNDING = ("eligibility", "grounding_response")
+_DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
 _CATEGORIES = (None, "constrained", "compositional", "multi_turn", "system")
 _SAMPLE = Case(
@@ -97,4 +103,14 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "rating": shown | {"most": 5, "structured": structured},
     }
-    return given.get(name, shown | form)
+    return _grounding(case, structured) if name in _ON_GROUNDING else given.get(name, shown | form)
+
+
+def _grounding(case: Case, structured: bool) -> dict[str, Any]:
+    """What the prompts on grounding are given: a document, or passages, with a system instruction or without."""
+    passages = (Passage("3", _DOCUMENT),) if case.benchmark == "tick" else ()
+    system = "Use the notice alone." if case.history else ""
+    source = Source("When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages)
+    answer = "The workshop is on Friday at 10. Please bring a laptop."
+    shown = material(source, answer) | {"response": answer, "baseline": "On Friday at 10; bring your laptop."}
+    return shown | {"structured": structured}

@@ -1,0 +1,103 @@
+"""What judges of grounding are given and what they make of it: source, units, excerpts, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+UnitLabel = Literal["supported", "unsupported", "contradictory", "no_rad"]
+LABELS: tuple[UnitLabel, ...] = ("supported", "unsupported", "contradictory", "no_rad")
+UNGROUNDED: tuple[UnitLabel, ...] = ("unsupported", "contradictory")  # one such unit makes an answer inaccurate
+RatingLabel = Literal["no_issues", "minor", "major"]
+RATINGS: tuple[RatingLabel, ...] = ("no_issues", "minor", "major")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One piece of what was retrieved for an answer."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The whole prompt that an answer has to be grounded in: document or passages, request, system instruction."""
+
+    request: str
+    document: str = ""
+    system: str = ""
+    passages: tuple[Passage, ...] = ()
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """(place, text) of every part that holds something, the document first; a passage's place is its id."""
+        passages = ((f"passage {one.id}", one.text) for one in self.passages)
+        every = (("document", self.document), *passages, ("system", self.system), ("request", self.request))
+        return (part for part in every if part[1].strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """One piece of what a judge quoted, looked up in the source by program.
+
+    `place` is the part of the source (see `Source.parts`), `start` and `end` are offsets in its text; `ratio` is 1.0
+    where the piece stands there but for blanks, quotation marks, dashes and letter case, else the likeness (0 to 1) to
+    the best place. Without a place it was not found.
+    """
+
+    text: str
+    found: bool
+    ratio: float = 0.0
+    place: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence or span of an answer with its label; None is undecided, and `reason` says why.
+
+    `text` is `answer[start:end]`; both are None where the judge's sentence is not in the answer word for word. The span
+    templates know accurate (here supported; nothing to verify is that too) and inaccurate (unsupported). `untraced`: said
+    to be supported, but an excerpt to show it is missing or not in the source. `checked` is the double check's answer.
+    """
+
+    text: str
+    start: int | None
+    end: int | None
+    label: UnitLabel | None
+    reason: str = ""
+    excerpts: tuple[Excerpt, ...] = ()
+    untraced: bool = False
+    checked: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Whether a judge finds an answer grounded; None where it settled nothing, and `reason` says why.
+
+    `units` are in the order of the answer, none for templates that judge it as a whole. `attempted` is told by the
+    SimpleQA-like template alone.
+    """
+
+    accurate: bool | None
+    reason: str
+    template: str
+    judge: str = ""
+    units: tuple[Unit, ...] = ()
+    attempted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility:
+    """How well an answer follows the instructions: no_issues, minor, major; None is undecided, and `reason` says why."""
+
+    rating: RatingLabel | None
+    reason: str
+    judge: str = ""
+
+
+def disqualified(ratings: tuple[RatingLabel | None, ...]) -> bool:
+    """Whether an answer is ineligible: every judge finds a major issue. An undecided judge never disqualifies."""
+    return bool(ratings) and all(rating == "major" for rating in ratings)
