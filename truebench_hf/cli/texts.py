@@ -80,6 +80,18 @@ TEXTS = {
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "facts run": "Rows of one's own have a request (or question, query, user_input, prompt) and a document (or context), or "
+    "passages (contexts, retrieved_contexts, documents: texts, or objects with id and text); id, system, language, domain, "
+    "task, context_tokens, split, baseline and reference are optional. Answers that retrieval has logged may hold all of it "
+    "in their rows.\n\n"
+    "An answer is grounded when everything it claims rests on system instruction, document and request together. It is "
+    "ineligible when every judge finds major issues in following the request, beside a baseline answer; then it counts as "
+    "inaccurate. What a judge leaves open is counted, never inaccurate, and disqualifies nothing. A prompt that does not "
+    "fit the window of a model or judge is told with the numbers; nothing is cut. Judges may be added to a folder.\n\n"
+    f"{_MODELS}\n\n"
+    "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
+    "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
+    f"SIGHUP.\n\n{_GOING_ON}",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.truebench.answer_files import Answers, of_row, read_answers
+from truebench_hf.answer_files import Answers, of_row, read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.redaction import masked

@@ -1,0 +1,35 @@
+"""`truebench facts run`, and what belongs to it."""
+
+from __future__ import annotations
+
+import typer
+
+from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.study import FactsRun
+from truebench_hf.cli.options import command
+from truebench_hf.cli.texts import TEXTS
+from truebench_hf.report.console import show
+from truebench_hf.report.sections import fixed
+from truebench_hf.terminal import complain, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the group `facts`."""
+    facts = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    command(
+        facts, "run", FactsOptions, _run,
+        "Judge whether long answers are grounded in their prompt, and whether they answer at all.", TEXTS["facts run"],
+    )  # fmt: skip
+    app.add_typer(facts, name="facts", help="Grounding of long answers in documents (FACTS Grounding).")
+
+
+def _run(options: FactsOptions) -> None:
+    outcome = FactsRun(options).run()
+    show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+    say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
+    final, least = outcome.value.all.mean.final.value, options.fail_under
+    if least is not None and (final is None or final < least):
+        complain(f"the final score is {fixed(final)}, under --fail-under {least:g}")
+        raise typer.Exit(1)
+    if outcome.incomplete and not options.allow_unscored:
+        raise typer.Exit(3)
