@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs import command_here, script
 from truebench_hf.benchmarks.facts import paper, ranking_sections
 from truebench_hf.benchmarks.facts.ranking import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
@@ -221,3 +222,39 @@ def test_files(printed: list[str], tmp_path: Path) -> None:
     assert [file.name for file in ranking_sections.write(found, str(tmp_path / "r.html"))] == ["r.html"]
     with pytest.raises(UserError, match=r"ends in \.html or \.json"):
         ranking_sections.write(found, str(tmp_path / "r.xlsx"))
+
+
+def test_two_runs_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    judge = script(tmp_path / "judge.json", [
+        {"contains": "bananas are blue", "reply": 'No. {"verdict": "inaccurate"}'},
+        {"contains": "verdict", "reply": 'Yes. {"verdict": "accurate"}'},
+        {"contains": "rating", "reply": 'It does. {"rating": "no issues"}'},
+    ])  # fmt: skip
+    folders = []
+    for name, answer in (("honest", "It is as the document says."), ("dreamer", "All bananas are blue.")):
+        model = script(tmp_path / f"{name}.json", [], {"reply": answer})
+        folders.append(str(tmp_path / f"run-{name}"))
+        done = command_here(
+            capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", model, "--judge", judge,
+            "--template", "response", "--out", folders[-1],
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    done = command_here(capsys, "facts", "rank", *folders, "--out", str(tmp_path / "ranked"))
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("│") for line in done.stdout.splitlines() if ".json" in line and "│" in line]
+    assert [(cells[1].strip(), cells[2].strip()[-12:], cells[3].strip()) for cells in lines[:2]] == [
+        ("1", "/honest.json", "100.00"), ("2", "dreamer.json", "0.00"),
+    ]  # fmt: skip
+    kept = json.loads((tmp_path / "ranked" / "rank.json").read_text(encoding="utf-8"))
+    assert [one["mean"]["final"]["value"] for one in kept["models"]] == [100.0, 0.0]
+    other = str(tmp_path / "other")
+    command_here(
+        capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", "scripted:" + str(tmp_path / "honest.json"),
+        "--judge", judge, "--template", "response", "--judge-max-tokens", "99", "--out", other,
+    )  # fmt: skip
+    done = command_here(capsys, "facts", "rank", folders[1], other)
+    assert done.returncode == 2
+    assert "has max_tokens 99, in" in done.stderr

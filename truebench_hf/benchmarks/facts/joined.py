@@ -128,11 +128,15 @@ def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mappin
             if before != now:
                 raise UserError(f"{folder}: judge {judge} has {_told(name, now)}, in {first} {_told(name, before)}")
     before, now = wanted["baseline"], run["baseline"]
-    if before.get("sha256") != now.get("sha256") or before.get("name") != now.get("name"):
+    if _essence(before) != _essence(now):
         raise UserError(
-            f"{folder}: answers are compared with {now.get('name')} ({_short(now)}), in {first} with "
-            f"{before.get('name')} ({_short(before)}); join runs of one baseline"
+            f"{folder}: answers are compared with {_named(now)}, in {first} with {_named(before)}; join runs of one baseline"
         )
+
+
+def _essence(baseline: Mapping[str, Any]) -> Any:
+    """What makes two baselines the same: the answers, wherever they lay, or else the model that gives them."""
+    return baseline.get("sha256") or dict(baseline)
 
 
 def _told(name: str, value: str) -> str:
@@ -140,8 +144,9 @@ def _told(name: str, value: str) -> str:
     return f"{name} {short}" if name != "prompts" else f"other prompts ({short})"
 
 
-def _short(baseline: Mapping[str, Any]) -> str:
-    return f"SHA-256 {str(baseline.get('sha256'))[:8]}"
+def _named(baseline: Mapping[str, Any]) -> str:
+    shown = str(baseline.get("name"))
+    return f"{shown} (SHA-256 {baseline['sha256'][:8]})" if baseline.get("sha256") else shown
 
 
 def _names(judges: Mapping[str, Any]) -> str:
