@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from truebench_hf.benchmarks.facts.options import FactsOptions
@@ -20,6 +22,8 @@ def add_to(app: typer.Typer) -> None:
         facts, "run", FactsOptions, _run,
         "Judge whether long answers are grounded in their prompt, and whether they answer at all.", TEXTS["facts run"],
     )  # fmt: skip
+    help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
+    facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
     app.add_typer(facts, name="facts", help="Grounding of long answers in documents (FACTS Grounding).")
 
 
@@ -33,3 +37,20 @@ def _run(options: FactsOptions) -> None:
         raise typer.Exit(1)
     if outcome.incomplete and not options.allow_unscored:
         raise typer.Exit(3)
+
+
+def _rank(
+    runs: Annotated[
+        list[str], typer.Argument(help="Folders of `truebench facts run`, judged alike; one or more a model.")
+    ],
+    out: Annotated[
+        str | None, typer.Option(help="Write the report (.html), the figures (.json), or both into a folder.")
+    ] = None,
+) -> None:
+    from truebench_hf.benchmarks.facts import ranking_sections as shown
+    from truebench_hf.benchmarks.facts.ranking import rank
+
+    ranking = rank(runs)
+    show(shown.sections(ranking), lead=shown.lead(ranking), notes=shown.notes(ranking))
+    for file in shown.write(ranking, out) if out else ():
+        say(file)

@@ -17,6 +17,9 @@ ARGUMENTS = {
         "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
         "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",
     ),
+    "hf-classifier:": (
+        "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
+    ),
     "openai:": (
         "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
         "reasoning_effort", "omit", "decisions",
@@ -89,6 +92,12 @@ TEXTS = {
     "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
     "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
     f"SIGHUP.\n\n{_GOING_ON}",
+    "facts rank": "Runs are joined where judges, templates, prompts and baseline are the same, and the documents of a split; what "
+    "differs is said in one line. A model's splits may lie in several folders. The fused rank is Condorcet's: of two models "
+    "the one that is ahead in more of the rankings (one per judge and split) stands above; ties go by the mean score, and "
+    "models that beat each other in a ring are ordered by Schulze's method and named.\n\n"
+    "Self-preference: points a judge gives its own model beyond the mean of the other judges, less the same for all other "
+    "models.",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
