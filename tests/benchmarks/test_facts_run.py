@@ -126,11 +126,11 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
 
 def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     model = script(
-        tmp_path / "model.json", [{"contains": "Where?", "reply": "In Paris."}, {"contains": "When?", "reply": "?"}]
+        tmp_path / "model.json", [{"contains": "Where?", "reply": "In Paris."}, {"contains": "When?", "reply": "Hm."}]
     )
     other = script(tmp_path / "other.json", [{"contains": "?", "reply": "Baseline of another."}])
     judge = script(tmp_path / "judge.json", [
-        {"contains": ["<test_response_", ">\n?\n<"], "reply": MAJOR}, {"contains": "<test_response_", "reply": FINE},
+        {"contains": ["<test_response_", ">\nHm.\n<"], "reply": MAJOR}, {"contains": "<test_response_", "reply": FINE},
         {"contains": "<response_", "reply": verdict(True)},
     ])  # fmt: skip
     data = write_jsonl(tmp_path / "d.jsonl", DOCUMENTS)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.facts.data import MINI
+from truebench_hf.judging.sentences import sentences, trimmed
 
 KINDS = ("grounded", "ungrounded", "evasive")
 MAJOR, FINE = '{"rating": "major issues"}', '{"rating": "no issues"}'
@@ -55,3 +56,29 @@ def verdict(accurate: bool) -> str:
 def _test(answer: str) -> str:
     """How a prompt on eligibility shows the answer under test."""
     return f">\n{answer}\n</test_response_"
+
+
+def sentence_oracle(path: Path) -> str:
+    """A judge by the json template: what was made up is contradictory or unsupported, all else supported by an excerpt."""
+    rules: list[Mapping[str, Any]] = []
+    for row in mini():
+        rules.append({"contains": [_test(row["evasive_response"])], "reply": MAJOR})
+        made_up = {entry["sentence"]: entry["why"] for entry in row["ungrounded_sentences"]}
+        for kind in KINDS:
+            answer = row[f"{kind}_response"]
+            said = [answer[slice(*trimmed(answer, *span))] for span in sentences(answer, row["language"].casefold())]
+            labelled = [_labelled(text, made_up, row["context_document"]) for text in said]
+            rules.append({"contains": [f">\n{answer}\n</response_"], "reply": "\n".join(map(json.dumps, labelled))})
+    return script(path, [*rules, {"contains": "<test_response_", "reply": FINE}])
+
+
+def _labelled(sentence: str, made_up: Mapping[str, str], document: str) -> dict[str, Any]:
+    if sentence not in made_up:
+        return {
+            "sentence": sentence,
+            "rationale": "It says so.",
+            "excerpts": [document.splitlines()[0]],
+            "label": "supported",
+        }
+    label = "contradictory" if "ontradict" in made_up[sentence] else "unsupported"
+    return {"sentence": sentence, "rationale": made_up[sentence], "excerpts": [], "label": label}
