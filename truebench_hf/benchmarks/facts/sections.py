@@ -15,7 +15,7 @@ from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
 from truebench_hf.types import Score
 
-_SHOWN = 3  # answers whose pieces the terminal shows
+_SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
 _REASONS = 5
 _COLUMNS = {"domain": "Domain", "task": "Task", "length": "Document length (tokens)", "language": "Language"}
 
@@ -27,7 +27,10 @@ def sections(
     whole, eligibility = scores.all, made["eligibility_judged"]
     names = ("Final", "Unadjusted") if eligibility else ("Unadjusted",)
     means = {"Final": whole.mean.final, "Unadjusted": whole.mean.unadjusted}
-    note = "95 % intervals: Wilson; of the mean over judges from the differences between documents, none below ten."
+    note = (
+        "95 % intervals: Wilson; where documents have several judges or answers, from how documents differ, and none from "
+        "fewer than ten."
+    )
     shown: list[Section] = [Scores("", {name: means[name] for name in names}, headline=True, note=note)]
     shown.append(_by_judge(whole, done, made))
     shown += [_split(name, cell, made) for name, cell in scores.splits.items() if len(scores.splits) > 1]
