@@ -86,7 +86,7 @@ def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Gr
         rows.append(
             (
                 name,
-                TEMPLATES[how["template"]].paper,
+                TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"],
                 *_both(both.unadjusted),
                 *_both(both.final),
                 missing or "",

@@ -19,7 +19,9 @@ from truebench_hf.judging.grounding.types import Excerpt, Source
 
 LIKE = 0.9  # the least likeness of a piece that is found but not exactly
 _LONG = 16  # folded characters of a piece that likeness can tell from others
-_RUN = 20  # and of each of two pieces that stand one behind the other without a sign between; 8 for Chinese and Japanese
+_RUN = (
+    20  # and of each of two pieces that stand one behind the other without a sign between; 8 for Chinese and Japanese
+)
 _OWN_WORD = 75  # likeness in percent of a word to one in the source, below which the judge has put it in
 _DOTS = r"(?:\.\s?){2,}\.|…+|(?:⋯)+"
 _APART = re.compile(
