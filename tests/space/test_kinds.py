@@ -11,11 +11,14 @@ import pytest
 
 from tests.space.sample_runs import many_runs
 from tests.space.visitor import Visitor
+from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import papers, table
+from truebench_hf.space.board import conversation, explorer, papers, table
+from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.table import Kind
+from truebench_hf.space.explorer import View
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.study import board as study
 from truebench_hf.types import Score
@@ -145,6 +148,42 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
     assert (pooled["Met found"], pooled["Unmet found"], pooled["Passes"]) == (100.0, 0.0, 100.0)
     assert all(isinstance(kind.cell(entry, name), float) for name in kind.groups["Rubric types"]), "all of them occur"
     assert entry.overall.ci95 == pytest.approx((35.3, 64.7), abs=0.1)
+
+
+def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.facts.options import FactsOptions
+    from truebench_hf.benchmarks.facts.study import facts_run
+
+    judges = (facts.oracle(tmp_path / "one.json"), facts.oracle(tmp_path / "two.json", severe=False))
+    answers = facts.log(tmp_path / "log.jsonl", ["ungrounded", "evasive"], model="openai:gpt-x")
+    facts_run(FactsOptions(
+        data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
+    ))  # fmt: skip
+    board = Board([tmp_path / "runs"])
+    board.refresh()
+    kind = _kind(board, "facts")
+    assert kind in board.snapshot.models
+    (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
+    shown = [kind.text(entry, name) for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
+    assert shown == [
+        "1", "openai:gpt-x", "50.0", "50.0", "24", "scripted:one.json (response) + scripted:two.json (response)",
+        "the data's baseline answers",
+    ]  # fmt: skip
+    assert set(kind.groups) == {
+        "Judges, final", "Judges, unadjusted", "Domains", "Tasks", "Document length", "Languages"
+    }  # fmt: skip
+    assert entry.key in {key for _, key in View(board).runs()}
+    rows = RecentRuns().of(entry)
+    assert len(rows) == 24
+    failed = explorer.select(rows, Wanted(outcome="failed"))
+    assert len(failed) == 12
+    assert [item.instance.id for item in explorer.select(rows, Wanted(categories=("finance",), outcome="passed"))] == [
+        "facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"
+    ]  # fmt: skip
+    page = conversation.render(failed[0])
+    assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
+    assert "grounded in its prompt (scripted:one.json, response)" in page
+    assert str(tmp_path) not in page
 
 
 def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> None:

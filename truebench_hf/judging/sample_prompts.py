@@ -29,10 +29,15 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "tick, refine, best-of, rewards, Space",
     ),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "grounding_json": ("labels each sentence of an answer by its document, strictly", "facts"),
+    "grounding_json_alt": ("the same by plainer rules", "facts"),
+    "grounding_double_check": ("looks at a sentence with its excerpts alone", "facts, behind grounding_json"),
+    "grounding_implicit": ("labels each sentence, and then the answer", "facts"),
+    "grounding_span": ("judges one span of an answer", "facts"),
     "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
+    "grounding_simpleqa": ("the same, or that the answer attempts nothing", "facts"),
     "eligibility": ("rates whether an answer does what was asked", "facts"),
 }
-_ON_GROUNDING = ("eligibility", "grounding_response")
 _DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
 _CATEGORIES = (None, "constrained", "compositional", "multi_turn", "system")
@@ -103,7 +108,11 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "rating": shown | {"most": 5, "structured": structured},
     }
-    return _grounding(case, structured) if name in _ON_GROUNDING else given.get(name, shown | form)
+    return (
+        _grounding(case, structured)
+        if name.startswith(("grounding_", "eligibility"))
+        else given.get(name, shown | form)
+    )
 
 
 def _grounding(case: Case, structured: bool) -> dict[str, Any]:
@@ -113,4 +122,10 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
     source = Source("When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages)
     answer = "The workshop is on Friday at 10. Please bring a laptop."
     shown = material(source, answer) | {"response": answer, "baseline": "On Friday at 10; bring your laptop."}
-    return shown | {"structured": structured}
+    parts = {
+        "span": "Please bring a laptop.",
+        "sentence": "Please bring a laptop.",
+        "number": 2,
+        "excerpts": [_DOCUMENT],
+    }
+    return shown | parts | {"structured": structured}

@@ -144,6 +144,7 @@ def of_row(record: Record, number: str = "1") -> Item:
 def source_of(record: Record) -> Source | None:
     """What a row says an answer must rest on; None where it holds neither document nor passages."""
     request, system = _text(record, _REQUEST) or "", _text(record, _SYSTEM) or ""
+    language = (record.maybe("language") or "").casefold()
     name = next((name for name in (*_DOCUMENT, *_PASSAGES) if _there(record, name)), None)
     if name is None:
         return None
@@ -151,9 +152,9 @@ def source_of(record: Record) -> Source | None:
     if isinstance(value, str):
         listed = _listed(value)
         if listed is None and name in _DOCUMENT:
-            return Source(request, value, system)
+            return Source(request, value, system, language=language)
         value = [value] if listed is None else listed
-    return Source(request, "", system, _passages(record, name, value))
+    return Source(request, "", system, _passages(record, name, value), language)
 
 
 def _listed(text: str) -> Any:

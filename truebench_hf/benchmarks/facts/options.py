@@ -133,10 +133,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
         found = {name: chosen.usual(spec) for name, spec in specs.items()}
         for given in self.template:
             number, dot, name = given.partition(".")
-            numbered = dot and number.isdigit() and not Path(given).is_file()  # 1.json: the first judge by json
-            if not numbered and _is_file(given):
+            one_judge = dot and number.isdigit()  # 1.json: the first judge by json
+            if not one_judge and _is_file(given):
                 found |= chosen.read(given, specs)
-            elif not numbered:
+            elif not one_judge:
                 found |= {j: chosen.asked_by(one, given) for j, one in found.items() if not classifies(specs[j])}
             elif not 1 <= int(number) <= len(self.judge):
                 raise UserError(f"--template {given}: there is no judge number {number}; there are {len(self.judge)}")

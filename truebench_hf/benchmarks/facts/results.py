@@ -20,7 +20,8 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
     """The scores of a run with what they are made of; `made` is its provenance."""
     judges = list(made["judges"])
     scores = score([one.decided for one in done], judges)
-    made |= {"documents_sha256": _documents(done)}
+    given = "sha256" not in made["baseline"]
+    made |= {"documents_sha256": _documents(done, given)}
     told = as_json(scores, done, made)
     judged = [one.judged for one in done]
     files = {
@@ -36,7 +37,8 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
 
 def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, Any]) -> dict[str, Any]:
     """The content of `scores.json`: see `scores.py`."""
-    splits = {name: _documents([one for one in done if one.item.split == name]) for name in scores.splits}
+    given = "sha256" not in made["baseline"]
+    splits = {name: _documents([one for one in done if one.item.split == name], given) for name in scores.splits}
     missing = {
         "grounding": {name: sum(one.grounding[name].accurate is None for one in done) for name in made["judges"]},
         "eligibility": {
@@ -58,7 +60,12 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
     }
 
 
-def _documents(done: Sequence[Graded]) -> str:
-    """A hash over what was asked, whoever answered it."""
-    asked = {one.document: [one.item.source.system, one.item.document, one.item.source.request] for one in done}
+def _documents(done: Sequence[Graded], with_baselines: bool) -> str:
+    """A hash over what was asked, whoever answered it, and over the baseline answers that came with it."""
+    asked = {
+        one.document: [
+            one.item.source.system, one.item.document, one.item.source.request, one.baseline if with_baselines else None
+        ]
+        for one in done
+    }  # fmt: skip
     return digest(canonical([asked[name] for name in sorted(asked)]))

@@ -6,8 +6,9 @@
      "judges": {"openai:o3": {                  by name: the spec, numbered where one is named twice
         "template": "json", "eligibility": "request",    how it is asked
         "identity": {...}, "prompts": {NAME: SHA-256}, "max_tokens": 8192}, ...},
-     "baseline": {"name": "the grounded answers of facts_mini", "sha256": ...},   what answers are compared with
-     "data": {"name": "open", "sha256": ..., "splits": {"open": SHA-256, ...}},   documents and requests, by split
+     "baseline": {"name": "openai:gpt-4.1"},    what answers are compared with; of a model with "sha256", its identity
+     "data": {"name": "open", "sha256": ..., "splits": {"open": SHA-256, ...}},   hashes over documents, requests and
+                                                the baseline answers that came with them, by split
      "scores": {"all": CELL},
      "splits": {"open": CELL, "blind": CELL},   {} where the data names no split
      "by": {"domain": {"finance": CELL, ...}, "task": {...}, "length": {...}},   only what the data has columns for

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,17 +94,18 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
     def _baselines(self, given: Sequence[Given]) -> tuple[dict[str, Any], dict[str, str]]:
         """(what is told of the baseline, its answers by document as far as they are there already)."""
         options = self.options
-        items = {one.document: one.item for one in given}
+        items = {one.document: replace(one.item, id=one.document) for one in given}
         if options.unjudged:
             return {"name": "none"}, {}
         if options.baseline:
-            return {"name": options.baseline, "sampling": asdict(options.sampling)}, {}
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
+            return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         if options.baseline_file:
             found = given_baselines(options.baseline_file, list(items.values()))
-            return {"name": options.baseline_file, "sha256": digest(canonical(found))}, found
+            return {"name": Path(options.baseline_file).name}, found
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if found := {document: text for document, item in items.items() if (text := getattr(item, name))}:
-                return {"name": f"the data's {what}", "sha256": digest(canonical(found))}, found
+                return {"name": f"the data's {what}"}, found
         raise UserError(
             "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
             "of its own), or --eligibility none"
@@ -116,13 +117,11 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         if not options.baseline:
             return
         baseline = self.roles["baseline"][0].identity
-        same = any(model.identity == baseline for model in self.roles["model"])
-        if same or options.baseline == self.model:
+        if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
             raise UserError(
                 f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
                 "model, or a FILE of answers"
             )
-        self.baseline |= {"identity": asdict(baseline)}
 
     def setup(self) -> None:
         options = self.options

@@ -1,17 +1,17 @@
-"""The judge of grounding: a chat model asked by one of seven templates."""
+"""The judge of grounding: a chat model asked by one of seven templates (paper 002, section 3.1, Table 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
-from truebench_hf.judging.choice import Choice
-from truebench_hf.judging.grounding.material import material, shown_answer
+from truebench_hf.judging.grounding.asker import Asker
+from truebench_hf.judging.grounding.sentence_level import Units, by_double_check, by_entries
+from truebench_hf.judging.grounding.span_level import by_implicit, by_span
 from truebench_hf.judging.grounding.templates import template_named
-from truebench_hf.judging.grounding.types import Grounding, Source
-from truebench_hf.judging.grounding.whole import ACCURATE, again, choice_request, read_verdict
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source
+from truebench_hf.judging.grounding.verdict import ACCURATE, ATTEMPTED
+from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
@@ -24,53 +24,66 @@ class GroundingJudge:
         self, caller: Caller, template: str, prompts: Prompts, *,
         sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto",
     ) -> None:  # fmt: skip
-        self.caller, self.template, self.prompts = caller, template_named(template), prompts
-        self.sampling = sampling
-        self.schemas = SchemaFallback(caller, structured)
+        self.caller, self.template = caller, template_named(template)
+        self.asker = Asker(caller, prompts, sampling, SchemaFallback(caller, structured))
 
     async def verdict(self, source: Source, answer: str) -> Grounding:
         """Whether `answer` is grounded in `source`; undecided, with the reason, where the judge settles nothing.
 
-        An answer without a word claims nothing: it is accurate without a call (not attempted, for `simpleqa`). Raises
-        what `Caller.complete` raises, but for a request that failed (a window too small, say): that is undecided.
+        An answer without a letter or digit claims nothing: it is accurate without a call (`simpleqa`: not attempted, and
+        so inaccurate). Raises what `Caller.complete` raises, but for a request that failed (a window too small, say):
+        that is undecided.
         """
-        if not answer.strip():
+        if not any(map(str.isalnum, answer)):
             attempted = False if self.template == "simpleqa" else None
-            return self.made(attempted is None, "the answer is empty", attempted=attempted)
-        return await _ASKED[self.template](self, source, answer)
+            return self._made(attempted is None, "the answer is empty", attempted=attempted)
+        if self.template == "response":
+            return await self._as_a_whole(source, answer)
+        if self.template == "simpleqa":
+            return await self._attempted(source, answer)
+        return self._of_units(await _BY_UNITS[self.template](self.asker, source, answer))
 
-    def made(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
-        """A verdict of this judge."""
+    async def _as_a_whole(self, source: Source, answer: str) -> Grounding:
+        found = await self.asker.verdict("grounding_response", ACCURATE, source, answer)
+        return self._made(None, found.text) if isinstance(found, Problem) else self._made(found.value, found.reason)
+
+    async def _attempted(self, source: Source, answer: str) -> Grounding:
+        """With the third label: what is not attempted is inaccurate."""
+        found = await self.asker.verdict("grounding_simpleqa", ATTEMPTED, source, answer)
+        if isinstance(found, Problem):
+            return self._made(None, found.text)
+        return self._made(found.value == "accurate", found.reason, attempted=found.value != "not_attempted")
+
+    def _of_units(self, units: Units | Problem) -> Grounding:
+        """One ungrounded unit makes an answer inaccurate; else an undecided one leaves it open."""
+        if isinstance(units, Problem):
+            return self._made(None, units.text)
+        wrong = [unit for unit in units if unit.label in UNGROUNDED]
+        unclear = [unit for unit in units if unit.label is None]
+        if wrong:
+            return self._made(False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}", units=units)
+        if unclear:
+            first = unclear[0]
+            reason = f"{len(unclear)} of {len(units)} are undecided: {first.text!r} ({first.reason})"
+            return self._made(None, reason, units=units)
+        return self._made(True, f"all {len(units)} are grounded or need no evidence", units=units)
+
+    def _made(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, **more)
 
 
-async def _response(judge: GroundingJudge, source: Source, answer: str) -> Grounding:
-    values = material(source, answer) | {"response": shown_answer(answer)}
-
-    def request(structured: bool) -> Any:
-        text = judge.prompts.render("grounding_response", **values, structured=structured)
-        return choice_request(text, ACCURATE, structured, judge.sampling)
-
-    def read(text: str, truncated: bool) -> Choice[bool] | Problem:
-        return Problem("it is cut off") if truncated else read_verdict(text, ACCURATE)
-
-    repair = partial(again, words=ACCURATE)
-    found = await judge.schemas.ask(request, lambda made: ask(judge.caller, made, read, repair, who="the judge"))
-    if isinstance(found, Problem):
-        return judge.made(None, found.text)
-    return judge.made(found.value, found.reason)
+async def _json(asker: Asker, source: Source, answer: str) -> Units | Problem:
+    return await by_entries(asker, source, answer, "grounding_json")
 
 
-async def _not_yet(judge: GroundingJudge, source: Source, answer: str) -> Grounding:
-    return judge.made(None, f"the template {judge.template} is not built yet")
+async def _json_alt(asker: Asker, source: Source, answer: str) -> Units | Problem:
+    return await by_entries(asker, source, answer, "grounding_json_alt")
 
 
-_ASKED: dict[str, Callable[[GroundingJudge, Source, str], Awaitable[Grounding]]] = {
-    "response": _response,
-    "simpleqa": _not_yet,
-    "span": _not_yet,
-    "implicit_span": _not_yet,
-    "json": _not_yet,
-    "json_alt": _not_yet,
-    "json_double_check": _not_yet,
+_BY_UNITS: dict[str, Callable[[Asker, Source, str], Awaitable[Units | Problem]]] = {
+    "json": _json,
+    "json_alt": _json_alt,
+    "json_double_check": by_double_check,
+    "implicit_span": by_implicit,
+    "span": by_span,
 }

@@ -14,7 +14,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
 
-from truebench_hf.judging.grounding.folding import Folded, folded
+from truebench_hf.judging.grounding.folding import Folded, cuts, folded, unspaced
 from truebench_hf.judging.grounding.types import Excerpt, Source
 
 LIKE = 0.9  # the least likeness of a piece that is found but not exactly
@@ -82,28 +82,10 @@ def _places(parts: Parts, piece: str, needle: str) -> Iterator[Excerpt]:
         at = hay.text.find(needle)
         while at >= 0:
             start, end = hay.at[at], hay.at[at + len(needle) - 1] + 1
-            if not _cuts(text, start) and not _cuts(text, end):
+            if not cuts(text, start) and not cuts(text, end):
                 yield Excerpt(piece, True, 1.0, place, start, end)
                 break
             at = hay.text.find(needle, at + 1)
-
-
-def _cuts(text: str, at: int) -> bool:
-    """Whether a word or a number goes on over this offset; scripts without blanks have no such words."""
-    if not 0 < at < len(text):
-        return False
-    before, behind = text[at - 1], text[at]
-    if before in ".," and behind.isdigit():
-        return at > 1 and text[at - 2].isdigit()
-    if before.isdigit() and behind in ".,":
-        return at + 1 < len(text) and text[at + 1].isdigit()
-    return all(sign.isalnum() and not _unspaced(sign) for sign in (before, behind))
-
-
-def _unspaced(sign: str) -> bool:
-    return "\u0e00" <= sign <= "\u0eff" or "\u1000" <= sign <= "\u109f" or "\u1780" <= sign <= "\u17ff" or (
-        "\u3040" <= sign <= "\u9fff"
-    )  # fmt: skip
 
 
 def _runs(parts: Parts, piece: str) -> list[Excerpt]:
@@ -127,14 +109,14 @@ def _longest(parts: Parts, rest: str) -> Excerpt | None:
 
     Where it goes on behind the end of a sentence by a few words only, which a place may share by chance, it ends there.
     """
-    unspaced = any(map(_unspaced, rest))
-    ends = list(range(1, len(rest) + 1)) if unspaced else [match.end() for match in re.finditer(r"\S+", rest)]
+    by_sign = any(map(unspaced, rest))
+    ends = list(range(1, len(rest) + 1)) if by_sign else [match.end() for match in re.finditer(r"\S+", rest)]
     low, high = 0, len(ends)
     while low < high:  # what begins with a text that is not there is not there either
         middle = (low + high) // 2
         needle = folded(rest[: ends[middle]]).text.strip(".,;:")
         low, high = (middle + 1, high) if any(needle in _folded(text).text for _, text in parts) else (low, middle)
-    least = 8 if unspaced else _RUN
+    least = 8 if by_sign else _RUN
     for end in ends[:low][-1:-4:-1]:
         if found := _exact(parts, rest[:end]):
             shorter = _to_last_stop(parts, rest, found, least) if end < len(rest) else None
@@ -187,9 +169,9 @@ def _place(text: str, hay: Folded, needle: str, start: int, end: int) -> tuple[i
     equal = [op for op in Indel.opcodes(needle, hay.text[start:end]) if op.tag == "equal"]
     first, last = start + equal[0].dest_start, start + equal[-1].dest_end
     begin, stop = hay.at[first], hay.at[last - 1] + 1
-    while _cuts(text, begin):
+    while cuts(text, begin):
         begin -= 1
-    while _cuts(text, stop):
+    while cuts(text, stop):
         stop += 1
     return begin, stop
 
