@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
+from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
 from truebench_hf.benchmarks.facts.study import FactsRun
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
@@ -21,6 +23,11 @@ def add_to(app: typer.Typer) -> None:
     command(
         facts, "run", FactsOptions, _run,
         "Judge whether long answers are grounded in their prompt, and whether they answer at all.", TEXTS["facts run"],
+    )  # fmt: skip
+    command(
+        facts, "select-template", SelectOptions, _select,
+        "Choose, on labelled answers, how each judge is asked about grounding and eligibility.",
+        TEXTS["facts select-template"],
     )  # fmt: skip
     help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
     facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
@@ -37,6 +44,12 @@ def _run(options: FactsOptions) -> None:
         raise typer.Exit(1)
     if outcome.incomplete and not options.allow_unscored:
         raise typer.Exit(3)
+
+
+def _select(options: SelectOptions) -> None:
+    outcome = SelectTemplate(options).run()
+    show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+    say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
 
 
 def _rank(

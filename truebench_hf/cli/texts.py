@@ -92,6 +92,14 @@ TEXTS = {
     "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
     "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
     f"SIGHUP.\n\n{_GOING_ON}",
+    "facts select-template": "A labelled row has the columns of `facts run` data, response (or answer), and accurate, eligible or "
+    "both: yes or no, blank where nobody said. Eligibility is asked about where there is a baseline answer. sentences (a list "
+    "of text and grounded) or ungrounded_sentences label parts of the answer.\n\n"
+    "For each judge the template with the highest macro F1 is chosen, undecided answers counting as wrong. How well the "
+    "chosen ones agree on answers that had no say in it stands beside, and a winner that the labels do not tell from the "
+    "runner-up is marked. templates.json holds the choice, and for hf-classifier: judges a calibrator and a threshold: "
+    "`truebench facts run --template OUT/templates.json` asks the judges so.\n\n"
+    f"{_MODELS}\n\n{_GOING_ON}",
     "facts rank": "Runs are joined where judges, templates, prompts and baseline are the same, and the documents of a split; what "
     "differs is said in one line. A model's splits may lie in several folders. The fused rank is Condorcet's: of two models "
     "the one that is ahead in more of the rankings (one per judge and split) stands above; ties go by the mean score, and "

@@ -11,14 +11,15 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.facts import chosen
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.grounding.classifier import classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
-from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of, template_named
+from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import ReplyOptions, StudyOptions, numbered
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
-_TEMPLATES = Binds("templates", lambda o: o.templates, late=True)
+_TEMPLATES = Binds("templates", lambda o: {n: chosen.told(one, "template") for n, one in o.chosen.items()}, late=True)
 _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
@@ -96,13 +97,13 @@ class FactsOptions(StudyOptions, ReplyOptions):
 
     @property
     def unjudged(self) -> bool:
-        """Whether nobody judges eligibility."""
-        return self.eligibility == UNJUDGED
+        """Whether nobody judges eligibility: as it is said, or where all judges are classifiers."""
+        return self.eligibility == UNJUDGED or all(map(classifies, self.judge))
 
     @cached_property
     def templates(self) -> dict[str, str]:
         """The template of each judge by its name. Raises UserError on one that there is not."""
-        return {name: self._chosen[name].template for name in self.names}
+        return {name: self.chosen[name].template for name in self.names}
 
     @cached_property
     def variants(self) -> dict[str, str]:
@@ -111,12 +112,13 @@ class FactsOptions(StudyOptions, ReplyOptions):
             raise unknown("eligibility", str(self.eligibility), (*VARIANTS, UNJUDGED))
         if self.unjudged:
             return {}
-        return {name: self.eligibility or self._chosen[name].eligibility for name in self.names}
+        writing = (name for name, spec in zip(self.names, self.judge, strict=True) if not classifies(spec))
+        return {name: self.eligibility or self.chosen[name].eligibility for name in writing}
 
     @property
     def prompts_used(self) -> tuple[str, ...]:
         """The names of the prompts that shape verdicts."""
-        used = [name for template in self.templates.values() for name in prompts_of(template)]
+        used = [name for template in self.templates.values() for name in chosen.prompts_by(template)]
         return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
     @property
@@ -125,19 +127,23 @@ class FactsOptions(StudyOptions, ReplyOptions):
         return Sampling(self.temperature, max_tokens=self.max_tokens)
 
     @cached_property
-    def _chosen(self) -> Mapping[str, chosen.Chosen]:
-        found = {name: chosen.Chosen() for name in self.names}
+    def chosen(self) -> Mapping[str, chosen.Chosen]:
+        """How each judge is asked, by its name. Raises UserError on a template that there is not."""
+        specs = dict(zip(self.names, self.judge, strict=True))
+        found = {name: chosen.usual(spec) for name, spec in specs.items()}
         for given in self.template:
             number, dot, name = given.partition(".")
-            if _is_file(given) and not number.isdigit():
-                found |= chosen.read(given, dict(zip(self.names, self.judge, strict=True)))
-            elif not dot:
-                found = {judge: chosen.Chosen(template_named(given), one.eligibility) for judge, one in found.items()}
-            elif not number.isdigit() or not 1 <= int(number) <= len(self.judge):
+            one_judge = dot and number.isdigit()  # 1.json: the first judge by json
+            if not one_judge and _is_file(given):
+                found |= chosen.read(given, specs)
+            elif not one_judge:
+                found |= {j: chosen.asked_by(one, given) for j, one in found.items() if not classifies(specs[j])}
+            elif not 1 <= int(number) <= len(self.judge):
                 raise UserError(f"--template {given}: there is no judge number {number}; there are {len(self.judge)}")
+            elif classifies(specs[judge := self.names[int(number) - 1]]):
+                raise UserError(f"--template {given}: {judge} is a classifier, which no template asks; leave it out")
             else:
-                judge = self.names[int(number) - 1]
-                found[judge] = chosen.Chosen(template_named(name), found[judge].eligibility)
+                found[judge] = chosen.asked_by(found[judge], name)
         return found
 
 
@@ -151,9 +157,9 @@ def judges_facts(options: FactsOptions, identities: Mapping[str, Any]) -> dict[s
     told = {}
     for name in options.names:
         template, variant = options.templates[name], options.variants.get(name)
-        prompts = (*prompts_of(template), *(ELIGIBILITY_PROMPTS if variant else ()))
+        prompts = (*chosen.prompts_by(template), *(ELIGIBILITY_PROMPTS if variant else ()))
         told[name] = {
-            "template": template, "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
+            **chosen.told(options.chosen[name]), "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
             "prompts": {prompt: options.prompts.hash(prompt) for prompt in prompts},
             "max_tokens": options.judge_max_tokens,
         }  # fmt: skip

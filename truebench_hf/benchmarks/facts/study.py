@@ -28,6 +28,7 @@ from truebench_hf.benchmarks.facts.results import KIND, results
 from truebench_hf.benchmarks.facts.scores import GroundingScores
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
@@ -129,8 +130,10 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         }  # fmt: skip
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
         self.grounding = [
-            GroundingJudge(callers[name], template, options.prompts, **how)
-            for name, template in options.templates.items()
+            ClassifierJudge(callers[name], one.fitted)
+            if one.template == CLASSIFIER
+            else GroundingJudge(callers[name], one.template, options.prompts, **how)
+            for name, one in options.chosen.items()
         ]
         self.eligibility = {
             name: EligibilityJudge(callers[name], variant, options.prompts, **how)
@@ -166,7 +169,9 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         made = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
         return (None, f"no baseline answer: {made.error}") if made.error else (made.answers[0], "")
 
-    async def _verdict(self, judge: GroundingJudge, task: Task, answer: str | None, error: str | None) -> Grounding:
+    async def _verdict(
+        self, judge: GroundingJudge | ClassifierJudge, task: Task, answer: str | None, error: str | None
+    ) -> Grounding:
         if answer is None:
             return Grounding(None, f"no answer: {error}", judge.template, judge.caller.model.spec)
         return await judge.verdict(task.item.source, answer)
