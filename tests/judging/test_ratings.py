@@ -56,6 +56,7 @@ def test_one_value(text: str, value: int, why: str) -> None:
         ('{"draft": {"rating": 2}}\n{"rating": 4}', "more than one", "a draft that differs"),
         ('The rating is 2.\n{"rating": 4}', "more than one", "prose that differs"),
         ('{"reason": "I settle on a rating of 3.", "rating": 4}', "more than one", "the reason differs"),
+        ('{"rating": 2, "rating": 4}', "more than one", "one object with the key twice"),
         ('{"rating": 4} or rather 3', "text behind", "taken back"),
         ('{"rating": 4', "no JSON object", "cut off"),
     ],

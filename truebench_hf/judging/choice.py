@@ -34,7 +34,7 @@ def read_choice(text: str, key: str, words: Mapping[str, V]) -> Choice[V] | Prob
     offered = " or ".join(words) if len(words) < 5 else f"{next(iter(words))} to {list(words)[-1]}"
     if not objects:
         return Problem(f"it has no JSON object with the key `{key}`")
-    said = [_word(found[key]) for _, _, found in objects]
+    said = [_word(value) for _, _, found in objects for name, value in found.pairs if name == key]
     start, end, last = objects[-1]
     reason = last["reason"] if isinstance(last.get("reason"), str) else _unfenced(text[:start])
     said += [_word(match.group(1)) for match in _prose(key, words).finditer(f"{text[:start]}\n{reason}")]
@@ -52,16 +52,24 @@ def _unfenced(text: str) -> str:
     return re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text).strip()
 
 
-def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
+class _Object(dict[str, Any]):
+    """A JSON object that also knows its pairs: of two equal keys a dict keeps only the last."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _objects(text: str, key: str) -> list[tuple[int, int, _Object]]:
     """(start, end, object) of every JSON object in the text that has the key; one within another is part of it."""
-    decoder, found, at = json.JSONDecoder(strict=False), [], 0
+    decoder, found, at = json.JSONDecoder(strict=False, object_pairs_hook=_Object), [], 0
     while (start := text.find("{", at)) >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             at = start + 1
             continue
-        if isinstance(value, dict) and key in value:
+        if isinstance(value, _Object) and key in value:
             found.append((start, end, value))
         at = end
     return found
@@ -69,7 +77,7 @@ def _objects(text: str, key: str) -> list[tuple[int, int, dict[str, Any]]]:
 
 def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:
     offered = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-    stated = rf"\b{key}\b[\"'*_`]*\s*(?:is|of|=|:|to be)[\s\"'*_`]*({offered})\b"
+    stated = rf"\b{re.escape(key)}\b[\"'*_`]*\s*(?:is|of|=|:|to be)[\s\"'*_`]*({offered})(?!\w)"
     return re.compile(stated + r"(?!\s*(?:or|to|-|–)\s*\d)", re.IGNORECASE)  # a span of values states none
 
 

@@ -13,7 +13,8 @@ from truebench_hf.judging.grounding.folding import Folded, cuts, folded
 
 _LIKE = 90  # percent of likeness by which a sentence with a slip of the pen is still that of the answer
 _LONG = 16  # letters from which on likeness means something
-_MARKER = re.compile(r"[\[(]?(?:\d{1,3}|[A-Za-z])[.):\]]")
+_ITEM = re.compile(r"(?:\d{1,3}|[A-Za-z])[.):]")
+_NOTE = re.compile(r"(?:\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]\s*)+")
 _SIDES = "\"'“”‘’«»「」『』()（）[]*_`#.!?。！？…,;:"
 
 
@@ -97,7 +98,19 @@ def _missing(answer: str, hay: Folded, free: list[bool]) -> list[str]:
 
 
 def _lines(answer: str, start: int, end: int) -> list[str]:
-    before = answer[start - 1] if start and answer[start - 1] in "[(" else ""
-    text = before + answer[start:end] + answer[end : end + 1]
-    lines = [line.strip() for line in text.splitlines()]
-    return [line for line in lines if any(map(str.isalnum, line)) and not _MARKER.fullmatch(line)]
+    """The texts between two offsets, line by line, without the markers of list items and notes such as [2]."""
+    left: list[str] = []
+    at = start
+    for line in answer[start:end].splitlines(keepends=True):
+        begin, stop = at, at + len(line.rstrip())
+        at += len(line)
+        while stop < len(answer) and answer[stop] in _SIDES:
+            stop += 1
+        begin -= answer[begin - 1 : begin] == "["
+        text = answer[begin:stop].strip()
+        opens = not answer[:begin].rpartition("\n")[2].strip(" \t*_#>-•")
+        if any(map(str.isalnum, text)) and not (
+            _NOTE.fullmatch(text.rstrip(".,;")) or (opens and _ITEM.fullmatch(text))
+        ):
+            left.append(text)
+    return left

@@ -21,6 +21,11 @@ VARIANTS: tuple[Variant, ...] = get_args(
 )  # what the judge sees: the request alone, or the full prompt (Table 4)
 ELIGIBILITY_PROMPTS = ("eligibility",)
 WORDS: Mapping[str, RatingLabel] = {"no issues": "no_issues", "minor issues": "minor", "major issues": "major"}
+# As the paper's own template has them, under this key.
+PAPER_KEY = "Instruction Following"
+PAPER_WORDS: Mapping[str, RatingLabel] = {
+    "No Issues": "no_issues", "Minor Issue(s)": "minor", "Major Issue(s)": "major",
+}  # fmt: skip
 
 
 class EligibilityJudge:
@@ -59,7 +64,15 @@ class EligibilityJudge:
 
 
 def _read(text: str, truncated: bool) -> Choice[RatingLabel] | Problem:
-    return Problem("it is cut off") if truncated else read_choice(text, "rating", WORDS)
+    return Problem("it is cut off") if truncated else read_rating(text)
+
+
+def read_rating(text: str) -> Choice[RatingLabel] | Problem:
+    """The rating that an answer states, in the words asked for or in those of the paper's template. Never raises."""
+    ours, papers = read_choice(text, "rating", WORDS), read_choice(text, PAPER_KEY, PAPER_WORDS)
+    if isinstance(ours, Problem) and f'"{PAPER_KEY}"' in text and '"rating"' not in text:
+        return papers
+    return ours
 
 
 def _again(problem: str) -> str:

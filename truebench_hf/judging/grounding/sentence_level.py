@@ -54,10 +54,10 @@ async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> _E
         schema = _entries_schema() if structured else None
         return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_example(source, answer))
 
-    return await asker.ask(request, lambda text: _covering(text, answer), _again)
+    return await asker.ask(request, lambda text: read_covering(text, answer), _again)
 
 
-def _covering(text: str, answer: str) -> _Entries | Problem:
+def read_covering(text: str, answer: str) -> _Entries | Problem:
     """The entries of a reply with their places in the answer; a Problem where they do not cover it."""
     entries = read_entries(text)
     if isinstance(entries, Problem):
@@ -131,7 +131,7 @@ async def _checked(asker: Asker, unit: Unit, quotes: Sequence[str]) -> Unit:
     values = material(Source("", "\n".join(quotes)), unit.text)
     text = asker.prompts.render("grounding_double_check", sentence=unit.text, excerpts=list(quotes), tag=values["tag"])
     request = ChatRequest((Message("user", text),), asker.sampling, example="YES")
-    found = await asker.ask_plainly(request, _read_yes_no, _yes_or_no)
+    found = await asker.ask_plainly(request, read_yes_no, _yes_or_no)
     if isinstance(found, Problem):
         return replace(unit, label=None, reason=f"labelled supported, the double check is undecided: {found.text}")
     if found:
@@ -139,7 +139,7 @@ async def _checked(asker: Asker, unit: Unit, quotes: Sequence[str]) -> Unit:
     return replace(unit, label="unsupported", checked=False, reason="labelled supported, but the double check says NO")
 
 
-def _read_yes_no(text: str) -> bool | Problem:
+def read_yes_no(text: str) -> bool | Problem:
     word = text.strip(ORNAMENT + "()[]").casefold()
     return {"yes": True, "no": False}.get(word, Problem("it is not YES or NO alone"))
 

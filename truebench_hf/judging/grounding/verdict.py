@@ -20,7 +20,7 @@ ATTEMPTED: Mapping[str, str] = {word: word for word in ("accurate", "inaccurate"
 KEY = "verdict"
 _ALONE = r"(?:(?:the |my )?(?:final )?(?:answer|verdict|label|judge?ment|classification)\s*(?:is|:)?\s*)?"
 _SUBJECT = r"(?:(?:therefore|thus|hence|so|overall|in conclusion)\W+)?(?:the )?(?:response|answer|span(?: \d+)?) is "
-_ORNAMENT = re.compile(r"[*_`\"'“”]+(?!\w*_)|#+ ")
+_ORNAMENT = re.compile(r"[*`\"'“”]+|(?<!\w)_+|_+(?!\w)|#+ ")
 
 
 @dataclass(frozen=True, slots=True)
