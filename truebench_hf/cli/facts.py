@@ -37,6 +37,8 @@ def add_to(app: typer.Typer) -> None:
 def _run(options: FactsOptions) -> None:
     outcome = FactsRun(options).run()
     show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+    if options.estimate:
+        return
     say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
     final, least = outcome.value.all.mean.final.value, options.fail_under
     if least is not None and (final is None or final < least):

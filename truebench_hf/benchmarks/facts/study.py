@@ -184,7 +184,7 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             return Eligibility(None, "no answer", spec)
         if baseline is None or not baseline.strip():
             return Eligibility(None, missing or "the baseline answer is empty", spec)
-        if baseline == answer:
+        if baseline == answer and not self.options.estimate:  # where all answers are alike
             return Eligibility(None, ITSELF, spec)
         return await judge.rate(task.item.source, answer, baseline)
 
