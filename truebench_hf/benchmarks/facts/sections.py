@@ -70,7 +70,10 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
         said.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
         said.append(f"{untraced} sentences are called supported without an excerpt that is found in the prompt.")
-    if family(made["model"]) in {family(name.rpartition("#")[0] or name) for name in made["judges"]}:
+    names = [name.rpartition("#")[0] or name for name in made["judges"]]
+    if len(set(names)) < len(names):
+        said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
+    if family(made["model"]) in set(map(family, names)):
         said.append("A judge belongs to the family of the model, which favours it.")
     if any("smollm2" in name.lower() for name in made["judges"]):
         said.append("A judge is SmolLM2-135M, far too weak to be trusted: these scores show the workflow only.")
