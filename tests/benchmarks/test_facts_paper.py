@@ -81,5 +81,5 @@ def test_reference_rows_say_that_they_are_the_papers(name: int) -> None:
 
 
 def test_no_such_table() -> None:
-    with pytest.raises(KeyError, match="table 1"):
+    with pytest.raises(KeyError, match="facts_table1"):
         paper.paper_rows(1)

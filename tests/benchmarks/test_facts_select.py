@@ -12,6 +12,7 @@ from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import chosen
 from truebench_hf.benchmarks.facts.selecting import rows
+from truebench_hf.benchmarks.facts.selecting.fitting import fitted
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.study import Selection, select_template
 from truebench_hf.errors import UserError
@@ -214,6 +215,7 @@ def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
         SelectOptions(**{"labelled": "facts_mini", "judge": ("smollm2",), "out": "o"} | options)
 
 
+@pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers
 def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A classifier that finds a sentence supported where the gate is open in what it reads: the evidence or the claim."""
     names = {0: "unsupported", 1: "supported"}
@@ -253,3 +255,50 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     assert "template" in done.stderr
     done = command_here(capsys, *arguments, "--template", "1.json", "--out", str(tmp_path / "other"))
     assert (done.returncode, "is a classifier, which no template asks" in done.stderr) == (2, True)
+
+
+def test_the_cut_of_a_classifier() -> None:
+    """Fitted on all answers; the labels are those of cuts that had not seen the document."""
+    shares = [0.95 if row % 2 else 0.7 for row in range(40)]
+    gold: list[Any] = ["yes" if row % 2 else "no" for row in range(40)]
+    found = fitted("platt", shares, gold, [row // 2 for row in range(40)], folds=5, seed=0)
+    assert found is not None
+    assert found.labels == tuple(gold)
+    assert found.cut.share(0.7) < found.cut.threshold <= found.cut.share(0.95)  # 0.5 would have called all supported
+    assert fitted("platt", shares, ["yes"] * 40, range(40), folds=5, seed=0) is None  # one kind of answer
+    assert fitted("platt", [None] * 40, gold, range(40), folds=5, seed=0) is None  # no probability
+    assert fitted("platt", [], [], [], folds=5, seed=0) is None
+
+
+def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:
+    """An oracle for single sentences of facts_mini is right on every one that it is asked about."""
+    wrong = [row["sentence"] for one in jsonl_rows() for row in one["ungrounded_sentences"]]
+    spec = script(tmp_path / "oracle.json", [
+        *({"contains": f">\n{sentence}\n</span", "reply": INACCURATE} for sentence in wrong),
+        {"contains": "verdict", "reply": ACCURATE},
+    ])  # fmt: skip
+    found = select(tmp_path, "facts_mini", spec, template=("span",))
+    (one,) = found.sentences.values()
+    assert (one.tp, one.fn, one.fp, one.undecided) == (len(wrong), 0, 0, 0)
+    assert one.tn > 100
+    assert found.grounding is not None
+    assert found.grounding.measured[0].found.macro_f1 == 1.0  # 24 accurate answers and 12 that are not
+
+
+def jsonl_rows() -> list[dict[str, Any]]:
+    from truebench_hf.benchmarks.facts.data import MINI
+
+    return [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+
+
+def test_an_estimate_counts_every_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = judge(tmp_path / "judge.json")
+    done = command_here(
+        capsys, "facts", "select-template", "--labelled", str(labelled(tmp_path, 4)), "--judge", spec,
+        "--out", str(tmp_path / "out"), "--estimate",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "out").exists()
+    calls = int(next(line for line in done.stdout.splitlines() if " all " in line).split("│")[3].replace(",", ""))
+    # 8 answers: two variants of eligibility, six templates of one call (a sentence each), and one with a double check.
+    assert 8 * (2 + 6) < calls <= 8 * (2 + 6 + 4)

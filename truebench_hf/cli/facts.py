@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
 from truebench_hf.benchmarks.facts.options import FactsOptions
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
@@ -14,6 +15,8 @@ from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
 from truebench_hf.report.sections import fixed
+from truebench_hf.study.options import FolderOptions
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.terminal import complain, say
 
 
@@ -29,6 +32,10 @@ def add_to(app: typer.Typer) -> None:
         "Choose, on labelled answers, how each judge is asked about grounding and eligibility.",
         TEXTS["facts select-template"],
     )  # fmt: skip
+    command(
+        facts, "classify", ClassifyOptions, _classify, "Sort prompts by domain and task, so that scores can be told apart.",
+        TEXTS["facts classify"],
+    )  # fmt: skip
     help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
     facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
     app.add_typer(facts, name="facts", help="Grounding of long answers in documents (FACTS Grounding).")
@@ -36,10 +43,9 @@ def add_to(app: typer.Typer) -> None:
 
 def _run(options: FactsOptions) -> None:
     outcome = FactsRun(options).run()
-    show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+    _shown(options, outcome)
     if options.estimate:
         return
-    say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
     final, least = outcome.value.all.mean.final.value, options.fail_under
     if least is not None and (final is None or final < least):
         complain(f"the final score is {fixed(final)}, under --fail-under {least:g}")
@@ -49,9 +55,20 @@ def _run(options: FactsOptions) -> None:
 
 
 def _select(options: SelectOptions) -> None:
-    outcome = SelectTemplate(options).run()
+    _shown(options, SelectTemplate(options).run())
+
+
+def _classify(options: ClassifyOptions) -> None:
+    outcome = Classify(options).run()
+    _shown(options, outcome)
+    if outcome.incomplete:
+        raise typer.Exit(3)
+
+
+def _shown(options: FolderOptions, outcome: Outcome[Any]) -> None:
     show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
-    say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
+    if not options.estimate:
+        say(f"in {options.out}: {', '.join((*outcome.files, 'report.html'))}")
 
 
 def _rank(

@@ -100,6 +100,10 @@ TEXTS = {
     "runner-up is marked. templates.json holds the choice, and for hf-classifier: judges a calibrator and a threshold: "
     "`truebench facts run --template OUT/templates.json` asks the judges so.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
+    "facts classify": "A model sorts every prompt into the domains (finance, technology, retail, medical, legal, other) and tasks "
+    "(question answering, summary, rewriting, other) that the paper names. classified.jsonl holds the rows for `facts run "
+    "--data`, whose tables then mark what was classified. What the data knows itself is kept, and the model is held against "
+    f"it.\n\n{_MODELS}\n\nExit code 3: prompts are unsorted.\n\n{_GOING_ON}",
     "facts rank": "Runs are joined where judges, templates, prompts and baseline are the same, and the documents of a split; what "
     "differs is said in one line. A model's splits may lie in several folders. The fused rank is Condorcet's: of two models "
     "the one that is ahead in more of the rankings (one per judge and split) stands above; ties go by the mean score, and "

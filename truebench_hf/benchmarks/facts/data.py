@@ -53,6 +53,7 @@ class Item:
     split: str = ""
     baseline: str | None = None
     reference: str | None = None
+    classified: tuple[str, ...] = ()  # columns that `facts classify` has filled
 
     @property
     def document(self) -> str:
@@ -62,9 +63,10 @@ class Item:
 
     @property
     def groups(self) -> dict[str, str]:
-        """What scores are told apart by, as far as the data has columns for it."""
+        """What scores are told apart by, as far as the data has columns for it; what a model has sorted says so."""
         named = {"domain": self.domain, "task": self.task, "length": _length(self.length), "language": self.language}
-        return {column: name for column, name in named.items() if name}
+        told = {column: f"{column} (classified)" for column in self.classified}
+        return {told.get(column, column): name for column, name in named.items() if name}
 
     @property
     def instance(self) -> Instance:
@@ -137,7 +139,7 @@ def of_row(record: Record, number: str = "1") -> Item:
         raise record.wrong(key or "domain", "holds half a character (a lone surrogate); write it anew")
     return Item(
         own, source, language, domain, task, _tokens(record), split, baseline=_text(record, _BASELINE),
-        reference=_text(record, _REFERENCE),
+        reference=_text(record, _REFERENCE), classified=record.words("classified"),
     )  # fmt: skip
 
 

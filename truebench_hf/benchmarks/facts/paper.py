@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from truebench_hf.metrics.self_preference import self_preference
+from truebench_hf.report import paper
 
-_FOLDER = Path(__file__).parent / "reference"
 UNADJUSTED, FINAL = 5, 6  # tables of scores before and after disqualification
 JUDGES = ("Gemini 1.5 Pro", "GPT-4o", "Claude 3.5 Sonnet")
 SPLITS = {"Open": 860, "Blind": 859}  # prompts of each
@@ -18,10 +16,7 @@ REPORTED_SELF_PREFERENCE = 3.23  # section 4, "mean increase"; how it was formed
 
 def paper_rows(table: int) -> list[dict[str, Any]]:
     """The rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
-    for file in _FOLDER.glob(f"facts_table{table}_*.json"):
-        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
-        return rows
-    raise KeyError(f"table {table}")
+    return paper.paper_rows("facts", f"facts_table{table}")
 
 
 def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:

@@ -49,15 +49,15 @@ class ClassifierJudge:
     def __init__(self, caller: Caller, cut: Cut | None = None) -> None:
         self.caller, self.cut = caller, cut or Cut()
 
-    async def verdict(self, source: Source, answer: str, language: str = "") -> Grounding:
+    async def verdict(self, source: Source, answer: str) -> Grounding:
         """Whether every sentence of `answer` is supported by the whole prompt; undecided where a request failed.
 
-        An answer without a word claims nothing: it is accurate without a call.
+        An answer without a letter or digit claims nothing: it is accurate without a call.
         """
-        if not answer.strip():
+        if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
         try:
-            found = await self.shares(source, answer, language)
+            found = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
         units = tuple(self._unit(answer, one) for one in found)
@@ -68,9 +68,9 @@ class ClassifierJudge:
             return self._made(accurate, NO_ROOM, units)
         return self._made(accurate, f"the worst sentence has {self._said(worst)}", units)
 
-    async def shares(self, source: Source, answer: str, language: str = "") -> list[Supported]:
+    async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence with its P(supported), as the classifier gives it. Raises what `Caller.decide` raises."""
-        spans = [trimmed(answer, *span) for span in sentences(answer, language)]
+        spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
         evidence = "\n\n".join(text for _, text in source.parts())
         asked = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
         decision = await self.caller.decide(asked)

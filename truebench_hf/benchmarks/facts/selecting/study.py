@@ -136,7 +136,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
 
     async def _share(self, judge: ClassifierJudge, row: Labelled) -> float | None:
         try:
-            return worst_share(await judge.shares(row.item.source, row.answer, row.item.language))
+            return worst_share(await judge.shares(row.item.source, row.answer))
         except RequestFailed:
             return None
 
