@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
@@ -75,7 +76,7 @@ def join(folders: Sequence[str]) -> Joined:
 def _read(folder: str) -> dict[str, Any]:
     path = Path(folder)
     info = read_info(path) if path.is_dir() else {}
-    if info.get("kind") != "facts":
+    if info.get("kind") != KIND:
         what = f"holds a study of kind {info['kind']}" if info.get("kind") else "is no run folder"
         raise UserError(f"{folder}: {what}; give the --out of `truebench facts run`")
     try:

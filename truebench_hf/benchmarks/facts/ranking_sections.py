@@ -38,7 +38,7 @@ def write(ranking: Ranking, out: str) -> list[Path]:
     for file in files:
         whole = page(TITLE, sections(ranking), lead=lead(ranking), notes=notes(ranking))
         figures = json.dumps(ranking.as_json(), ensure_ascii=False, indent=1) + "\n"
-        file.write_text(figures if file.suffix == ".json" else "".join(whole), encoding="utf-8")
+        file.write_text(figures if file.suffix == ".json" else "".join(whole), "utf-8", "backslashreplace")
     return files
 
 
