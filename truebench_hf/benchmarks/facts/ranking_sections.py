@@ -87,7 +87,7 @@ def _places(ranking: Ranking) -> Grid:
     )  # fmt: skip
     note = (
         "Rank: fused over judges and splits by Condorcet's method. Final: ineligible answers count as inaccurate; mean over "
-        "judges and splits. Span: the ranks that the intervals of the means leave open. Moved: ranks won (+) or lost (-) "
+        "judges and splits. Span: the ranks that chance leaves open, by differences answer by answer. Moved: ranks won (+) or lost (-) "
         "by disqualification."
     )
     return Grid("Ranks", header, rows, note=note)

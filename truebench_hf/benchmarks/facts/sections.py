@@ -8,6 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import UNJUDGED
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
+from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged
@@ -70,6 +71,15 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
         said.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
         said.append(f"{untraced} sentences are called supported without an excerpt that is found in the prompt.")
+    judges = made["judges"].items()
+    rating = [name for name, how in judges if how["eligibility"] != UNJUDGED]
+    if rating and len(rating) < len(made["judges"]):
+        said.append(f"Eligibility is judged by {len(rating)} of {len(made['judges'])} judges: classifiers rate none.")
+    said += [
+        f"{name} counts a sentence as supported from 0.5 on, which is a guess: `facts select-template` fits it on labels."
+        for name, how in judges
+        if how["template"] == CLASSIFIER and "threshold" not in how
+    ]
     names = [name.rpartition("#")[0] or name for name in made["judges"]]
     if len(set(names)) < len(names):
         said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
