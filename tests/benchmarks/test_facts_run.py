@@ -287,6 +287,22 @@ def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.Cap
     assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
 
 
+def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges: tuple[str, ...]) -> None:
+    model, other = script(tmp_path / "m.json", []), script(tmp_path / "o.json", [])
+    options = FactsOptions(
+        data="facts_mini", model=model, baseline=other, judge=judges[:2], template=("json", "2.response"),
+        out=str(tmp_path / "run"), estimate=True,
+    )  # fmt: skip
+    spent: Any = FactsRun(options).run().value
+    assert {part: usage.calls for part, usage in spent.items()} == {
+        "model": 12,
+        "baseline": 12,
+        "judge": 24,
+        "judge 2": 24,
+    }
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_command_says_what_is_undecided_by_its_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.facts.graded import Graded
@@ -10,7 +11,7 @@ from truebench_hf.benchmarks.facts.options import UNJUDGED
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged
+from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
 from truebench_hf.types import Score
@@ -41,8 +42,11 @@ def sections(
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
         shown.append(Grid(title, (), tuple(undecided[:_REASONS]), note=more, prose=(1,)))
     shown += _examples(judged)
-    rows = tuple(conversation(item, item.passed) for item in judged)
-    about = "Passed: every judge finds the answer grounded, and it is eligible."
+    rows = tuple(conversation(replace(item, marked=_telling(item.marked)), item.passed) for item in judged)
+    about = (
+        "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as "
+        "those do who object; the Space shows what all of them see."
+    )
     return [*shown, Conversations("Answers", rows, about)]
 
 
@@ -128,6 +132,12 @@ def _grouped(title: str, cells: Mapping[str, Cell], eligibility: bool) -> Sectio
     return Scores(
         title, {name: cell.mean.final if eligibility else cell.mean.unadjusted for name, cell in cells.items()}
     )
+
+
+def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
+    """What the page has room for at thousands of answers: the first judge, and those who are not content."""
+    tones = [{mark.tone for mark in one.marks} for one in marked]
+    return tuple(one for place, one in enumerate(marked) if not place or tones[place] & {"no", "open"})
 
 
 def _examples(judged: Sequence[Judged]) -> list[Section]:
