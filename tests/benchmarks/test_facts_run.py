@@ -120,7 +120,7 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
     assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
     assert (scores["own_baseline"], outcome.incomplete) == ([row["id"] for row in mini()], 0)
     assert scores["scores"]["all"]["mean"]["final"]["value"] == pytest.approx(33.33, abs=0.005)
-    assert "12 answers are their own baseline" in outcome.notes[0]
+    assert "12 of 36 answers are their own baseline" in outcome.notes[0]
     assert scores["baseline"] == {"name": "the data's baseline answers"}
 
 

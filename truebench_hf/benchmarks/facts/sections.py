@@ -67,13 +67,13 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
     if not made["eligibility_judged"]:
         said.append("Eligibility was not judged: an evasive answer counts as accurate where it is grounded.")
     if own := sum(one.itself for one in done):
-        said.append(f"{own} answers are their own baseline, word for word: nobody judged whether they are eligible.")
+        said.append(f"{own} of {len(done)} answers are their own baseline, word for word: nobody judged whether they are eligible.")
     if failed := sum(one.response.error is not None for one in done):
-        said.append(f"{failed} answers could not be had; they are undecided, never inaccurate.")
+        said.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
     if cut := sum(bool(one.response.truncated) for one in done):
-        said.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
+        said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
-        said.append(f"{untraced} sentences are called supported without an excerpt that is found in the prompt.")
+        said.append(f"Sentences called supported without an excerpt that is found in the prompt: {untraced}.")
     names = [name.rpartition("#")[0] or name for name in made["judges"]]
     if len(set(names)) < len(names):
         said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
