@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import write_jsonl
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item, of_row
 from truebench_hf.benchmarks.facts.given import given_answers, given_baselines
@@ -53,8 +55,16 @@ def test_rows_of_every_form(row: dict[str, Any], source: Source) -> None:
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("no request", {"context": "In Paris."}, "here: has no request; name its column request .columns here: context."),
-    ("no document", {"question": "Where?"}, "here: has no passages; name its column document"),
+    (
+        "no request",
+        {"context": "In Paris."},
+        r"here: has no request; call its column request, .* or prompt \(columns here: context\)",
+    ),
+    (
+        "no document",
+        {"question": "Where?"},
+        "here: has no document; call its column document, context_document, context, passages",
+    ),
     ("passages that are numbers", {"question": "Where?", "contexts": [1, 2]}, r"'contexts\[0\]' must be an object"),
     ("passages without text", {"question": "Where?", "contexts": [{"id": 1}]}, "'text' must be a text"),
     ("a length in words", PARIS | {"context_tokens": "long"}, "'context_tokens' must be a number of tokens"),
@@ -219,3 +229,34 @@ def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("{")
     with pytest.raises(UserError, match=r"log\.jsonl, line 1: not JSON"):
         given_answers(str(tmp_path / "log.jsonl"), ITEMS)
+
+
+PUBLISH = """
+from huggingface_hub import HfApi
+HfApi().create_repo("google/FACTS-grounding-public", repo_type="dataset")
+for name, text in (("examples.csv", EXAMPLES), ("evaluation_prompts.csv", "method,prompt\\na,b\\n")):
+    HfApi().upload_file(
+        path_or_fileobj=text.encode(), path_in_repo=name, repo_id="google/FACTS-grounding-public", repo_type="dataset"
+    )
+print("0")
+"""
+LOAD = """
+import json
+from truebench_hf.benchmarks.facts.data import load
+from truebench_hf.errors import UserError
+try:
+    print(json.dumps([[item.id, item.split, item.source.request] for item in load("open")]))
+except UserError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+@pytest.mark.slow
+def test_the_public_set_comes_from_its_one_file_of_examples(tmp_path: Path) -> None:
+    text = "system_instruction,user_request,context_document,full_prompt\nOnly this.,Where?,In Paris.,all\n"
+    with HubStub() as hub:
+        client = HubClient(hub, tmp_path)
+        missing = client.value(LOAD, PYTHONPATH=str(ROOT))
+        assert missing.startswith("--data open: examples.csv of google/FACTS-grounding-public cannot be had: ")
+        client.value(f"EXAMPLES = {text!r}\n{PUBLISH}")
+        assert client.value(LOAD, PYTHONPATH=str(ROOT)) == [["1", "open", "Where?"]]

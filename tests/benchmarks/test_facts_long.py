@@ -85,10 +85,11 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # half a minute on processors of its own
 def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path) -> None:
     """Three judges are three templates of one small model (told apart by arguments that change nothing); that is said."""
-    given = ["facts", "run", "--data", "facts_mini", "--limit", "2", "--model", "smollm2", "--max-tokens", "96"]
-    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-max-tokens", "128"]
+    given = ["facts", "run", "--data", "facts_mini", "--limit", "2", "--model", "smollm2", "--max-tokens", "64"]
+    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-max-tokens", "64"]
     given += ["--judge-arg", "2.dtype=float32", "--judge-arg", '3.chat_template_kwargs={"number": 3}']
     given += ["--template", "json", "--template", "2.response", "--template", "3.simpleqa"]
     code, told, seconds, peak = measured(*given, "--out", str(tmp_path / "run"))

@@ -120,7 +120,7 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
     assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
     assert (scores["own_baseline"], outcome.incomplete) == ([row["id"] for row in mini()], 0)
     assert scores["scores"]["all"]["mean"]["final"]["value"] == pytest.approx(33.33, abs=0.005)
-    assert "12 answers are their own baseline" in outcome.notes[0]
+    assert "12 of 36 answers are their own baseline" in outcome.notes[0]
     assert scores["baseline"] == {"name": "the data's baseline answers"}
 
 
@@ -285,6 +285,22 @@ def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.Cap
     )
     done = command_here(capsys, "facts", "run", *given, "--fail-under", "33.4")
     assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
+
+
+def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges: tuple[str, ...]) -> None:
+    model, other = script(tmp_path / "m.json", []), script(tmp_path / "o.json", [])
+    options = FactsOptions(
+        data="facts_mini", model=model, baseline=other, judge=judges[:2], template=("json", "2.response"),
+        out=str(tmp_path / "run"), estimate=True,
+    )  # fmt: skip
+    spent: Any = FactsRun(options).run().value
+    assert {part: usage.calls for part, usage in spent.items()} == {
+        "model": 12,
+        "baseline": 12,
+        "judge": 24,
+        "judge 2": 24,
+    }
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_command_says_what_is_undecided_by_its_exit_code(

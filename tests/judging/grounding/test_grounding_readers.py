@@ -35,6 +35,8 @@ LIST = json.dumps({"sentences": [json.loads(line) for line in ROWS.splitlines()]
             "Each gets a label of supported, unsupported, contradictory or no_rad.\n" + ROWS,
             "the labels on offer are none given",
         ),
+        ("Sentence 1: it stands there, supported.\n" + ROWS, "prose that says the same"),
+        ("The set {x : x > 1} is no object.\n" + ROWS, "a formula"),
         (LIST, "the form with a schema"),
         (f"[{ROWS}]".replace("\n", ","), "a list"),
         (ROWS.replace("unsupported", "UNSUPPORTED").replace('"supported', '"Supported.'), "other case, a full stop"),

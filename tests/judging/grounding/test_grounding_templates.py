@@ -171,8 +171,9 @@ def test_what_is_cut_off_is_never_read(tmp_path: Path, template: str) -> None:
         "implicit_span": f"Sentence 1: {OPENS}\nSentence 1 label: Accurate\nFinal answer: Accurate",
     }
     text = texts.get(template, row(OPENS, "supported", "x") if "json" in template else texts["span"])
-    found, _ = judged(tmp_path, template, OPENS, [{"text": text, "truncated": True}])
+    found, seen = judged(tmp_path, template, OPENS, [{"text": text, "truncated": True}])
     assert found.accurate is None
+    assert len(seen) == (3 if template in ("span", "response", "simpleqa") else 1), "a long answer would be cut again"
     assert "cut off" in found.reason
 
 

@@ -83,19 +83,23 @@ def load(data: str) -> list[Item]:
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
     if data in ("open", OPEN):
-        return of_rows({"open": _hub_rows()}, data)
+        return of_rows({"open": _public()}, data)
     found = row_files.splits(str(MINI) if data == "facts_mini" else data, ("facts_mini", "open"))
     return of_rows(found, data)
 
 
-def _hub_rows() -> Iterator[Record]:
-    """The rows of the public set, whose file has no split."""
+def _public() -> Iterator[Record]:
+    """The rows of the public set. Beside its examples lies a table of prompts, so that it is no plain data set."""
+    from huggingface_hub import hf_hub_download
+
     try:
-        tables = row_files.splits(OPEN)
-    except UserError as error:
-        raise UserError(f"--data open: {error}; download its examples.csv and give the path") from error
-    for records in tables.values():
-        yield from records
+        path = hf_hub_download(OPEN, "examples.csv", repo_type="dataset")
+    except Exception as error:  # the client has many errors of its own; all mean: cannot be had
+        why = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"--data open: examples.csv of {OPEN} cannot be had: {why}; download it and give its path"
+        ) from error
+    yield from row_files.records(Path(path))
 
 
 def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> list[Item]:
@@ -124,11 +128,10 @@ def of_row(record: Record, number: str = "1") -> Item:
     """One item from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
     source = source_of(record)
     if source is None or not source.request:
-        what = "a request" if source else "a document or passages"
-        names = _REQUEST if source else (*_DOCUMENT, *_PASSAGES)
+        what, names = ("request", _REQUEST) if source else ("document", (*_DOCUMENT, *_PASSAGES))
         there = ", ".join(map(str, record.row)) or "none"
         raise UserError(
-            f"{record.where}: has no {what.split()[-1]}; name its column {names[0]} (columns here: {there})"
+            f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]} (columns here: {there})"
         )
     key = next((name for name in (*IDS, "question_id") if _there(record, name)), None)
     language, domain, task, split = named = [

@@ -149,7 +149,9 @@ class FactsOptions(StudyOptions, ReplyOptions):
 
 def _is_file(text: str) -> bool:
     known = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-    return ":" not in text.split("/")[0] and (Path(text).suffix.lower() in known or Path(text).is_file())
+    if text == "smollm2" or ":" in text.split("/")[0]:
+        return False
+    return Path(text).suffix.lower() in known or Path(text).exists()
 
 
 def judges_facts(options: FactsOptions, identities: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.facts.graded import Graded
@@ -11,7 +12,7 @@ from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged
+from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
 from truebench_hf.types import Score
@@ -42,8 +43,11 @@ def sections(
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
         shown.append(Grid(title, (), tuple(undecided[:_REASONS]), note=more, prose=(1,)))
     shown += _examples(judged)
-    rows = tuple(conversation(item, item.passed) for item in judged)
-    about = "Passed: every judge finds the answer grounded, and it is eligible."
+    rows = tuple(conversation(replace(item, marked=_telling(item.marked)), item.passed) for item in judged)
+    about = (
+        "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as "
+        "those do who object; the Space shows what all of them see."
+    )
     return [*shown, Conversations("Answers", rows, about)]
 
 
@@ -64,13 +68,15 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
     if not made["eligibility_judged"]:
         said.append("Eligibility was not judged: an evasive answer counts as accurate where it is grounded.")
     if own := sum(one.itself for one in done):
-        said.append(f"{own} answers are their own baseline, word for word: nobody judged whether they are eligible.")
+        said.append(
+            f"{own} of {len(done)} answers are their own baseline, word for word: nobody judged whether they are eligible."
+        )
     if failed := sum(one.response.error is not None for one in done):
-        said.append(f"{failed} answers could not be had; they are undecided, never inaccurate.")
+        said.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
     if cut := sum(bool(one.response.truncated) for one in done):
-        said.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
+        said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
-        said.append(f"{untraced} sentences are called supported without an excerpt that is found in the prompt.")
+        said.append(f"Sentences called supported without an excerpt that is found in the prompt: {untraced}.")
     judges = made["judges"].items()
     rating = [name for name, how in judges if how["eligibility"] != UNJUDGED]
     if rating and len(rating) < len(made["judges"]):
@@ -138,6 +144,12 @@ def _grouped(title: str, cells: Mapping[str, Cell], eligibility: bool) -> Sectio
     return Scores(
         title, {name: cell.mean.final if eligibility else cell.mean.unadjusted for name, cell in cells.items()}
     )
+
+
+def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
+    """What the page has room for at thousands of answers: the first judge, and those who are not content."""
+    tones = [{mark.tone for mark in one.marks} for one in marked]
+    return tuple(one for place, one in enumerate(marked) if not place or tones[place] & {"no", "open"})
 
 
 def _examples(judged: Sequence[Judged]) -> list[Section]:

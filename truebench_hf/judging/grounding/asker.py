@@ -29,20 +29,27 @@ class Asker:
     schemas: SchemaFallback
 
     async def ask_plainly(
-        self, request: ChatRequest, read: Callable[[str], T | Problem], repair: Callable[[str], str]
+        self, request: ChatRequest, read: Callable[[str], T | Problem], repair: Callable[[str], str], long: bool = False
     ) -> T | Problem:
-        """What `read` makes of a reply to a request. A reply that is cut off is never read."""
+        """What `read` makes of a reply to a request. One that is cut off is never read, nor asked for again if `long`.
+
+        A verdict can be given in fewer words, the labels of every sentence cannot.
+        """
 
         def whole(text: str, truncated: bool) -> T | Problem:
-            return Problem("it is cut off") if truncated else read(text)
+            return Problem("it is cut off", final=long) if truncated else read(text)
 
         return await ask(self.caller, request, whole, repair, who="the judge")
 
     async def ask(
-        self, request: Callable[[bool], ChatRequest], read: Callable[[str], T | Problem], repair: Callable[[str], str]
+        self,
+        request: Callable[[bool], ChatRequest],
+        read: Callable[[str], T | Problem],
+        repair: Callable[[str], str],
+        long: bool = False,
     ) -> T | Problem:
         """The same for `request(structured)`, with a JSON schema where the server takes one."""
-        return await self.schemas.ask(request, lambda made: self.ask_plainly(made, read, repair))
+        return await self.schemas.ask(request, lambda made: self.ask_plainly(made, read, repair, long))
 
     async def verdict(
         self, prompt: str, words: Mapping[str, V], source: Source, answer: str, quoting: bool = False, **more: Any

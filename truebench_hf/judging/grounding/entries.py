@@ -19,9 +19,9 @@ from truebench_hf.models.asking import Problem
 _FAULTS = 50  # objects that do not parse, beyond which an answer is not looked at any further
 _REACH = 20_000  # characters that one object may have
 _NAMES = r"no[_ -]?rad|unsupported|supported|contradictory"
-# A label that prose gives a sentence; a list of labels to choose from gives none.
+# A label that prose gives a sentence, or all of them; a list of labels to choose from gives none.
 _STATED = re.compile(
-    rf"\b(?:label\w*|sentence\s*\d+|final)\b[^\n.]{{0,30}}?\b({_NAMES})\b(?!\s*[,/|]|\s+or\b)", re.IGNORECASE
+    rf"\b(?:label\w*|sentence\s*(\d{{1,4}})|final)\b[^\n.]{{0,30}}?\b({_NAMES})\b(?!\s*[,/|]|\s+or\b)", re.IGNORECASE
 )
 _CONCLUDED = re.compile(
     rf"\b(?:label(?:l?ed)?|classif\w+|marked|therefore|hence|thus)\W+(?:\w+\W+){{0,3}}?({_NAMES})\b", re.IGNORECASE
@@ -64,11 +64,17 @@ def read_entries(text: str) -> list[Entry] | Problem:
         return Problem("it has no JSON object with the keys `sentence` and `label`")
     if re.search(r"\w", text[at:]):
         return Problem("there is text behind the last JSON object")
-    if stated := _STATED.search(outside):
+    if stated := next((match for match in _STATED.finditer(outside) if not _repeats(match, entries)), None):
         return Problem(f"text outside of the JSON objects gives a label: {stated.group()!r}")
     if verdicts - {all(entry.label not in UNGROUNDED for entry in entries)}:
         return Problem("its verdict on the whole response does not agree with its labels")
     return entries
+
+
+def _repeats(stated: re.Match[str], entries: list[Entry]) -> bool:
+    """Whether prose says of a sentence by its number what its object says."""
+    number = int(stated.group(1) or 0)
+    return 0 < number <= len(entries) and label_of(stated.group(2)) == entries[number - 1].label
 
 
 def json_objects(text: str) -> list[tuple[int, int, Pairs]] | Problem:
@@ -80,8 +86,11 @@ def json_objects(text: str) -> list[tuple[int, int, Pairs]] | Problem:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            faults += 1
             end = _closing(text, start)
+            if end and '"' not in text[start:end]:  # braces of prose or of a formula
+                at = end
+                continue
+            faults += 1
             value = pairs(text[start:end]) if end else None
             if (
                 value is None

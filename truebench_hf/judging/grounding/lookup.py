@@ -16,17 +16,22 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from truebench_hf.judging.grounding.folding import Folded, cuts, folded, unspaced
 from truebench_hf.judging.grounding.types import Excerpt, Source
+from truebench_hf.judging.sentences import sentences
 
+_AT_ONCE = 600  # characters that likeness is looked for at a time: its time grows with their square
 LIKE = 0.9  # the least likeness of a piece that is found but not exactly
 _LONG = 16  # folded characters of a piece that likeness can tell from others
-_RUN = (
-    20  # and of each of two pieces that stand one behind the other without a sign between; 8 for Chinese and Japanese
-)
+_RUN, _UNSPACED_RUN = 20, 8  # and of pieces that stand one behind the other without a sign between
 _OWN_WORD = 75  # likeness in percent of a word to one in the source, below which the judge has put it in
 _DOTS = r"(?:\.\s?){2,}\.|…+|(?:⋯)+"
 _APART = re.compile(
     rf"\s*(?:[\[(]\s*(?:{_DOTS})\s*[\])]|{_DOTS}|[\n\r]+(?:\s*(?:[-*•]|\d{{1,2}}[.)])\s)?"
     r"|[\"”»」]\s*(?:[,;&+/|]|and|und|et|y)?\s*[\"“„«「])\s*"
+)
+# What a judge puts before an excerpt of its own accord: a bullet, the first number of a list, where it comes from.
+_BULLET = re.compile(
+    r"\A(?:[-*•]\s+|1[.)]\s+(?=[\s\S]*\n\s*2[.)]\s)|(?:passage|document|context|source)\s*[\w.-]{0,20}\s*:\s+|\[\w{1,20}\]\s*)",
+    re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?。！？।؟:;,\n\r|]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？।؟\n\r]")
@@ -59,11 +64,21 @@ def _pieces(parts: Parts, quote: str) -> Iterator[Excerpt]:
     if whole := _exact(parts, quote):
         yield whole
         return
-    for piece in filter(_says, _APART.split(quote)):
-        if found := _exact(parts, piece):
-            yield found
-        else:
-            yield from _runs(parts, piece) or [_like(parts, piece)]
+    for piece in filter(_says, _APART.split(_BULLET.sub("", quote))):
+        yield from _found(parts, piece)
+
+
+def _found(parts: Parts, piece: str) -> list[Excerpt]:
+    """A piece exactly, or as several that stand elsewhere, or by likeness: a long one sentence by sentence."""
+    if found := _exact(parts, piece):
+        return [found]
+    if runs := _runs(parts, piece):
+        return runs
+    if len(piece) <= _AT_ONCE:
+        return [_like(parts, piece)]
+    cut = (piece[start:end].strip() for start, end in sentences(piece))
+    short = (part[i : i + _AT_ONCE] for part in cut for i in range(0, len(part), _AT_ONCE))
+    return [excerpt for part in short if _says(part) for excerpt in _found(parts, part)]
 
 
 def _says(piece: str) -> bool:
@@ -116,7 +131,7 @@ def _longest(parts: Parts, rest: str) -> Excerpt | None:
         middle = (low + high) // 2
         needle = folded(rest[: ends[middle]]).text.strip(".,;:")
         low, high = (middle + 1, high) if any(needle in _folded(text).text for _, text in parts) else (low, middle)
-    least = 8 if by_sign else _RUN
+    least = _UNSPACED_RUN if by_sign else _RUN
     for end in ends[:low][-1:-4:-1]:
         if found := _exact(parts, rest[:end]):
             shorter = _to_last_stop(parts, rest, found, least) if end < len(rest) else None

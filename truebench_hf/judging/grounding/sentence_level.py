@@ -14,7 +14,7 @@ from truebench_hf.judging.grounding.entries import Entry, read_entries
 from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.material import material
 from truebench_hf.judging.grounding.types import LABELS, Source, Unit
-from truebench_hf.judging.sentences import sentences
+from truebench_hf.judging.sentences import rough_sentences
 from truebench_hf.judging.words import ORNAMENT
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import ChatRequest
@@ -52,9 +52,9 @@ async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> _E
     def request(structured: bool) -> ChatRequest:
         text = asker.prompts.render(prompt, **values, structured=structured)
         schema = _entries_schema() if structured else None
-        return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_example(source, answer))
+        return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_example(answer))
 
-    return await asker.ask(request, lambda text: read_covering(text, answer), _again)
+    return await asker.ask(request, lambda text: read_covering(text, answer), _again, long=True)
 
 
 def read_covering(text: str, answer: str) -> _Entries | Problem:
@@ -102,12 +102,16 @@ def _entries_schema() -> dict[str, Any]:
     return {"type": "object", "properties": outer, "required": ["sentences"], "additionalProperties": False}
 
 
-def _example(source: Source, answer: str) -> str:
+def _example(answer: str) -> str:
     rows = [
-        {"sentence": answer[start:end].strip(), "label": "supported", "rationale": "The document says so in these words.",
-         "excerpts": [answer[start:end].strip()]}
-        for start, end in sentences(answer, source.language)
-    ]  # fmt: skip
+        {
+            "sentence": part,
+            "rationale": "The document says so in these words.",
+            "excerpts": [part],
+            "label": "supported",
+        }
+        for part in rough_sentences(answer)
+    ]
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 

@@ -13,7 +13,7 @@ from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.material import material
 from truebench_hf.judging.grounding.types import Source, Unit, UnitLabel
 from truebench_hf.judging.grounding.verdict import ACCURATE
-from truebench_hf.judging.sentences import sentences, trimmed
+from truebench_hf.judging.sentences import rough_sentences, sentences, trimmed
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.types import Message
@@ -50,9 +50,9 @@ async def by_implicit(asker: Asker, source: Source, answer: str) -> Units | Prob
     def request(structured: bool) -> ChatRequest:
         text = asker.prompts.render("grounding_implicit", **values, structured=structured)
         schema = _implicit_schema() if structured else None
-        return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_lines(source, answer))
+        return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_lines(answer))
 
-    found = await asker.ask(request, read_implicit, _implicit_again)
+    found = await asker.ask(request, read_implicit, _implicit_again, long=True)
     if isinstance(found, Problem):
         return found
     where = placed(answer, [sentence for sentence, _ in found.sentences])
@@ -79,7 +79,7 @@ def _implicit_schema() -> dict[str, Any]:
     return {"type": "object", "properties": outer, "required": list(outer), "additionalProperties": False}
 
 
-def _lines(source: Source, answer: str) -> str:
-    parts = [answer[start:end].strip() for start, end in sentences(answer, source.language)]
-    lines = [f"Sentence {i}: {part}\nSentence {i} label: Accurate" for i, part in enumerate(parts, 1)]
+def _lines(answer: str) -> str:
+    parts = enumerate(rough_sentences(answer), 1)
+    lines = [f"Sentence {i}: {part}\nSentence {i} label: Accurate" for i, part in parts]
     return "\n".join([*lines, "Final answer: Accurate"])

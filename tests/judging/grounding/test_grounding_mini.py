@@ -1,0 +1,177 @@
+"""The 36 answers of facts_mini before a judge that knows which sentences have lost their support."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.judging.grounding.helpers import SOURCE, caller, judged, row
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.judging.grounding.eligibility import EligibilityJudge
+from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of
+from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source, disqualified
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.sentences import sentences
+from truebench_hf.loaders.facts_mini import rows
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, SchemaRefused
+from truebench_hf.models.scripted import Answer, ScriptedModel
+from truebench_hf.prompts import Prompts
+
+ROWS = list(rows())
+WRONG = {one["sentence"] for each in ROWS for one in each["ungrounded_sentences"]}
+KINDS = ("grounded_response", "ungrounded_response", "evasive_response")
+
+
+def source_of(one: dict[str, Any]) -> Source:
+    system, request, document = one["system_instruction"], one["user_request"], one["context_document"]
+    return Source(request, document, system, language=one["language"].lower())
+
+
+def shown(request: ChatRequest, tag: str = "response") -> str:
+    return request.messages[0].content.rpartition(f"<{tag}_")[2].partition(">\n")[2].rpartition(f"\n</{tag}_")[0]
+
+
+def false_in(text: str) -> bool:
+    return any(wrong in text for wrong in WRONG)
+
+
+def oracle(request: ChatRequest) -> str:
+    prompt = request.messages[0].content
+    if "<span_" in prompt:
+        return json.dumps({"excerpts": [], "verdict": "inaccurate" if false_in(shown(request, "span")) else "accurate"})
+    if "Does the context entail" in prompt:
+        return "YES"
+    answer = shown(request)
+    parts = [answer[start:end].strip() for start, end in sentences(answer)]
+    bad = [any(part in wrong or wrong in part for wrong in WRONG) for part in parts]
+    word = ["Inaccurate" if wrong else "Accurate" for wrong in bad]
+    if "Sentence 1 label" in prompt:
+        lines = [f"Sentence {i}: {part}\nSentence {i} label: {word[i - 1]}" for i, part in enumerate(parts, 1)]
+        return "\n".join([*lines, f"Final answer: {'Inaccurate' if any(bad) else 'Accurate'}"])
+    if "no_rad" in prompt:
+        return "\n".join(
+            row(part, "unsupported" if wrong else "supported", part) for part, wrong in zip(parts, bad, strict=True)
+        )
+    return json.dumps({"verdict": "inaccurate" if any(bad) else "accurate"})
+
+
+@pytest.mark.parametrize("template", ["json", "json_double_check", "implicit_span", "span", "response"])
+def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path: Path, template: str) -> None:
+    asked, _ = caller(tmp_path, oracle)
+    judge = GroundingJudge(asked, template, Prompts())
+
+    async def all_of() -> list[tuple[str, dict[str, Any], Grounding]]:
+        return [(kind, one, await judge.verdict(source_of(one), one[kind])) for one in ROWS for kind in KINDS]
+
+    for kind, one, found in asyncio.run(all_of()):
+        assert found.accurate is (kind != "ungrounded_response"), (one["id"], kind, found.reason)
+        listed = {wrong["sentence"] for wrong in one["ungrounded_sentences"]} if found.accurate is False else set()
+        told = [unit.text for unit in found.units if unit.label in UNGROUNDED]
+        if found.units:
+            assert all(any(text in wrong or wrong in text for text in told) for wrong in listed), (one["id"], told)
+            assert all(any(text in wrong or wrong in text for wrong in listed) for text in told), (one["id"], told)
+            assert all(one[kind][unit.start : unit.end] == unit.text for unit in found.units)
+
+
+def test_eligibility_by_consensus_leaves_a_lenient_judge_the_last_word(tmp_path: Path) -> None:
+    evasive = {one["evasive_response"] for one in ROWS}
+
+    def strict(request: ChatRequest) -> str:
+        text = request.messages[0].content.partition("<test_response_")[2].partition(">\n")[2].partition("\n</test_")[0]
+        return json.dumps({"rating": "major issues" if text in evasive else "no issues"})
+
+    asked, _ = caller(tmp_path, strict)
+    judge = EligibilityJudge(asked, "request", Prompts())
+    for one in ROWS:
+        for kind in KINDS:
+            found = asyncio.run(judge.rate(source_of(one), one[kind], one["grounded_response"]))
+            assert disqualified((found.rating, found.rating, found.rating)) is (kind == "evasive_response")
+            assert not disqualified((found.rating, found.rating, "minor"))
+
+
+def test_an_empty_answer_has_a_major_issue_and_a_failed_request_none(tmp_path: Path) -> None:
+    asked, seen = caller(tmp_path, [{"error": "the prompt has 9 tokens, the window 8"}])
+    judge = EligibilityJudge(asked, "request", Prompts())
+    assert asyncio.run(judge.rate(SOURCE, " \n", "At 9.")).rating == "major"
+    assert seen == []
+    undecided = asyncio.run(judge.rate(SOURCE, "At 9.", "At 9."))
+    assert undecided.rating is None
+    assert "9 tokens, the window 8" in undecided.reason
+    with pytest.raises(Exception, match="unknown eligibility variant 'all'"):
+        EligibilityJudge(asked, "all", Prompts())
+
+
+class Refusing(ScriptedModel):
+    """A server that takes no schema."""
+
+    async def complete(self, request: ChatRequest) -> Any:
+        if request.schema:
+            raise SchemaRefused("no response_format here")
+        return await super().complete(request)
+
+
+STRUCTURED = {
+    "json": {"sentences": [{"sentence": "At 9.", "rationale": "", "excerpts": ["opens at 9"], "label": "supported"}]},
+    "implicit_span": {"sentences": [{"sentence": "At 9.", "label": "accurate"}], "final_answer": "accurate"},
+    "span": {"reason": "", "excerpts": ["opens at 9"], "verdict": "accurate"},
+    "response": {"reason": "", "verdict": "accurate"},
+    "simpleqa": {"reason": "", "verdict": "accurate"},
+}
+
+
+@pytest.mark.parametrize("template", list(TEMPLATES))
+def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Path, template: str) -> None:
+    key = "json" if "json" in template else template
+
+    def reply(request: ChatRequest) -> Answer:
+        if request.schema is None:
+            return request.example
+        required = request.schema["required"]
+        assert set(required) == set(STRUCTURED[key])
+        return json.dumps(STRUCTURED[key])
+
+    for number, kind in enumerate((ScriptedModel, Refusing)):
+        model = kind("x", reply, takes_schema=True)
+        asked = Caller(model, Ledger(tmp_path / f"{number}.sqlite"), "judge", 4)
+        found = asyncio.run(GroundingJudge(asked, template, Prompts()).verdict(SOURCE, "At 9."))
+        assert found.accurate is True, found.reason
+    off, seen = judged(tmp_path, template, "At 9.", lambda request: request.example)
+    assert off.accurate is True
+    assert all(request.schema is None for request in seen)
+
+
+@pytest.mark.parametrize("template", list(TEMPLATES))
+def test_prompts_can_be_replaced_and_are_checked_before(tmp_path: Path, template: str) -> None:
+    for name in prompts_of(template):
+        check_prompts((name,), Prompts())
+        mine = tmp_path / f"{name}.jinja"
+        mine.write_text("{{ nowhere }}")
+        with pytest.raises(Exception, match="nowhere"):
+            check_prompts((name,), Prompts({name: str(mine)}))
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "note"),
+    [
+        ("grounding_json", ["be very strict", "where no plain excerpt settles", "copied word for word"], "strict"),
+        ("grounding_json_alt", ["comes close without supporting it"], "an excerpt for unsupported ones"),
+        ("grounding_implicit", ["if even one sentence is inaccurate it is inaccurate"], "the whole by its sentences"),
+        ("grounding_span", ["there is nothing in the span to verify", "is number 2"], "nothing to verify is accurate"),
+        ("grounding_response", ["cannot be verified by it", "step by step"], "what cannot be verified is inaccurate"),
+        ("grounding_simpleqa", ["not_attempted", "even where it is hedged"], "the third label"),
+        ("grounding_double_check", ["the one word yes", "the one word no"], "a word alone"),
+        ("eligibility", ["it calibrates your judgement", "independently of one another", "as if they were wrong", "order them by their importance", "departs from what is usual"], "the rubric of the paper"),
+    ],
+)  # fmt: skip
+def test_the_prompts_state_the_papers_rules(name: str, words: list[str], note: str) -> None:
+    from truebench_hf.judging.sample_prompts import example
+
+    text = " ".join(example(name, Prompts()).lower().split())
+    assert [word for word in words if word not in text] == [], note
+    assert "be very strict" not in " ".join(example("grounding_json_alt", Prompts()).lower().split())
