@@ -71,6 +71,8 @@ def test_figures_of_two_judges(tmp_path: Path) -> None:
     assert (other.found.accuracy, other.found.fpr, other.found.fnr) == (0.75, 1.0, 0.0)
     assert other.found.macro_f1 == pytest.approx(3 / 7)
     assert found.grounding.base == other.found  # which is what always accurate does
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("no way of asking is better than always saying the same") == 1
     assert found.eligibility is not None
     ineligible = found.eligibility.measured[0].found
     assert (ineligible.tp, ineligible.tn, ineligible.fp, ineligible.fn) == (12, 36, 0, 0)  # positive: ineligible
@@ -110,15 +112,15 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.facts.selecting.sections import sections
+    from truebench_hf.benchmarks.facts.selecting.sections import tables
 
     found = select(tmp_path, labelled(tmp_path), judge(tmp_path / "judge.json"))
-    tables = {
-        one.title: one for one in sections(found.grounding, found.eligibility, found.sentences) if isinstance(one, Grid)
+    shown = {
+        one.title: one for one in tables(found.grounding, found.eligibility, found.sentences) if isinstance(one, Grid)
     }
     second, fourth = (
-        tables["Grounding against labels (like the paper's table 2)"],
-        tables["Eligibility against labels (like the paper's table 4)"],
+        shown["Grounding against labels (like the paper's table 2)"],
+        shown["Eligibility against labels (like the paper's table 4)"],
     )
     assert second.rows[0][:4] == ("always accurate", "-", "42.86", "75.00")
     assert (len(second.paper), len(fourth.paper)) == (21, 6)

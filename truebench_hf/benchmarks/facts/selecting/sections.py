@@ -17,7 +17,7 @@ _VARIANTS = {"request": "User request only", "full": "User request and context d
 HELD_OUT = "chosen without the rows it is measured on"
 
 
-def sections(
+def tables(
     grounding: Selected | None, eligibility: Selected | None, sentences: Mapping[tuple[str, str], Agreement]
 ) -> list[Section]:
     """The tables of both questions, as far as there are labels, and of single sentences."""
@@ -30,6 +30,22 @@ def sections(
     if eligibility:
         shown += [_table("Eligibility", eligibility, 4, _VARIANTS, "ineligible"), _choices("eligibility", eligibility)]
     return shown
+
+
+def doubts(name: str, found: Selected | None) -> list[str]:
+    """Judges that are no better than a constant, and choices that the labels do not settle."""
+    if found is None:
+        return []
+    said = []
+    yes, no = found.base.tp, found.base.fp  # of people's labels
+    constant = max(yes / (2 * yes + no), no / (2 * no + yes)) if yes and no else 0.0  # macro F1 of the better one
+    best = {one.judge: one.strict_f1 or 0.0 for one in found.measured if one.chosen}
+    for judge, choice in found.choices.items():
+        if best[judge] <= constant:
+            said.append(f"{judge}: for {name} no way of asking is better than always saying the same.")
+        elif choice.runner_up and not choice.lead.sure:
+            said.append(f"{judge}: for {name} these labels do not tell {choice.best} from {choice.runner_up}.")
+    return said
 
 
 def _table(name: str, found: Selected, table: int, papers: Mapping[str, str], positive: str) -> Grid:

@@ -9,50 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.facts.chosen import Chosen, as_json, usual
 from truebench_hf.benchmarks.facts.selecting import rows
+from truebench_hf.benchmarks.facts.selecting.asked import Asked, Column, Way, accurate, ineligible, sentences
 from truebench_hf.benchmarks.facts.selecting.fitting import Fitted, fitted
 from truebench_hf.benchmarks.facts.selecting.measures import Selected, select
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.rows import Labelled
-from truebench_hf.benchmarks.facts.selecting.sections import TITLE, facts, sections
+from truebench_hf.benchmarks.facts.selecting.sections import TITLE, doubts, facts, tables
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, worst_share
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.types import UNGROUNDED, Eligibility, Grounding
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.agreement import Agreement, agreement
+from truebench_hf.metrics.agreement import Agreement
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Label
-
-Way = tuple[str, str]  # a judge by name, and a template or variant
-_MAJOR: Mapping[str | None, Label | None] = {"major": "yes", "minor": "no", "no_issues": "no", None: None}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A labelled answer with what every judge said of it in every way; `shares` are the classifiers' P(supported)."""
-
-    row: Labelled
-    grounding: Mapping[Way, Grounding]
-    ratings: Mapping[Way, Eligibility]
-    shares: Mapping[str, float | None] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Its line in `rows.jsonl`."""
-        return {
-            "id": self.row.id, "accurate": self.row.accurate, "eligible": self.row.eligible,
-            "grounding": [{"judge": judge, **asdict(one)} for (judge, _), one in self.grounding.items()],
-            "ratings": [{"judge": judge, "variant": v, **asdict(one)} for (judge, v), one in self.ratings.items()],
-            "shares": dict(self.shares),
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,22 +120,22 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
     def score(self, done: Sequence[Asked]) -> Outcome[Selection]:
         options, fits = self.options, self._fits(done) if self.asks[0] else {}
         grounding, eligibility = self._grounding(done, fits), self._eligibility(done)
-        sentences = {way: counted for way in self.writers if (counted := _sentences(done, way)).n}
+        single = {way: counted for way in self.writers if (counted := sentences(done, way)).n}
         specs = dict(zip(options.names, options.judge, strict=True))
         chosen = {name: _chosen(name, usual(spec), grounding, eligibility, fits) for name, spec in specs.items()}
-        found = Selection(chosen, grounding, eligibility, sentences)
+        found = Selection(chosen, grounding, eligibility, single)
         made = self.provenance | {"data": options.labelled}
         files = {
             "templates.json": as_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
             "selection.json": {
                 "grounding": grounding and grounding.as_json(), "eligibility": eligibility and eligibility.as_json(),
-                "sentences": [{"judge": j, "template": t, **asdict(one)} for (j, t), one in sentences.items()],
+                "sentences": [{"judge": j, "template": t, **asdict(one)} for (j, t), one in single.items()],
                 "provenance": made,
             },
             "rows.jsonl": [one.as_json() for one in done],
         }  # fmt: skip
         return Outcome(
-            found, files, TITLE, sections(grounding, eligibility, sentences), notes=self._notes(found),
+            found, files, TITLE, tables(grounding, eligibility, single), notes=self._notes(found),
             facts=facts(options) | {"Data": options.labelled},
         )  # fmt: skip
 
@@ -177,37 +154,18 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
     def _grounding(self, done: Sequence[Asked], fits: Mapping[str, Fitted]) -> Selected | None:
         if not self.asks[0]:
             return None
-        columns: dict[Way, Sequence[Label | None]] = {
-            way: [_label(one.grounding[way].accurate) if way in one.grounding else None for one in done]
-            for way in self.writers
-        }
-        columns |= {(name, CLASSIFIER): fit.labels for name, fit in fits.items()}
-        return self._select([one.row.accurate for one in done], columns, done)
+        gold, columns = accurate(done, self.writers)
+        return self._select(gold, columns | {(name, CLASSIFIER): fit.labels for name, fit in fits.items()}, done)
 
     def _eligibility(self, done: Sequence[Asked]) -> Selected | None:
-        """As for grounding, "yes" being ineligible (Table 4)."""
-        if not self.asks[1]:
-            return None
-        flip: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
-        gold = [flip[one.row.eligible] if one.row.rated else None for one in done]
-        columns = {
-            way: [_MAJOR[one.ratings[way].rating] if way in one.ratings else None for one in done]
-            for way in self.raters
-        }
-        return self._select(gold, columns, done)
+        return self._select(*ineligible(done, self.raters), done) if self.asks[1] else None
 
-    def _select(
-        self, gold: Sequence[Label | None], columns: Mapping[Way, Sequence[Label | None]], done: Sequence[Asked]
-    ) -> Selected:
+    def _select(self, gold: Column, columns: Mapping[Way, Column], done: Sequence[Asked]) -> Selected:
         groups = [one.row.group for one in done]
         return select(gold, columns, groups, folds=self.options.folds, seed=self.options.seed)
 
     def _notes(self, found: Selection) -> list[str]:
-        notes = []
-        for name, chosen in (("grounding", found.grounding), ("eligibility", found.eligibility)):
-            for judge, choice in chosen.choices.items() if chosen else ():
-                if choice.runner_up and not choice.lead.sure:
-                    notes.append(f"{judge}: for {name} these labels do not tell {choice.best} from {choice.runner_up}.")
+        notes = [*doubts("grounding", found.grounding), *doubts("eligibility", found.eligibility)]
         unfit = [name for name in self.classifiers if self.asks[0] and not found.chosen[name].fitted]
         notes += [f"{name}: could not be fitted, and stays at a threshold of 0.5." for name in unfit]
         if not self.asks[1] and self.options.variants:
@@ -229,22 +187,6 @@ def _chosen(
     template = grounding.choices[name].best if grounding and name in grounding.choices else plain.template
     variant = eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility
     return Chosen(template, variant, fits[name].cut if name in fits else None)
-
-
-def _sentences(done: Sequence[Asked], way: Way) -> Agreement:
-    """How a judge's labels of single sentences agree with people's; the positive class is ungrounded."""
-    gold: list[Label | None] = []
-    judged: list[Label | None] = []
-    flip: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
-    for one in done:
-        for unit in one.grounding[way].units if way in one.grounding else ():
-            gold.append(flip[one.row.label(unit.start, unit.end)])
-            judged.append(None if unit.label is None else "yes" if unit.label in UNGROUNDED else "no")
-    return agreement(gold, judged)
-
-
-def _label(accurate: bool | None) -> Label | None:
-    return None if accurate is None else "yes" if accurate else "no"
 
 
 def select_template(options: SelectOptions) -> Selection:
