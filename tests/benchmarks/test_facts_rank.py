@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command_here, script
+from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import paper, ranking_sections
 from truebench_hf.benchmarks.facts.ranking import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
@@ -135,6 +135,26 @@ def test_what_no_judge_decided_leaves_a_model_without_a_rank(folder: Callable[..
     found = rank([folder("m", {"": cell({"j": (None, None)})}), folder("n", {"": cell({"j": (50.0, 50.0)})})])
     assert [(one.model, one.fused, one.moved) for one in found.standings] == [("n", 1, 0), ("m", None, None)]
     assert grid(found, "Ranks").rows[1][:3] == ("-", "m", "-")
+
+
+def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]) -> None:
+    """Two close models are told apart where one is right wherever the other is, and not where their answers differ."""
+    score = cell({"j": (60.0, 60.0)})
+    folders = {name: folder(name, {"": score}) for name in ("good", "other", "mixed")}
+    right = {"good": range(70), "other": range(60), "mixed": range(35, 100)}
+
+    def verdict(name: str, number: int) -> dict[str, Any]:
+        label = "yes" if number in right[name] else "no"
+        return {"id": str(number), "split": "", "ineligible": number == 99, "grounded": {"j": label}}
+
+    for name, path in folders.items():
+        write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])
+    found = {one.model: one.span for one in rank(list(folders.values())).standings}
+    assert found == {"good": (1, 2), "other": (2, 3), "mixed": (1, 3)}
+    # By the means alone (60 of 100 each), nothing could be told.
+    for path in folders.values():
+        (Path(path) / "verdicts.jsonl").unlink()
+    assert {one.span for one in rank(list(folders.values())).standings} == {(1, 3)}
 
 
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:

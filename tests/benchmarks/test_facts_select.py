@@ -249,6 +249,15 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     assert "leaves no room" in kept[2]["undecided"]
     told = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["judges"][spec]
     assert (told["template"], told["threshold"], told["eligibility"]) == ("classifier", cut.threshold, "none")
+    # Beside a judge that writes, that one alone rates eligibility, and this is said.
+    lenient = judge(tmp_path / "judge.json")
+    done = command_here(
+        capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline-file",
+        str(write_jsonl(tmp_path / "base.jsonl", [{"id": str(n), "answer": "w2"} for n in (1, 2, 3)])),
+        "--out", str(tmp_path / "both"),
+    )  # fmt: skip
+    assert "Eligibility is judged by 1 of 2 judges" in done.stdout, done.stderr
+    assert "from 0.5 on, which is a guess" in done.stdout
     # Another cut gives other verdicts: the folder does not go on with it.
     done = command_here(capsys, *arguments, "--out", str(tmp_path / "run"))
     assert done.returncode == 2

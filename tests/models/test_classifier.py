@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import tiny_classifier
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.classifier import ClassifierModel, chunks
+from truebench_hf.models.classifier import ClassifierModel, chunks, own_window
+from truebench_hf.models.loading import load_classifier
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest
 from truebench_hf.models.spec import family, open_model
 from truebench_hf.types import Message
@@ -191,8 +193,6 @@ def test_it_writes_no_text() -> None:
 
 
 def test_the_window_is_the_models_own_unless_given() -> None:
-    from truebench_hf.models.classifier import own_window
-
     assert own_window("s", _model(512, None), _Tokenizer(10**30)) == 512
     assert own_window("s", _model(514, 1), _Tokenizer(10**30)) == 512  # RoBERTa's first two positions are not for text
     assert own_window("s", _model(512, None), _Tokenizer(256)) == 256
@@ -222,3 +222,39 @@ def _options() -> Any:
     from truebench_hf.models.classifier import ClassifierOptions
 
     return ClassifierOptions()
+
+
+@pytest.mark.parametrize("kind", ["Roberta", "DebertaV2", "ModernBert", "DistilBert", "Electra"])
+def test_every_common_architecture_reads_its_whole_window(tmp_path: Path, kind: str) -> None:
+    """Positions count from another place in some, and not all know token types: a full window must not overflow."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=56, hidden_size=8, dim=8, embedding_size=8, num_hidden_layers=1, n_layers=1, num_attention_heads=1,
+        n_heads=1, intermediate_size=8, hidden_dim=8, max_position_embeddings=50, num_labels=2, pad_token_id=0,
+        id2label={0: "no", 1: "supported"},
+    )  # fmt: skip
+    getattr(transformers, f"{kind}ForSequenceClassification")(config).save_pretrained(tmp_path)
+    maker = tiny_classifier.tokenizer()
+    maker.model_max_length = 10**30
+    maker.save_pretrained(tmp_path)
+    spec = f"hf-classifier:{tmp_path}"
+    for arguments in ({}, {"joined": "true"}):
+        share = decide(spec, FILLER, "w1 w2", **arguments).probabilities[0]
+        assert share is not None
+        assert 0 < share < 1
+    model, tokenizer = load_classifier(str(tmp_path), "", "auto", "auto")
+    assert own_window("s", model, tokenizer) == (49 if kind == "Roberta" else 50)  # its padding has position 0
+
+
+def test_no_number_is_a_failed_request(tmp_path: Path) -> None:
+    import torch
+
+    spec = f"hf-classifier:{tiny_classifier.save(tmp_path, names={0: 'no', 1: 'supported'})}"
+    model, _ = load_classifier(str(tmp_path), "", "auto", "auto")
+    with torch.no_grad():
+        model.classifier.bias[0] = float("nan")
+    with pytest.raises(RequestFailed, match="dtype=float32"):
+        decide(spec, "w1", "w2")

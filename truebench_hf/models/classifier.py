@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.batching import Batcher
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import load_classifier
 from truebench_hf.models.local import MACHINE
@@ -79,7 +80,15 @@ class ClassifierModel:
         model, tokenizer = self._load()
         place = supported_class(self.spec, model.config, self._options.supported_label)
         window = self._options.window or own_window(self.spec, model, tokenizer)
-        return [self._decide_one(model, tokenizer, place, window, request) for request in requests]
+        return [self._decided(model, tokenizer, place, window, request) for request in requests]
+
+    def _decided(
+        self, model: Any, tokenizer: Any, place: int | None, window: int, request: DecisionRequest
+    ) -> Decision | BaseException:
+        try:
+            return self._decide_one(model, tokenizer, place, window, request)
+        except RequestFailed as error:
+            return error
 
     def _decide_one(
         self, model: Any, tokenizer: Any, place: int | None, window: int, request: DecisionRequest
@@ -129,13 +138,18 @@ def chunks(
 def probabilities(
     model: Any, tokenizer: Any, inputs: Sequence[Mapping[str, list[int]]], place: int | None
 ) -> list[float]:
-    """P(supported) of each input: by softmax the class at `place`, or the sigmoid of a single output."""
+    """P(supported) of each input: by softmax the class at `place`, or the sigmoid of a single output.
+
+    Raises RequestFailed where the model gives no number.
+    """
     import torch
 
     batch = tokenizer.pad({name: [one[name] for one in inputs] for name in inputs[0]}, return_tensors="pt")
     with torch.inference_mode():
         logits = model(**batch.to(model.device)).logits.float()
     shares = logits[:, 0].sigmoid() if place is None else logits.softmax(-1)[:, place]
+    if shares.isnan().any():
+        raise RequestFailed("the classifier gave no number; dtype=float32 may help")
     return [float(share) for share in shares]
 
 

@@ -22,7 +22,9 @@ _MOST_GROUPS = 50  # of a kind: a leaderboard of more columns nobody reads
 def board(scores: GroundingScores, made: Mapping[str, Any]) -> Board:
     """The one row of a run. Runs over the same documents are ranked together when judges and baseline are the same."""
     found = dict(_cells(scores))
-    setting = digest(canonical([made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"]]))
+    setting = digest(
+        canonical([made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"].get("sha256")])
+    )
     judges = " + ".join(f"{anonymous.name(name)} ({one['template']})" for name, one in made["judges"].items())
     data = anonymous.name(str(made["data"])) + (f", sample of {made['limit']}" if made.get("limit") else "")
     facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(made["baseline"]["name"]))}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
@@ -19,13 +21,17 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What one model got on one split: the hash of its documents, and the scores by judge and on average."""
+    """What one model got on one split: the hash of its documents, and the scores by judge and on average.
+
+    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    """
 
     sha256: str
     answers: int
     ineligible: int
     judges: Mapping[str, Both]
     mean: Both
+    graded: Mapping[str, float | None] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ def join(folders: Sequence[str]) -> Joined:
             where, known = hashes.setdefault(name, (folder, split.sha256))
             if known != split.sha256:
                 raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            held[name] = split
+            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
     shared = [name for name in hashes if all(name in held for held in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
@@ -75,7 +81,7 @@ def join(folders: Sequence[str]) -> Joined:
 def _read(folder: str) -> dict[str, Any]:
     path = Path(folder)
     info = read_info(path) if path.is_dir() else {}
-    if info.get("kind") != "facts":
+    if info.get("kind") != KIND:
         what = f"holds a study of kind {info['kind']}" if info.get("kind") else "is no run folder"
         raise UserError(f"{folder}: {what}; give the --out of `truebench facts run`")
     try:
@@ -91,6 +97,25 @@ def _read(folder: str) -> dict[str, Any]:
     if not info.get("sessions") or not info["sessions"][-1].get("finished"):
         raise UserError(f"{folder}: the run is not finished; repeat its command, which goes on where it was")
     return found
+
+
+def _graded(folder: Path, split: str) -> dict[str, float | None]:
+    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+    file = folder / "verdicts.jsonl"
+    rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
+    try:
+        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
+        ) from error
+
+
+def _final(row: Mapping[str, Any]) -> float | None:
+    labels = list(row["grounded"].values())
+    if row["ineligible"]:
+        return 0.0
+    return None if None in labels or not labels else sum(label == "yes" for label in labels) / len(labels)
 
 
 def _splits(run: Mapping[str, Any]) -> dict[str, Split]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from truebench_hf.benchmarks.facts.joined import Joined, Split, join, spec_of
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.comparison import rank_spans, unpaired
+from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
 from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
 from truebench_hf.metrics.self_preference import SelfPreference, self_preference
 from truebench_hf.models.spec import family
@@ -21,7 +21,7 @@ Kind = Literal["unadjusted", "final"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A model's place. `mean` is over judges and splits, `span` the ranks that its interval leaves open; `fused` is the
+    """A model's place. `mean` is over judges and splits, `span` the ranks that chance leaves open; `fused` is the
     fused rank by final scores, `fused_unadjusted` that by unadjusted ones."""
 
     model: str
@@ -61,7 +61,7 @@ class Ranking:
     def as_json(self) -> dict[str, Any]:
         """The content of `rank.json`."""
         return {
-            "models": [asdict(one) | {"moved": one.moved, "effect": one.mean.effect} for one in self.standings],
+            "models": [_told(one) for one in self.standings],
             "self_preference": [asdict(one) for one in self.preferences],
             "tied": list(self.fused.tied), "cycles": list(self.fused.cycles),
             "judges": dict(self.joined.judges), "baseline": dict(self.joined.baseline),
@@ -69,12 +69,20 @@ class Ranking:
         }  # fmt: skip
 
 
+def _told(one: Standing) -> dict[str, Any]:
+    """A standing as plain data; the single answers stand in the run folders."""
+    told = asdict(one) | {"moved": one.moved, "effect": one.mean.effect}
+    for split in told["scores"].values():
+        del split["graded"]
+    return told
+
+
 def rank(folders: Sequence[str]) -> Ranking:
     """Rank the models of finished runs; `truebench facts rank` as a Python call. Raises UserError as `join` does."""
     joined = join(folders)
     fused = {kind: fused_rank(_columns(joined, kind)) for kind in ("unadjusted", "final")}
     means = {model: Both(_mean(held, "unadjusted"), _mean(held, "final")) for model, held in joined.models.items()}
-    spans = rank_spans(list(means), lambda one, other: unpaired(means[one].final, means[other].final))
+    spans = rank_spans(list(means), lambda one, other: _ahead(joined, means, one, other))
     ranks = [fused[kind].ranks for kind in ("final", "unadjusted")]
     standings = [
         Standing(model, held, means[model], ranks[0][model], ranks[1][model], spans[model])
@@ -83,6 +91,17 @@ def rank(folders: Sequence[str]) -> Ranking:
     standings.sort(key=lambda one: (one.fused is None, one.fused or 0, -(one.mean.final.value or 0)))
     found = tuple(_preference(joined, judge) for judge in joined.judges)
     return Ranking(tuple(standings), tuple(one for one in found if one), fused["final"], joined)
+
+
+def _ahead(joined: Joined, means: Mapping[str, Both], one: str, other: str) -> int:
+    """1 where the one is surely better, -1 where the other is, else 0: answer by answer, or by the means alone."""
+    first, second = (
+        {(name, key): score for name, split in joined.models[model].items() for key, score in split.graded.items()}
+        for model in (one, other)
+    )
+    if shared := [key for key in first if key in second]:
+        return paired_difference([first[key] for key in shared], [second[key] for key in shared]).ahead
+    return unpaired(means[one].final, means[other].final)
 
 
 def _columns(joined: Joined, kind: Kind) -> dict[str, list[float | None]]:

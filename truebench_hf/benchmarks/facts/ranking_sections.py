@@ -38,7 +38,7 @@ def write(ranking: Ranking, out: str) -> list[Path]:
     for file in files:
         whole = page(TITLE, sections(ranking), lead=lead(ranking), notes=notes(ranking))
         figures = json.dumps(ranking.as_json(), ensure_ascii=False, indent=1) + "\n"
-        file.write_text(figures if file.suffix == ".json" else "".join(whole), encoding="utf-8")
+        file.write_text(figures if file.suffix == ".json" else "".join(whole), "utf-8", "backslashreplace")
     return files
 
 
@@ -87,7 +87,7 @@ def _places(ranking: Ranking) -> Grid:
     )  # fmt: skip
     note = (
         "Rank: fused over judges and splits by Condorcet's method. Final: ineligible answers count as inaccurate; mean over "
-        "judges and splits. Span: the ranks that the intervals of the means leave open. Moved: ranks won (+) or lost (-) "
+        "judges and splits. Span: the ranks that chance leaves open, by differences answer by answer. Moved: ranks won (+) or lost (-) "
         "by disqualification."
     )
     return Grid("Ranks", header, rows, note=note)

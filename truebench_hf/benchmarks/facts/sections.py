@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import UNJUDGED
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
+from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, Marked
@@ -58,7 +60,9 @@ def lead(made: Mapping[str, Any]) -> str:
 def facts(made: Mapping[str, Any]) -> dict[str, object]:
     """What was run."""
     asked = (f"{name} ({one['template']}, eligibility {one['eligibility']})" for name, one in made["judges"].items())
-    return {"Model": made["model"], "Judges": "; ".join(asked), "Baseline": made["baseline"]["name"]}
+    return {"Model": made["model"], "Judges": "; ".join(asked), "Baseline": made["baseline"]["name"]} | (
+        {"Answers": Path(made["answers"]).name} if made.get("answers") else {}
+    )
 
 
 def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
@@ -67,13 +71,24 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
     if not made["eligibility_judged"]:
         said.append("Eligibility was not judged: an evasive answer counts as accurate where it is grounded.")
     if own := sum(one.itself for one in done):
-        said.append(f"{own} of {len(done)} answers are their own baseline, word for word: nobody judged whether they are eligible.")
+        said.append(
+            f"{own} of {len(done)} answers are their own baseline, word for word: nobody judged whether they are eligible."
+        )
     if failed := sum(one.response.error is not None for one in done):
         said.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
     if cut := sum(bool(one.response.truncated) for one in done):
         said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
         said.append(f"Sentences called supported without an excerpt that is found in the prompt: {untraced}.")
+    judges = made["judges"].items()
+    rating = [name for name, how in judges if how["eligibility"] != UNJUDGED]
+    if rating and len(rating) < len(made["judges"]):
+        said.append(f"Eligibility is judged by {len(rating)} of {len(made['judges'])} judges: classifiers rate none.")
+    said += [
+        f"{name} counts a sentence as supported from 0.5 on, which is a guess: `facts select-template` fits it on labels."
+        for name, how in judges
+        if how["template"] == CLASSIFIER and "threshold" not in how
+    ]
     names = [name.rpartition("#")[0] or name for name in made["judges"]]
     if len(set(names)) < len(names):
         said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")

@@ -8,6 +8,7 @@ grounded (texts, or objects with `sentence`), and then all others are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,8 +70,8 @@ def load(data: str) -> list[Labelled]:
         return [one for record in row_files.records(MINI) for one in _of_mini(record)]
     tables = row_files.splits(data, ("facts_mini",), "--labelled")
     rows = [of_record(record, str(number)) for number, record in enumerate(_all(tables), 1)]
-    ids = [row.id for row in rows]
-    if twice := next((name for name in ids if ids.count(name) > 1), None):
+    (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
+    if count > 1:
         raise UserError(f"--labelled {data}: id {twice} stands twice; every answer needs its own")
     return rows
 
