@@ -44,8 +44,9 @@ def _cells(scores: GroundingScores) -> Iterator[tuple[Column, Score]]:
         yield Column(f"unadjusted:{shown}", shown, "Judges, unadjusted"), both.unadjusted
     for name, cell in scores.splits.items():
         yield Column(f"split:{name}", name, "Splits"), cell.mean.final
-    for column, title in _GROUPS.items():
-        yield from _group(column, title, scores.by.get(column, {}))
+    for column, cells in scores.by.items():
+        base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
+        yield from _group(column, _GROUPS.get(base, base) + mark + more, cells)
 
 
 def _group(column: str, title: str, cells: Mapping[str, Cell]) -> Iterator[tuple[Column, Score]]:

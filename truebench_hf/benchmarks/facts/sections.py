@@ -38,7 +38,8 @@ def sections(
     shown.append(_by_judge(whole, done, made))
     shown += [_split(name, cell, made) for name, cell in scores.splits.items() if len(scores.splits) > 1]
     for column, cells in scores.by.items():
-        shown.append(_grouped(_COLUMNS.get(column, column), cells, eligibility))
+        base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
+        shown.append(_grouped(_COLUMNS.get(base, base) + mark + more, cells, eligibility))
     if undecided := [(one.item.id, one.undecided[:160]) for one in done if one.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
