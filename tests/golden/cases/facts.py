@@ -1,4 +1,4 @@
-"""`facts run`: an answer for everything that can become of one, by three judges, of whom two ask by sentences."""
+"""`facts run` on an answer for everything that can become of one, and the commands around it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,33 @@ def _judge(severe: bool) -> list[dict[str, Any]]:
     return found
 
 
+def _write_labelled() -> None:
+    """Every answer there is, with what people say of it, and a model that sorts two prompts of six."""
+    _write()
+    rows("labelled", [
+        {"id": name, "request": f"What of the {name} one?", "document": document, "system": "Use the note alone.",
+         "response": answer, "accurate": "no" if verdict == "inaccurate" else "yes", "eligible": name != "evasive",
+         "baseline": f"The note says so of the {name} one.", "sentences": [{"text": answer, "grounded": label != "contradictory"}]}
+        for name, (document, answer, label, verdict) in TABLE.items() if answer
+    ])  # fmt: skip
+    said = [("grounded", "other", "question answering"), ("evasive", "technology", "summary")]
+    sorter = [
+        {"contains": f"the {name} one", "reply": f'A note.\n{{"domain": "{domain}", "task": "{task}"}}'}
+        for name, domain, task in said
+    ]
+    scripts({"sorter": sorter}, {"reply": "Hm."})
+
+
 CASES = (
+    Case(
+        "facts-more", _write_labelled,
+        ("facts select-template --labelled labelled.jsonl --judge scripted:one.json --judge scripted:two.json "
+         "--template response --template json --out selected",
+         "facts classify --data data.jsonl --model scripted:sorter.json --out sorted",
+         "facts run --data sorted/classified.jsonl --model scripted:model.json --judge scripted:one.json --judge "
+         "scripted:two.json --template selected/templates.json --out out --allow-unscored",
+         "facts rank out --out ranked"),
+    ),
     Case(
         "facts", _write,
         ("facts run --data data.jsonl --model scripted:model.json --judge scripted:one.json --judge scripted:two.json "

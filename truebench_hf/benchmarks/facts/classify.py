@@ -128,7 +128,7 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
                 "unsorted": {one.item.id: one.reason for one in unsorted}, "provenance": self.provenance,
             },
         }  # fmt: skip
-        notes = [f"{len(unsorted)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
+        notes = [f"{len(unsorted)} of {len(done)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
         notes.append(f"`truebench facts run --data {self.options.out}/classified.jsonl` tells scores apart by them.")
         return Outcome(
             done, files, "FACTS Grounding: prompts by domain and task", _sections(counts, right, len(done)), notes=notes,

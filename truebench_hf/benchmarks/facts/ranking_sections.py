@@ -46,7 +46,8 @@ def lead(ranking: Ranking) -> str:
     """What is ranked by what."""
     joined = ranking.joined
     judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in joined.judges.items())
-    return f"{len(joined.models)} models on {', '.join(joined.splits)}, judged by {judges}."
+    count = f"{len(joined.models)} model{'s' if len(joined.models) > 1 else ''}"
+    return f"{count} on {', '.join(joined.splits)}, judged by {judges}."
 
 
 def notes(ranking: Ranking) -> list[str]:
@@ -68,7 +69,7 @@ def notes(ranking: Ranking) -> list[str]:
         found.append("With one judge and one split the fused rank is the order of the scores.")
     unscored = sum(one.mean.final.unscored for one in ranking.standings)
     if unscored:
-        found.append(f"{unscored} answers were decided by no judge; they are left out of the means.")
+        found.append(f"Answers that no judge decided, left out of the means: {unscored}.")
     return found
 
 

@@ -215,7 +215,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
         if not self.asks[0]:
             notes.append("Grounding was not judged: it needs accurate and inaccurate answers.")
         if self.unused:
-            notes.append(f"{self.unused} answers have no label that could be used.")
+            notes.append(f"Answers without a label that could be used: {self.unused}.")
         if "smollm2" in self.options.judge:
             notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
         notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
