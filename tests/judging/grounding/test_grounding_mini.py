@@ -62,7 +62,7 @@ def oracle(request: ChatRequest) -> str:
     return json.dumps({"verdict": "inaccurate" if any(bad) else "accurate"})
 
 
-@pytest.mark.parametrize("template", ["json", "json_double_check", "implicit_span", "span", "response"])
+@pytest.mark.parametrize("template", ["json", "implicit_span", "span", "response"])
 def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path: Path, template: str) -> None:
     asked, _ = caller(tmp_path, oracle)
     judge = GroundingJudge(asked, template, Prompts())
