@@ -114,6 +114,8 @@ def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
 
 def _id(row: Mapping[str, Any]) -> str | None:
     found = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
+    if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
+        found = int(found)
     return None if found is None else str(found)
 
 

@@ -145,6 +145,8 @@ LOGS: list[tuple[str, list[dict[str, Any]], Any]] = [
     ("two answers to one", [{"id": "a", "answer": "x"}, {"id": "a", "answer": "z"}, {"id": "a", "answer": "x"}],
      [("a", "a", "x"), ("a#2", "a", "z"), ("b", "b", "no answer in log.jsonl")]),
     ("an empty answer is one", [{"id": "a", "answer": ""}], [("a", "a", ""), ("b", "b", "no answer in log.jsonl")]),
+    ("an id with a gap in its column", [{"id": 7.0, "question": "When?", "answer": "y"}],
+     [("a", "a", "no answer in log.jsonl"), ("b", "b", "y")]),
     ("null is none", [{"id": "a", "answer": None}, {"id": "b", "answer": "y"}],
      [("a", "a", "no answer in log.jsonl"), ("b", "b", "y")]),
     ("deepeval", [{"id": "a", "input": "Where?", "actual_output": "x"}], [("a", "a", "x"), ("b", "b", "no answer in log.jsonl")]),

@@ -86,6 +86,21 @@ def test_scores_are_told_apart_by_the_columns_of_the_data(all_36: tuple[Any, dic
     assert scores["splits"] == {}
 
 
+def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
+    rows = [row | {"classified": ["domain"], "task": "summary"} for row in DOCUMENTS]
+    judge = script(tmp_path / "j.json", [{"contains": "<response_", "reply": verdict(True)}])
+    answered = write_jsonl(tmp_path / "l.jsonl", [{"id": "a", "answer": "Paris!"}, {"id": "b", "answer": "May!"}])
+    outcome, scores = ran(
+        tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", rows), answers=answered, judge=(judge,), eligibility="none"
+    )  # fmt: skip
+    assert {name: list(cells) for name, cells in scores["by"].items()} == {
+        "domain (classified)": ["travel", "time"], "task": ["summary"]
+    }  # fmt: skip
+    assert {"Domain (classified)", "Task"} <= {section.title for section in outcome.sections}
+    assert outcome.board
+    assert {column.group for column in outcome.board.columns} >= {"Domains (classified)", "Tasks"}
+
+
 def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[str, ...]) -> None:
     lenient = oracle(tmp_path / "lenient.json", severe=False)
     _, scores = ran(

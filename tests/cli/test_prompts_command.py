@@ -77,3 +77,17 @@ def test_what_cannot_be_shown_is_one_line(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert words in done.stderr
     assert not (tmp_path / "run").exists(), "and nothing was run"
+
+
+def test_official_prompts_become_flags(capsys: Capsys, tmp_path: Path) -> None:
+    csv = tmp_path / "evaluation_prompts.csv"
+    csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{context_document}} R: {{response}}\n")
+    done = command_here(capsys, "prompts", "official", str(csv), "--out", str(tmp_path / "p"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"--prompt grounding_json={tmp_path}/p/grounding_json.jinja\n"
+    shown = command_here(capsys, "prompts", "show", "grounding_json", *done.stdout.split())
+    assert shown.stdout.startswith("E: The workshop moves to Friday at 10.")
+    csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{document}} R: {{response}}\n")
+    done = command_here(capsys, "prompts", "official", str(csv), "--out", str(tmp_path / "p"))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "unknown placeholder '{{document}}'" in done.stderr

@@ -17,7 +17,7 @@ def cut(text: str, language: str = "") -> list[str]:
     ("language", "parts", "why"),
     [
         ("en", ["Dr. Smith paid $1.5 million.", '"Is it so?" he asked.', "Yes!", "(It was.)", "See fig. 3 here."], "English"),
-        ("de", ["Am 3. Mai 2024.", "Dr. Meier kommt z. B. mit.", "Gut."], "German, where the language is known"),
+        ("DE-at", ["Am 3. Mai 2024.", "Dr. Meier kommt z. B. mit.", "Gut."], "German, where the language is known"),
         ("", ["Der Termin ist am 3. Mai und nicht am 4. Mai.", "Die Karte kommt z. B. mit der Post."], "German, by its words"),
         ("", ["Le musée ouvre à 9 h.", "C’est fermé le lundi !", "Pourquoi ?"], "French, by the rules of its script"),
         ("", ["博物馆九点开门。", "周一闭馆！", "你知道吗？", "“是的。”", "他说。"], "Chinese: the closing mark stays with its sentence"),

@@ -1,4 +1,4 @@
-"""`truebench prompts list` and `show`: what judges and writers are asked."""
+"""`truebench prompts list`, `show` and `official`: what judges and writers are asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from truebench_hf.cli.options import command
 from truebench_hf.errors import unknown
-from truebench_hf.options import option
+from truebench_hf.options import Options, option
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.terminal import say
 
@@ -23,11 +23,23 @@ class ShowOptions(PromptOptions):
     reasoning: bool = option(True, help="As it is asked with or without reasons.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfficialOptions(Options):
+    """Where the official prompts are, and where ours of them go."""
+
+    csv: str = option(help="evaluation_prompts.csv of google/FACTS-grounding-public.", argument=True)
+    out: str = option(help="Folder for the prompts, one NAME.jinja each.", panel="Output")
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the group `prompts`."""
     prompts = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
     prompts.command("list", help="The prompts there are, and who uses them.")(_list)
     command(prompts, "show", ShowOptions, _show, "What a prompt asks, filled with a small sample, or its template.")
+    command(
+        prompts, "official", OfficialOptions, _official,
+        "The judge prompts of FACTS Grounding from its evaluation_prompts.csv, for --prompt NAME=FILE.",
+    )  # fmt: skip
     app.add_typer(prompts, name="prompts", help="See what judges are asked; --prompt puts another text in its place.")
 
 
@@ -52,3 +64,12 @@ def _show(options: ShowOptions) -> None:
         return
     kinds = {"kinds": list(RUBRIC_TYPES.values())} if options.name == "taxonomy" else {}
     say(example(options.name, options.prompts, structured=options.structured, reasoning=options.reasoning, **kinds))
+
+
+def _official(options: OfficialOptions) -> None:
+    from pathlib import Path
+
+    from truebench_hf.judging.grounding.official import write_official_prompts
+
+    made = write_official_prompts(Path(options.csv), Path(options.out))
+    say(" ".join(f"--prompt {name}={file}" for name, file in made.items()))

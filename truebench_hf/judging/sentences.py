@@ -43,11 +43,12 @@ _MARKER = re.compile(r"\s*(?:[-*•–—+>|]|#+|\(?\d{1,3}[.):]|\(?[A-Za-z][.)]
 def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
     """(start, end) of every sentence, in order; the first begins at 0, each ends where the next begins, the last at the end.
 
-    `language` is a code such as `de`; without one the script and frequent words decide. A line break ends a sentence; list markers belong to
-    the sentence behind them, signs without a letter or digit to the one before. A text of blanks is one span, "" is none.
+    `language` is a code such as `de` or `de-AT`; without one script and frequent words decide. A line break ends a
+    sentence; list markers belong to the sentence behind them, signs without a letter or digit to the one before. A text
+    of blanks is one span, "" is none.
     """
     cuts: list[int] = []
-    language = language or _guessed(text)
+    language = re.split("[-_]", language.casefold())[0] or _guessed(text)
     for line in _LINES.finditer(text):
         if line.group():
             cuts += [line.start() + end for end in _line(line.group(), language)]

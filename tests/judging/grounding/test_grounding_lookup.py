@@ -98,6 +98,12 @@ def test_what_is_not_found(quote: str, why: str) -> None:
     assert all(not one.place for one in found if not one.found), "no place is claimed"
 
 
+def test_a_sign_is_part_of_a_number() -> None:
+    document = "The balance of the second quarter was −5 million euros after tax."
+    right, wrong = (looked_up(Source("", document), [document.replace("−", sign)])[0] for sign in ("-", ""))
+    assert (right.found, wrong.found) == (True, False)
+
+
 def test_passages_are_places_of_their_own_and_nothing_quotes_nothing() -> None:
     source = Source("Q?", passages=(Passage("7", "One thing."), Passage("a b", "Another thing.")))
     assert [one.place for one in looked_up(source, ["Another thing.", "One thing"])] == ["passage a b", "passage 7"]

@@ -14,10 +14,11 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of
-from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source, disqualified
+from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.sentences import sentences
 from truebench_hf.loaders.facts_mini import rows
+from truebench_hf.metrics.grounding import grounding
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
@@ -61,7 +62,7 @@ def oracle(request: ChatRequest) -> str:
     return json.dumps({"verdict": "inaccurate" if any(bad) else "accurate"})
 
 
-@pytest.mark.parametrize("template", ["json", "json_double_check", "implicit_span", "span", "response"])
+@pytest.mark.parametrize("template", ["json", "implicit_span", "span", "response"])
 def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path: Path, template: str) -> None:
     asked, _ = caller(tmp_path, oracle)
     judge = GroundingJudge(asked, template, Prompts())
@@ -79,6 +80,20 @@ def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path
             assert all(one[kind][unit.start : unit.end] == unit.text for unit in found.units)
 
 
+def disqualified(*ratings: RatingLabel | None) -> bool:
+    """Whether these ratings of the judges make an answer ineligible: only major does, and only by all."""
+    labels = [rating and ("no" if rating == "major" else "yes") for rating in ratings]
+    return grounding([["yes"] * len(ratings)], [labels]).ineligible == 1
+
+
+def test_an_undecided_judge_never_disqualifies() -> None:
+    assert disqualified("major", "major", "major")
+    assert disqualified("major")
+    assert not disqualified("major", "major", "minor")
+    assert not disqualified("major", "major", None)
+    assert not disqualified()
+
+
 def test_eligibility_by_consensus_leaves_a_lenient_judge_the_last_word(tmp_path: Path) -> None:
     evasive = {one["evasive_response"] for one in ROWS}
 
@@ -91,8 +106,8 @@ def test_eligibility_by_consensus_leaves_a_lenient_judge_the_last_word(tmp_path:
     for one in ROWS:
         for kind in KINDS:
             found = asyncio.run(judge.rate(source_of(one), one[kind], one["grounded_response"]))
-            assert disqualified((found.rating, found.rating, found.rating)) is (kind == "evasive_response")
-            assert not disqualified((found.rating, found.rating, "minor"))
+            assert disqualified(found.rating, found.rating, found.rating) is (kind == "evasive_response")
+            assert not disqualified(found.rating, found.rating, "minor")
 
 
 def test_an_empty_answer_has_a_major_issue_and_a_failed_request_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -307,6 +308,24 @@ def test_no_text_breaks_a_reader_or_makes_it_invent_a_label(before: str, value: 
     assert isinstance(implicit, Problem) or implicit.accurate == all(value for _, value in implicit.sentences)
     assert isinstance(read_yes_no(text), Problem) or folded.strip(' .*`"\n#()[]') in ("yes", "no")
     assert isinstance(read_rating(text), Problem) or "issue" in folded
+
+
+def test_a_damaged_answer_never_turns_a_label() -> None:
+    """Signs dropped, put in and changed at random, in an answer whose texts are full of labels."""
+    dice = random.Random(3)
+    odd = 'He said "label": "supported" and left.'
+    whole = row(odd, "unsupported", '"label": "no_rad"', reason='"label": "supported"') + "\n" + row(B, "contradictory")
+    read = 0
+    for _ in range(2000):
+        text = list(whole)
+        for _ in range(dice.randint(1, 3)):
+            at = dice.randrange(len(text))
+            text[at : at + dice.randint(0, 1)] = dice.choice(["", *'"{}[],:\\\n a'])
+        found = read_covering("".join(text), f"{odd} {B}")
+        if not isinstance(found, Problem):
+            read += 1
+            assert [entry.label for entry in found.entries] == ["unsupported", "contradictory"], "".join(text)
+    assert read > 50
 
 
 @given(NOISE)

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.types import Source, disqualified
+from truebench_hf.judging.grounding.types import Source
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel
@@ -45,20 +43,6 @@ def test_a_window_that_is_too_small_is_undecided_with_the_numbers(tmp_path: Path
     found = asyncio.run(GroundingJudge(asked, "response", Prompts()).verdict(SOURCE, "At 9."))
     assert found.accurate is None
     assert "40000 tokens, the window 8192" in found.reason
-
-
-@pytest.mark.parametrize(
-    ("ratings", "out", "why"),
-    [
-        (("major", "major", "major"), True, "all say major"),
-        (("major", "major", "minor"), False, "one does not"),
-        (("major", None), False, "an undecided judge never disqualifies"),
-        (("major",), True, "a single judge is all"),
-        ((), False, "nobody was asked"),
-    ],
-)
-def test_only_major_by_all_judges_disqualifies(ratings: tuple[None, ...], out: bool, why: str) -> None:
-    assert disqualified(ratings) is out, why
 
 
 def test_eligibility_shows_the_request_alone_or_the_full_prompt(tmp_path: Path) -> None:

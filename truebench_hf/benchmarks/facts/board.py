@@ -22,7 +22,9 @@ _MOST_GROUPS = 50  # of a kind: a leaderboard of more columns nobody reads
 def board(scores: GroundingScores, made: Mapping[str, Any]) -> Board:
     """The one row of a run. Runs over the same documents are ranked together when judges and baseline are the same."""
     found = dict(_cells(scores))
-    setting = digest(canonical([made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"]]))
+    setting = digest(
+        canonical([made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"].get("sha256")])
+    )
     judges = " + ".join(f"{anonymous.name(name)} ({one['template']})" for name, one in made["judges"].items())
     data = anonymous.name(str(made["data"])) + (f", sample of {made['limit']}" if made.get("limit") else "")
     facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(made["baseline"]["name"]))}
@@ -42,8 +44,9 @@ def _cells(scores: GroundingScores) -> Iterator[tuple[Column, Score]]:
         yield Column(f"unadjusted:{shown}", shown, "Judges, unadjusted"), both.unadjusted
     for name, cell in scores.splits.items():
         yield Column(f"split:{name}", name, "Splits"), cell.mean.final
-    for column, title in _GROUPS.items():
-        yield from _group(column, title, scores.by.get(column, {}))
+    for column, cells in scores.by.items():
+        base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
+        yield from _group(column, _GROUPS.get(base, base) + mark + more, cells)
 
 
 def _group(column: str, title: str, cells: Mapping[str, Cell]) -> Iterator[tuple[Column, Score]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts.graded import Graded
@@ -37,7 +38,8 @@ def sections(
     shown.append(_by_judge(whole, done, made))
     shown += [_split(name, cell, made) for name, cell in scores.splits.items() if len(scores.splits) > 1]
     for column, cells in scores.by.items():
-        shown.append(_grouped(_COLUMNS.get(column, column), cells, eligibility))
+        base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
+        shown.append(_grouped(_COLUMNS.get(base, base) + mark + more, cells, eligibility))
     if undecided := [(one.item.id, one.undecided[:160]) for one in done if one.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
@@ -59,7 +61,9 @@ def lead(made: Mapping[str, Any]) -> str:
 def facts(made: Mapping[str, Any]) -> dict[str, object]:
     """What was run."""
     asked = (f"{name} ({one['template']}, eligibility {one['eligibility']})" for name, one in made["judges"].items())
-    return {"Model": made["model"], "Judges": "; ".join(asked), "Baseline": made["baseline"]["name"]}
+    return {"Model": made["model"], "Judges": "; ".join(asked), "Baseline": made["baseline"]["name"]} | (
+        {"Answers": Path(made["answers"]).name} if made.get("answers") else {}
+    )
 
 
 def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rapidfuzz import fuzz
 
@@ -13,6 +15,7 @@ from truebench_hf.judging.grounding.folding import Folded, cuts, folded
 
 _LIKE = 90  # percent of likeness by which a sentence with a slip of the pen is still that of the answer
 _LONG = 16  # letters from which on likeness means something
+_TRIES = 200  # places in other words that a short sentence is tried at
 _ITEM = re.compile(r"(?:\d{1,3}|[A-Za-z])[.):]")
 _NOTE = re.compile(r"(?:\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]\s*)+")
 _SIDES = "\"'“”‘’«»「」『』()（）[]*_`#.!?。！？…,;:"
@@ -49,7 +52,7 @@ def placed(answer: str, sentences: Sequence[str]) -> Placed:
 def _letters(text: str) -> Folded:
     whole = folded(text)
     kept = [i for i, sign in enumerate(whole.text) if sign.isalnum() or unicodedata.category(sign)[0] == "M"]
-    return Folded("".join(whole.text[i] for i in kept), [whole.at[i] for i in kept])
+    return Folded("".join(whole.text[i] for i in kept), array("I", (whole.at[i] for i in kept)))
 
 
 def _find(answer: str, hay: Folded, needle: str, cursor: int, free: list[bool]) -> tuple[int, int] | None:
@@ -57,19 +60,24 @@ def _find(answer: str, hay: Folded, needle: str, cursor: int, free: list[bool]) 
     if not needle:
         return None
     for begin in (cursor, 0):
-        at = hay.text.find(needle, begin)
-        while at >= 0:
+        for at in islice(_occurrences(hay.text, needle, begin), _TRIES):
             end = at + len(needle)
             whole = not cuts(answer, hay.at[at]) and not cuts(answer, hay.at[end - 1] + 1)
             if whole and all(free[at:end]):
                 return at, end
-            at = hay.text.find(needle, at + 1)
     if len(needle) < _LONG or len(needle) > len(hay.text) * 1.1:
         return None
     match = fuzz.partial_ratio_alignment(needle, hay.text, score_cutoff=_LIKE)
     if match is None or len(needle) > len(hay.text) or not all(free[match.dest_start : match.dest_end]):
         return None
     return match.dest_start, match.dest_end
+
+
+def _occurrences(text: str, needle: str, begin: int) -> Iterator[int]:
+    at = text.find(needle, begin)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + 1)
 
 
 def _with_signs(answer: str, start: int, end: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from array import array
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,12 +16,13 @@ class Folded:
     """`text` is the folded form of a text, `at[i]` the offset in the original of its i-th character."""
 
     text: str
-    at: list[int]
+    at: array[int]
 
 
 def folded(text: str) -> Folded:
     """A text without blanks, quotation marks, emphasis and unseen signs, in small letters, with dashes of one kind."""
-    made, at = [], []
+    made: list[str] = []
+    at = array("I")
     for i, sign in enumerate(text):
         for plain in _plain(sign):
             made.append(plain)

@@ -35,7 +35,7 @@ _BULLET = re.compile(
 )
 _STOP = re.compile(r"[.!?。！？।؟:;,\n\r|]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？।؟\n\r]")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"(?:(?<!\w)[-−–])?\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+")
 _NOT = re.compile(
     r"n['’]t\b|\b(?:not|no|never|none|nor|without|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|sans|non|mai|nunca|sin|não|"
@@ -53,7 +53,7 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
 Parts = tuple[tuple[str, str], ...]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)  # one verdict looks up many excerpts in one source
 def _folded(text: str) -> Folded:
     return folded(text)
 
@@ -193,7 +193,8 @@ def _place(text: str, hay: Folded, needle: str, start: int, end: int) -> tuple[i
 
 def _same_facts(piece: str, place: str) -> bool:
     """Whether a piece has the numbers and denials of a place, and no word that is like none there."""
-    if Counter(_NUMBER.findall(piece)) != Counter(_NUMBER.findall(place)):
+    numbers = [Counter(re.sub("[−–]", "-", one) for one in _NUMBER.findall(text)) for text in (piece, place)]
+    if numbers[0] != numbers[1]:
         return False
     if len(_NOT.findall(piece)) != len(_NOT.findall(place)):
         return False

@@ -32,6 +32,8 @@ async def by_entries(asker: Asker, source: Source, answer: str, prompt: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
+    """What a judge said of the sentences of an answer, and where they stand in it."""
+
     entries: Sequence[Entry]
     spans: Sequence[tuple[int, int]]
 
@@ -144,6 +146,7 @@ async def _checked(asker: Asker, unit: Unit, quotes: Sequence[str]) -> Unit:
 
 
 def read_yes_no(text: str) -> bool | Problem:
+    """The one word YES or NO that an answer is, ornament aside. Never raises."""
     word = text.strip(ORNAMENT + "()[]").casefold()
     return {"yes": True, "no": False}.get(word, Problem("it is not YES or NO alone"))
 

@@ -35,9 +35,8 @@ async def by_span(asker: Asker, source: Source, answer: str) -> Units | Problem:
             units.append(replace(unit, reason=found.text))
             continue
         excerpts = looked_up(source, found.quotes)
-        untraced = found.value and not all(
-            one.found for one in excerpts
-        )  # a span with nothing to verify quotes nothing
+        # A span with nothing to verify quotes nothing.
+        untraced = found.value and not all(one.found for one in excerpts)
         label: UnitLabel = "supported" if found.value else "unsupported"
         units.append(replace(unit, label=label, reason=found.reason, excerpts=excerpts, untraced=untraced))
     return tuple(units)

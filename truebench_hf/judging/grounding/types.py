@@ -100,8 +100,3 @@ class Eligibility:
     rating: RatingLabel | None
     reason: str
     judge: str = ""
-
-
-def disqualified(ratings: tuple[RatingLabel | None, ...]) -> bool:
-    """Whether an answer is ineligible: every judge finds a major issue. An undecided judge never disqualifies."""
-    return bool(ratings) and all(rating == "major" for rating in ratings)
