@@ -89,8 +89,6 @@ def of_record(record: Record, number: str) -> Labelled:
     if not isinstance(answer, str):
         raise record.wrong(name, "must be a text")
     accurate, eligible = record.label("accurate"), record.label("eligible")
-    if accurate == "unknown" or eligible == "unknown":
-        raise record.wrong("accurate", "must be yes or no, or empty for none")
     item = of_row(record, number)
     made: Labelled = masked(Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer)))
     return made
