@@ -76,7 +76,7 @@ def notes(ranking: Ranking) -> list[str]:
 def _places(ranking: Ranking) -> Grid:
     rows = tuple(
         (
-            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), _span(one.span),
+            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), _span(one.span) if one.fused else "-",
             value(one.mean.unadjusted), _signed(one.mean.effect), one.fused_unadjusted or "-", _signed(one.moved, 0),
             sum(split.ineligible for split in one.scores.values()), sum(split.answers for split in one.scores.values()),
         )
