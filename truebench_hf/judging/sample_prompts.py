@@ -55,6 +55,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
     "grounding_simpleqa": ("the same, or that the answer attempts nothing", "facts"),
     "eligibility": ("rates whether an answer does what was asked", "facts"),
+    "classify": ("sorts a prompt by domain and task", "facts classify"),
 }
 _DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
@@ -150,7 +151,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     }
     return (
         _grounding(case, structured)
-        if name.startswith(("grounding_", "eligibility"))
+        if name.startswith(("grounding_", "eligibility", "classify"))
         else given.get(name, shown | form)
     )
 
@@ -167,5 +168,7 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
         "sentence": "Please bring a laptop.",
         "number": 2,
         "excerpts": [_DOCUMENT],
+        "domains": [{"name": "finance", "definition": "Banks and taxes."}],
+        "tasks": [{"name": "summary", "definition": "In short."}],
     }
     return shown | parts | {"structured": structured}

@@ -48,7 +48,7 @@ class Study(Generic[O, T, D, V]):
 
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]] = ()
-    prompts: ClassVar[tuple[str, ...]] = ()
+    prompts: tuple[str, ...] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.golden.cases import arbitration, calibration, contrast, meta, pairs, runs, taxonomy, tick
+from tests.golden.cases import arbitration, calibration, contrast, facts, meta, pairs, runs, taxonomy, tick
 
 CASES = (
     *runs.CASES,
@@ -13,4 +13,5 @@ CASES = (
     *taxonomy.CASES,
     *tick.CASES,
     *pairs.CASES,
+    *facts.CASES,
 )
