@@ -298,6 +298,14 @@ def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
     assert again.stderr.count("\n") == 1
 
 
+def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
+    spent = study(estimate=True).run().value
+    assert [asked(tmp_path, role) for role in ("model", "judge")] == [[], []]
+    assert not (tmp_path / "out").exists()
+    calls = {part.partition(" ")[0]: usage.calls for part, usage in spent.items()}
+    assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
+
+
 def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
@@ -348,9 +356,9 @@ def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp
 
 @pytest.mark.slow
 def test_with_the_embedded_model(tmp_path: Path) -> None:
-    """SmolLM2 answers three real prompts and judges them by probability; no score is expected of it."""
+    """SmolLM2 answers a real prompt and judges it by probability; no score is expected of it."""
     options = TickOptions(
-        data="checklists_mini", limit=2, model=("smollm2",), judge="smollm2", max_tokens=24, out=str(tmp_path / "o")
+        data="checklists_mini", limit=1, model=("smollm2",), judge="smollm2", max_tokens=16, out=str(tmp_path / "o")
     )
     outcome = Tick(options).run()
     score = next(iter(by_name(outcome, "drfr").values()))

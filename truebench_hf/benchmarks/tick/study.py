@@ -53,6 +53,7 @@ class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
     files, prompts = FILES, ("generate_checklist",)
+    unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
         """Options on who writes checklists say nothing where none is written: they stay as another session had them."""
