@@ -183,6 +183,22 @@ def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Ti
         study().run()
 
 
+def test_edits_while_a_study_runs_are_not_lost(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file = tmp_path / "out" / "checklists.jsonl"
+    again = study()
+    setup = again.setup
+
+    def edited() -> None:
+        edit(file, criteria=["Is it a?"])
+        setup()
+
+    again.setup = edited  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="changed by hand"):
+        again.run()
+    assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
+
+
 def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     file = tmp_path / "out" / "checklists.jsonl"

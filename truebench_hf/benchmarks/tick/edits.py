@@ -43,8 +43,10 @@ def keep(study: Study[Any, Any, Any, Any], rows: Sequence[Any]) -> tuple[list[An
     """(the rows of `checklists.jsonl` to write, what `run.json` notes of them).
 
     Where the file was read by this very command, rows that are not in work (with a smaller --limit) stay as they are. The
-    note is written at once: the study may be killed between the two files.
+    note is written at once: the study may be killed between the two files. Raises UserError where the file was edited
+    meanwhile.
     """
+    refuse_edited(study.options)
     info, file = study.folder.info, Path(study.options.out) / FILE
     given, written = study.options.checklists is not None, list(rows)
     if _same(study.options.checklists, file) or _same(study.options.data, file):

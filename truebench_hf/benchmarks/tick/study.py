@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions, QuestionJudgeOptions
-from truebench_hf.benchmarks.tick.results import FILES, judged, results
+from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
 from truebench_hf.errors import UserError
@@ -52,7 +52,7 @@ class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, Mo
 class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
-    files, prompts = FILES, ("generate_checklist",)
+    files, prompts = FILES, PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
