@@ -11,22 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, command_here, script
-from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
-from truebench_hf.benchmarks.facts.options import FactsOptions
-from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
-from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
-from truebench_hf.benchmarks.facts.study import FactsRun
 from truebench_hf.cli import studies
 
 FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
 BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
-_COMMANDS: dict[str, Any] = studies._COMMANDS | {
-    "facts run": (FactsOptions, FactsRun, ""),
-    "facts select-template": (SelectOptions, SelectTemplate, ""),
-    "facts classify": (ClassifyOptions, Classify, ""),
-}
+_COMMANDS: dict[str, Any] = studies._COMMANDS
 STUDIES = {name: study for name, (_, study, _) in _COMMANDS.items()}
 
 

@@ -10,7 +10,11 @@ import typer
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-flex = typer.Typer(no_args_is_help=True, help="Turn one instruction into its own benchmark (FlexBench, FlexEval).")
+flex = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Turn one instruction into its own benchmark (FlexBench, FlexEval).",
+)
 Folder = Annotated[str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged.")]
 Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
 

@@ -7,6 +7,11 @@ from typing import Any
 
 import typer
 
+from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
+from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
+from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
+from truebench_hf.benchmarks.facts.study import FactsRun
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
@@ -25,11 +30,12 @@ from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOpti
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.cli.checklist import checklist
+from truebench_hf.cli.facts import facts
 from truebench_hf.cli.flex import flex
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
-from truebench_hf.terminal import say
+from truebench_hf.terminal import complain, say
 
 _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "run": (RunOptions, Run, "Score a model on TRUEBench: answer, judge every criterion, print scores."),
@@ -51,6 +57,14 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
         ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
     ),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "facts run": (
+        FactsOptions, FactsRun, "Judge whether long answers are grounded in their prompt, and whether they answer at all.",
+    ),
+    "facts select-template": (
+        SelectOptions, SelectTemplate,
+        "Choose, on labelled answers, how each judge is asked about grounding and eligibility.",
+    ),
+    "facts classify": (ClassifyOptions, Classify, "Sort prompts by domain and task, so that scores can be told apart."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
@@ -63,7 +77,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
 
 def add_to(app: typer.Typer) -> None:
     """Add one command per study; `GROUP NAME` goes into the group."""
-    groups = {"": app, "checklist": checklist, "flex": flex}
+    groups = {"": app, "checklist": checklist, "facts": facts, "flex": flex}
     for name, (options, study, help) in _COMMANDS.items():
         group, _, last = name.rpartition(" ")
         command(groups[group], last, options, _shown(study), help, TEXTS[name])
@@ -77,6 +91,9 @@ def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
             return
         report = ["report.html"] if outcome.sections else []
         say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
+        if outcome.failed:
+            complain(outcome.failed)
+            raise typer.Exit(1)
         if outcome.incomplete and not getattr(options, "allow_unscored", False):
             raise typer.Exit(3)
 

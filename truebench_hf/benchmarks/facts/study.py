@@ -36,6 +36,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
+from truebench_hf.report.sections import fixed
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -195,7 +196,11 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
             "eligibility_judged": not self.options.unjudged,
         }  # fmt: skip
-        return results(done, made)
+        outcome = results(done, made)
+        final, least = outcome.value.all.mean.final.value, self.options.fail_under
+        if least is None or (final is not None and final >= least):
+            return outcome
+        return replace(outcome, failed=f"the final score is {fixed(final)}, under --fail-under {least:g}")
 
 
 def _content(task: Task) -> list[Any]:
