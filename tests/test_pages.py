@@ -67,6 +67,8 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("contrast/out") == listed["contrast"]
     assert written("taxonomy/out") == listed["taxonomy"]
     assert written("tick/out") == listed["tick"]
+    assert written("validate/out") == listed["checklist validate"]
+    assert written("categories/out") == listed["checklist categories"]
     assert written("checklist/scored") == listed["checklist score"]
     assert written("checklist/one") == listed["checklist generate"]
     assert written("facts/out") == written("facts-more/out") == listed["facts run"]

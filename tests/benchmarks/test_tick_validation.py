@@ -235,6 +235,12 @@ def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
     assert first.chosen
     assert first.chosen.questions == ("Is it done?", "Is it short?")
     assert second.checklists == ()
+    left_out: list[str] = []
+    several = write_jsonl(tmp_path / "several.jsonl", [{"turns": ["One?", "Two?"]}, *rows])
+    assert [entry.id for entry in data.load(several, left_out)] == ["2", "3"]
+    assert len(left_out) == 1
+    with pytest.raises(UserError, match="2 turns to be answered; a checklist is for one instruction"):
+        data.load(several)  # what reads sheets back must lose no row
     with pytest.raises(UserError, match="stands twice"):
         data.load(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
 

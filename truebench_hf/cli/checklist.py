@@ -43,6 +43,8 @@ def _sheets(
     from truebench_hf.benchmarks.tick.annotation.questions import asked_about, rows
     from truebench_hf.report import sheets
 
+    if n is not None and n < 1:
+        raise UserError(f"--n {n}: must be at least 1")
     there = asked_about(source.load(data), protocol, author)
     chosen = source.selection(there).sampled(n, seed)
     asked = rows(chosen, protocol, author, seed)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.golden.cases import arbitration, calibration, contrast, facts, meta, pairs, runs, taxonomy, tick
+from tests.golden.cases import (
+    arbitration,
+    calibration,
+    checklists,
+    contrast,
+    facts,
+    meta,
+    pairs,
+    runs,
+    taxonomy,
+    tick,
+)  # fmt: skip
 
 CASES = (
     *runs.CASES,
@@ -14,4 +25,5 @@ CASES = (
     *tick.CASES,
     *pairs.CASES,
     *facts.CASES,
+    *checklists.CASES,
 )
