@@ -12,7 +12,7 @@ _ROWS = (
 _SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
 
 ARGUMENTS = {
-    "smollm2 and hf:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
+    "smollm2, hf: and reward:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
     "vllm:": (
         "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
         "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",

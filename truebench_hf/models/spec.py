@@ -23,6 +23,7 @@ SPECS = {
     "hf:REPO_OR_PATH": "a chat model run by transformers in this process",
     "vllm:REPO_OR_PATH": "a chat model run by vLLM in this process",
     "openai:MODEL": "a model behind any OpenAI-compatible server",
+    "reward:REPO_OR_PATH": "a reward model run by transformers, to select answers by",
     "scripted:FILE": "a test double that answers by the rules in a JSON file",
 }
 
@@ -57,6 +58,13 @@ def open_model(
         from truebench_hf.models.local import LocalModel, LocalOptions
 
         return LocalModel(name or kind, read_options(LocalOptions, given, spec))
+    if kind == "reward":
+        _need("transformers", "local")
+        _need("torch", "local")
+        from truebench_hf.models.local import LocalOptions
+        from truebench_hf.models.reward import RewardModel
+
+        return RewardModel(name, read_options(LocalOptions, given, spec))
     if kind == "vllm":
         _need("vllm", "vllm")
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
