@@ -13,6 +13,7 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.in_memory import InMemory
 from truebench_hf.rows import Record
 
 Splits = dict[str, Iterator[Record]]
@@ -35,6 +36,19 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return _hub(data, flag)
     kinds = "a path (JSONL, JSON, CSV or Parquet, or a folder of them)"
     raise UserError(f"{flag} {data}: no such file; give {', '.join((*built_in, kinds))} or a Hub id")
+
+
+def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Iterator[Record]:
+    """The rows of the split named test, or of the only one; rows in memory as they are. Raises UserError as `splits`."""
+    if isinstance(data, InMemory):
+        return (Record(f"row {number}", row, number - 1) for number, row in enumerate(data.value, 1))
+    found = splits(data, built_in, flag)
+    if "test" not in found and len(found) > 1:
+        raise UserError(
+            f"{flag} {data}: has no split test, and more than one other: {', '.join(found)}; save the one you mean to a "
+            "file, and give that"
+        )
+    return found["test"] if "test" in found else next(iter(found.values()))
 
 
 def records(path: Path) -> Iterator[Record]:

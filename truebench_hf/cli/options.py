@@ -10,7 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-_PANELS = ("Data", "Models", "Method", "Judging", "Panel of judges", "Output")  # the headings of `--help`, in order
+_PANELS = (
+    "Data",
+    "Models",
+    "Checklists",
+    "Method",
+    "Judging",
+    "Panel of judges",
+    "Output",
+)  # the headings of `--help`, in order
 
 
 def command(

@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, Metaeva
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli.checklist import checklist
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
@@ -35,9 +36,11 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add one command per study."""
+    """Add one command per study; `GROUP NAME` goes into the group."""
+    groups = {"": app, "checklist": checklist}
     for name, (options, study, help) in _COMMANDS.items():
-        command(app, name, options, _shown(study), help, TEXTS[name])
+        group, _, last = name.rpartition(" ")
+        command(groups[group], last, options, _shown(study), help, TEXTS[name])
 
 
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

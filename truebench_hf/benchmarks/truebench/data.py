@@ -16,7 +16,6 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
 from truebench_hf.options import pairs
-from truebench_hf.rows import Record
 from truebench_hf.types import Instance
 
 CATEGORIES = (
@@ -60,18 +59,9 @@ def load(
     found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
-    if isinstance(data, InMemory):
-        found = (Record(f"row {number}", row) for number, row in enumerate(data.value, 1))
-        return instances.of_rows(found, named, more, judged=judged)
     path = MINI if data == "mini" else download(data) if data in RELEASES else data
-    splits = row_files.splits(str(path), ("mini", *RELEASES))
-    split = "test" if "test" in splits else next(iter(splits))
-    if split != "test" and len(splits) > 1:
-        raise UserError(
-            f"--data {data}: has no split test, and more than one other: {', '.join(splits)}; save the one you mean to a "
-            "file, and give that"
-        )
-    return instances.of_rows(splits[split], named, more, judged=judged)
+    rows = row_files.one_split(path if isinstance(path, InMemory) else str(path), ("mini", *RELEASES))
+    return instances.of_rows(rows, named, more, judged=judged)
 
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:

@@ -1,0 +1,131 @@
+"""Instructions with their checklists: where they come from, and how they are kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf import instances
+from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
+from truebench_hf.benchmarks.tick.source import Listed, items, read, to_row
+from truebench_hf.errors import UserError
+from truebench_hf.rows import Record
+from truebench_hf.types import Criterion, Instance, Message, Turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Both(InstructionOptions, ChecklistOptions):
+    out: str = "out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apart(Both):
+    OWN = False
+
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "prompt": "Say hello.", "criteria": ["Is it a greeting?"]},
+    {"id": "b", "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hm?"},
+                             {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "안녕\u2028하세요"}]},
+    {"id": "c", "turns": [{"prompt": "one"}, {"prompt": "two"}]},
+]  # fmt: skip
+
+
+def file(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> None:
+    data = file(tmp_path / "d.jsonl", ROWS)
+    found = items(Both(data=data))
+    a, b = found.every
+    assert a.known is not None
+    assert (a.known.source, a.known.criteria) == ("data", (Criterion("Is it a greeting?"),))
+    assert b.known is None
+    assert [m.content for m in b.instance.history] == ["Hm?", "Yes?"]
+    assert b.instance.system == "Be kind."
+    assert found.left_out == ("c: 2 turns to be answered",)
+    (kept, _) = items(Apart(data=data)).every  # apart: no checklist, though the criteria stay with the instruction
+    assert kept.known is None
+    assert kept.instance.turns[0].criteria == (Criterion("Is it a greeting?"),)
+
+
+def test_a_folder_is_bound_to_instructions_not_to_checklists(tmp_path: Path) -> None:
+    edited = [ROWS[0] | {"criteria": ["Is it short?", "Is it kind?"]}, *ROWS[1:]]
+    one, two = (
+        items(Both(data=file(tmp_path / name, rows))) for name, rows in (("1.jsonl", ROWS), ("2.jsonl", edited))
+    )
+    assert one.sha256(one.every) == two.sha256(two.every)
+
+
+def test_a_file_of_checklists_counts_before_the_data(tmp_path: Path) -> None:
+    data = file(tmp_path / "d.jsonl", ROWS)
+    rows = [{"id": "a", "prompt": "Say hello.", "criteria": ["Is it short?"], "generator": "g", "analysis": "hm"},
+            {"id": "b", "prompt": "x", "criteria": []}, {"id": "z", "prompt": "y", "criteria": ["Is it y?"]}]  # fmt: skip
+    a, b = items(Both(data=data, checklists=file(tmp_path / "c.jsonl", rows))).every
+    assert a.known == Listed(
+        Instance("a", "", "", "", (Turn("Say hello.", (Criterion("Is it short?"),)),)), "file", "g", "hm"
+    )
+    assert b.known is None  # an empty checklist is none, whatever prompt it is of
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"id": "a", "prompt": "Say hello!", "criteria": ["Is it short?"]}, "id a has another prompt"),
+        ({"id": "a", "prompt": "Say hello.", "system": "Be rude.", "criteria": ["Is it short?"]}, "id a has another"),
+        ({"id": "z", "prompt": "Say hello.", "criteria": ["Is it short?"]}, "for no instruction of the data"),
+        ({"id": "a", "prompt": "Say hello.", "criteria": [7]}, "criteria[0]"),
+    ],
+)
+def test_checklists_of_another_instruction_are_refused(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        items(Both(data=file(tmp_path / "d.jsonl", ROWS), checklists=file(tmp_path / "c.jsonl", [row])))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "either --data or --instruction"),
+        ({"data": "d", "instruction": "i"}, "either --data or --instruction"),
+        ({"instruction": " "}, "blank"),
+        ({"instruction": "i", "column": ("prompt=x",)}, "--column"),
+        ({"instruction": "i", "generator_max_tokens": 0}, "at least 1"),
+        ({"instruction": "i", "generator_temperature": -1.0}, "at least 0"),
+    ],
+)
+def test_options_that_go_wrong(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        Both(**given)
+    assert said in str(error.value)
+
+
+def test_data_without_a_single_instruction_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="several turns"):
+        items(Both(data=file(tmp_path / "d.jsonl", ROWS[2:])))
+
+
+def test_the_built_in_sample_has_its_checklists() -> None:
+    found = items(Both(data="checklists_mini")).every
+    assert len(found) == 24
+    assert all(item.known and len(item.known.criteria) >= 2 for item in found)
+
+
+def test_a_row_reads_back_as_it_was(tmp_path: Path) -> None:
+    history = (Message("system", "Odd."), Message("user", "Hm?"), Message("assistant", ""))
+    criteria = (Criterion("¿Es corto?"), Criterion("Is it rude?", "tone", "Is it long?", -2.0))
+    whole = Instance("x", "ES", "Chat", "small", (Turn("[1]\u2028?", criteria, "Sí."),), "Be kind.", "A text.", history)
+    bare = Instance("y", "", "", "", (Turn("z", ()),))
+    kept = [Listed(whole, "generator", "m", "An analysis.", 1, 2), Listed(bare, "generator", "m", problem="cut off")]
+    path = file(tmp_path / "c.jsonl", list(map(to_row, kept)))
+    rows = [json.loads(line) for line in Path(path).read_text("utf-8").split("\n") if line]
+    assert instances.of_rows([Record("", row) for row in rows], judged=False) == [whole, bare]
+    assert read(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}
+    assert rows[1] == {"id": "y", "prompt": "z", "criteria": [], "source": "generator", "generator": "m",
+                       "problem": "cut off"}  # fmt: skip

@@ -1,0 +1,78 @@
+"""The options that every study of checklists has: which instructions, and where the checklist of each comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+from truebench_hf.errors import UserError
+from truebench_hf.judging.checklists import SAMPLING
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.study.options import DataOptions, PromptOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionOptions(DataOptions):
+    """Which instructions: those of some data, or a single one."""
+
+    PANEL: ClassVar[str] = "Data"
+
+    data: str | None = option(  # type: ignore[assignment]
+        None, help="Instructions: checklists_mini, a path (JSONL, JSON, CSV, TSV, Parquet, or a folder of them), or a "
+        "Hub data set id; rows with prompt or messages."
+    )  # fmt: skip
+    instruction: str | None = option(None, help="One instruction, as a text, in place of --data.")
+    column: tuple[str, ...] = option(
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.data is None) == (self.instruction is None):
+            raise UserError("give either --data or --instruction")
+        if self.instruction is not None and not self.instruction.strip():
+            raise UserError("--instruction is blank; give a text")
+        if self.column and self.data is None:
+            raise UserError("--column names columns of --data, and there is none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChecklistOptions(PromptOptions):
+    """Where checklists come from: a file, the data, or a model that writes them.
+
+    `WRITER` is the role that writes them where no `--generator` is named. `OWN`: criteria that the data has are the
+    checklist of their instruction; else they are kept apart, and say nothing to whoever writes one.
+    """
+
+    PANEL: ClassVar[str] = "Checklists"
+    WRITER: ClassVar[str] = "judge"
+    OWN: ClassVar[bool] = True
+
+    generator: str | None = role(None, help="Who writes checklists where there are none; the judge if not given.")
+    checklists: str | None = option(
+        None, help="File of checklists for instructions of the data, matched by id: rows as in checklists.jsonl, edited "
+        "or not. What it lacks is taken from the data, or written."
+    )  # fmt: skip
+    question_language: str | None = option(
+        None, binds=True, help="Language of written questions, e.g. English; that of the instruction if not given."
+    )
+    generator_max_tokens: int = option(SAMPLING.max_tokens, binds=True, help="Token limit of one written checklist.")
+    generator_temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes checklists.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "generator_max_tokens")
+        if not 0 <= self.generator_temperature < inf:
+            raise UserError(f"--generator-temperature {self.generator_temperature}: must be at least 0")
+
+    @property
+    def writer(self) -> str:
+        """The role of who writes checklists."""
+        return "generator" if self.generator else self.WRITER
+
+    @property
+    def writing(self) -> Sampling:
+        """How checklists are drawn."""
+        return Sampling(self.generator_temperature, max_tokens=self.generator_max_tokens)

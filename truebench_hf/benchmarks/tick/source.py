@@ -1,0 +1,195 @@
+"""What every study of checklists draws on: instructions, and the one checklist of each (paper 004, section 3.1.1).
+
+A row of `checklists.jsonl` is a row of data as `instances` reads it (id, prompt, system, history, criteria ...), with
+how its checklist came about beside: people edit it, and give it back by `--checklists`, or as `--data` of any command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import instances, row_files
+from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.checklists import generate_checklist
+from truebench_hf.models.conversation import as_answered, with_history
+from truebench_hf.options import pairs
+from truebench_hf.rows import Record
+from truebench_hf.study.items import Items
+from truebench_hf.study.study import Study
+from truebench_hf.types import Criterion, Instance, Message
+
+FILE = "checklists.jsonl"
+MINI = "checklists_mini"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An instruction with its checklist: the criteria of its one turn, none where `problem` says why.
+
+    `source` is data, file or generator, `generator` who wrote it at first. Of the lines it wrote `duplicates` stood
+    there twice and `others` were no questions: both were dropped.
+    """
+
+    instance: Instance
+    source: str
+    generator: str = ""
+    analysis: str = ""
+    duplicates: int = 0
+    others: int = 0
+    problem: str = ""
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The questions, in order."""
+        return self.instance.turns[0].criteria
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any."""
+
+    instance: Instance
+    known: Listed | None = None
+
+
+def items(options: Any) -> Items[Item]:
+    """The instructions of `InstructionOptions`, with the checklists that `ChecklistOptions` (if it has them) know.
+
+    Rows with several turns to be answered are left out. A folder is bound to the instructions, not to the checklists,
+    which people edit. Raises UserError on data that cannot be used, and where `--checklists` has another prompt.
+    """
+    assert isinstance(options, InstructionOptions)
+    every, left_out = [], []
+    for instance in _instances(options):
+        if len(instance.turns) == 1:
+            every.append(instance)
+        else:
+            left_out.append(f"{instance.id}: {len(instance.turns)} turns to be answered")
+    if not every:
+        raise UserError(f"--data {options.data}: all rows have several turns; a checklist is for one instruction")
+    known = _known(options, every) if isinstance(options, ChecklistOptions) else {}
+    return Items(
+        [Item(instance, known.get(instance.id)) for instance in every], lambda item: item.instance.id,
+        lambda item: asdict(bare(item.instance)), lambda item: (item.instance.language, item.instance.category),
+        left_out=tuple(left_out),
+    )  # fmt: skip
+
+
+async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0) -> Listed:
+    """The checklist of an instruction: the known one, or one that the writer of the study's options writes.
+
+    Written without a look at responses or at criteria that the data has. The calls count as the generator's.
+    """
+    if item.known is not None:
+        return item.known
+    options: ChecklistOptions = study.options
+    caller, instance = study.caller(options.writer).in_role("generator"), bare(item.instance)
+    before = with_history(instance, as_answered(instance, ()))
+    case = Case(instance.turns[0].prompt, "", (), before, instance.context)
+    found = await generate_checklist(
+        caller, case, options.prompts, sampling=options.writing, sample=sample,
+        language=options.question_language or "",
+    )  # fmt: skip
+    made = with_criteria(instance, map(Criterion, found.questions))
+    return Listed(made, "generator", caller.model.spec, found.analysis, found.duplicates, found.others, found.problem)
+
+
+def bare(instance: Instance) -> Instance:
+    """The instruction without criteria."""
+    return with_criteria(instance, ())
+
+
+def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance:
+    """The instruction with these criteria in place of its own."""
+    return replace(instance, turns=(replace(instance.turns[0], criteria=tuple(criteria)),))
+
+
+def to_row(found: Listed) -> dict[str, Any]:
+    """A line of `checklists.jsonl`; what is empty is left out."""
+    instance, turn = found.instance, found.instance.turns[0]
+    row: dict[str, Any] = {"id": instance.id}
+    row |= {name: getattr(instance, name) for name in ("language", "category", "task", "system")}
+    row["history"] = [asdict(message) for message in instance.history]
+    row |= {"context": instance.context, "prompt": turn.prompt, "reference": turn.reference}
+    row = {name: value for name, value in row.items() if value}
+    row["criteria"] = [_criterion(criterion) for criterion in turn.criteria]
+    made = ("source", "generator", "analysis", "duplicates", "others", "problem")
+    beside = {name: getattr(found, name) for name in made}
+    return row | {name: value for name, value in beside.items() if value}
+
+
+def read(path: str) -> dict[str, Listed]:
+    """The checklists of a file of such rows, by id, those without a question left out. Raises UserError."""
+    records = list(row_files.one_split(path, flag="--checklists"))
+    found: dict[str, Listed] = {}
+    for record, instance in zip(records, instances.of_rows(records, judged=False), strict=True):
+        if len(instance.turns) == 1 and instance.turns[0].criteria:
+            found[instance.id] = _of_row(record, instance)
+    return found
+
+
+def _of_row(record: Record, instance: Instance) -> Listed:
+    dropped = (record.row.get(name) for name in ("duplicates", "others"))
+    duplicates, others = (count if isinstance(count, int) else 0 for count in dropped)
+    generator, analysis = (record.maybe(name) or "" for name in ("generator", "analysis"))
+    return Listed(instance, "file", generator, analysis, duplicates, others)
+
+
+def _known(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Listed]:
+    """The checklists there are: of `--checklists`, and where it has none those of the data, if they count."""
+    every = list(every)
+    known = {i.id: Listed(i, "data") for i in every if options.OWN and i.turns[0].criteria}
+    if options.checklists is None:
+        return known
+    filed = read(options.checklists)
+    both = [(instance, filed[instance.id]) for instance in every if instance.id in filed]
+    if not both:
+        raise UserError(
+            f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
+        )
+    for instance, found in both:
+        if _asked(instance) != _asked(found.instance):
+            raise UserError(
+                f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
+                "for one instruction: give the file that was made of this data, or leave the row out"
+            )
+    # The instruction stays that of the data: of the file nothing but the checklist counts.
+    return known | {i.id: replace(found, instance=with_criteria(i, found.criteria)) for i, found in both}
+
+
+def _asked(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
+    return instance.turns[0].prompt, instance.system, instance.history
+
+
+def _instances(options: InstructionOptions) -> list[Instance]:
+    if options.data is None:
+        return instances.of_rows([Record("--instruction", {"prompt": options.instruction})], judged=False)
+    data = options.data
+    rows = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl")) if data == MINI else _rows(data)
+    return instances.of_rows(map(_as_prompt, rows), pairs(options.column, "--column"), judged=False)
+
+
+def _rows(data: str) -> Iterator[Record]:
+    return row_files.one_split(data, (MINI,))
+
+
+def _as_prompt(record: Record) -> Record:
+    """A row of the `checklists` form (an instruction with checklists of several authors) as one with a prompt."""
+    row: Mapping[str, Any] = record.row
+    if "instruction" not in row or not isinstance(row.get("checklists"), list) or "prompt" in row:
+        return record
+    first = next((one for one in row["checklists"] if isinstance(one, dict)), {})
+    return replace(record, row={**row, "prompt": row["instruction"], "criteria": first.get("questions")})
+
+
+def _criterion(criterion: Criterion) -> str | dict[str, Any]:
+    """A text, or an object where there is more to say than a text."""
+    beside: dict[str, Any] = {"kind": criterion.kind, "condition": criterion.condition}
+    told = {name: value for name, value in beside.items() if value is not None}
+    told |= {} if criterion.weight == 1 else {"weight": criterion.weight}
+    return {"text": criterion.text, **told} if told else criterion.text
