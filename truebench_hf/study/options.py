@@ -119,20 +119,18 @@ _THRESHOLD = Binds(value=lambda o: o.threshold if "decision" in o.judge_levels.v
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabellingOptions(StudyOptions, ReplyOptions):
-    """How studies make their texts and have them judged."""
+class JudgingOptions(ReplyOptions):
+    """How judges decide criteria one at a time: in words, or by a probability."""
+
+    PANEL: ClassVar[str] = "Judging"
+    TEXT_LEVEL: ClassVar[str] = "rubric"
 
     judge_level: str | None = option(
-        None, binds=Binds(value=lambda o: o.judge_levels, late=True), panel="Judging", help="decision (probabilities), or the command's level of text: see its own text. "
+        None, binds=Binds(value=lambda o: o.judge_levels, late=True),
+        help="decision (probabilities), or the command's level of text: see its own text. "
         "If not given: decision for smollm2, text for all others."
     )  # fmt: skip
-    threshold: float = option(
-        0.5, binds=_THRESHOLD, panel="Judging", help="Decision level: P(yes) from which a rubric is met."
-    )
-    max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
-    temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
-
-    TEXT_LEVEL: ClassVar[str] = "rubric"
+    threshold: float = option(0.5, binds=_THRESHOLD, help="Decision level: P(yes) from which a rubric is met.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,14 +142,6 @@ class LabellingOptions(StudyOptions, ReplyOptions):
             raise unknown("judge level", str(self.judge_level), (self.TEXT_LEVEL, "decision"))
         if not 0 < self.threshold < 1:
             raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
-        at_least_one(self, "max_tokens")
-
-    @property
-    def sampling(self) -> Sampling:
-        """How responses are drawn."""
-        return Sampling(self.temperature, max_tokens=self.max_tokens)
 
     @property
     def judge_levels(self) -> dict[str, str]:
@@ -169,6 +159,30 @@ class LabellingOptions(StudyOptions, ReplyOptions):
     def decides(self, spec: str) -> bool:
         """Whether a judge gives probabilities rather than text."""
         return level_of(self.judge_level, spec, self.TEXT_LEVEL) == "decision"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(Options):
+    """How studies have responses written."""
+
+    max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
+    temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.temperature < inf:
+            raise UserError(f"--temperature {self.temperature}: must be at least 0")
+        at_least_one(self, "max_tokens")
+
+    @property
+    def sampling(self) -> Sampling:
+        """How responses are drawn."""
+        return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabellingOptions(StudyOptions, JudgingOptions, WritingOptions):
+    """How studies make their texts and have them judged."""
 
 
 def level_of(given: str | None, spec: str, text_level: str) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.given_responses import given_responses
 from truebench_hf.benchmarks.truebench.labels import FILE, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     GenerateOptions,
@@ -30,6 +29,7 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.given_responses import given_responses
 from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings

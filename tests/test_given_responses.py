@@ -13,10 +13,10 @@ import pytest
 
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf import redaction
+from truebench_hf.answer_files import of_log
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.answer_files import of_log
-from truebench_hf.benchmarks.truebench.given_responses import given_responses
 from truebench_hf.errors import UserError
+from truebench_hf.given_responses import given_responses
 from truebench_hf.types import Criterion, Instance, Response, Turn
 
 OFFICIAL = ROOT.parent / "shared" / "data" / "truebench"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.benchmarks.truebench.answer_files import Answers, of_row, read_answers
+from truebench_hf.answer_files import Answers, of_row, read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.redaction import masked
@@ -39,7 +39,17 @@ def given_responses(
     )
     # Before anything is compared: what is secret is masked in the instances too.
     model, found = _of_model([masked(row) for row in rows], model_name, name if in_file else "")
-    matched = _matched(instances, found, name)
+    return responses_to(instances, found, model, name)
+
+
+def responses_to(
+    instances: Sequence[Instance], rows: Sequence[Answers], model: str, name: str
+) -> list[tuple[Instance, Response]]:
+    """Every instance with the response of one model, from its rows; `name` is what they are called in messages.
+
+    Which row belongs to which instance, and what is refused: as in `given_responses`.
+    """
+    matched = _matched(instances, rows, name)
     return [(i, _response(i, matched.get(i.id), model, f"no response in {name}")) for i in instances]
 
 
