@@ -26,6 +26,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "writes a checklist of questions for an instruction",
         "tick, refine, best-of, rewards, Space",
     ),
+    "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
+    "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
 }
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
@@ -86,6 +88,8 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     form = {"structured": structured, "reasoning": reasoning}
     alone = {key: shown[key] for key in ("instruction", "tag")} | {"rubric": first}
     opinions = [{"verdict": "PASS", "reason": "It greets and signs."}, {"verdict": "FAIL", "reason": "No subject."}]
+    answered = [{"text": "Is it an e-mail?", "answer": "NO", "reason": "It has no subject line."}]
+    answered += [{"text": "Does it name the day?", "answer": answer, "reason": ""} for answer in ("YES", "OPEN")]
     kinds = [{"name": "quantity_limit", "definition": "A number binds."}]
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
@@ -95,6 +99,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
         "generate_checklist": shown | {"language": ""},
+        "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
     }
     return given.get(name, shown | form)

@@ -43,7 +43,9 @@ class OutsideOptions(Options):
         if self.outside is not None and self.outside not in NAMES:
             raise unknown("outside score", self.outside, NAMES)
         if self.judged_outside and not self.outside_judge:
-            raise UserError(f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score")
+            raise UserError(
+                f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"
+            )
         if self.outside_judge and not self.judged_outside:
             raise UserError("--outside-judge goes with --outside drfr or rating")
 
@@ -92,7 +94,9 @@ class OutsideJudge:
 def of_verdicts(verdicts: Sequence[Verdict]) -> Outside:
     """The pass rate (section 3.1.2): the share of questions answered YES; None where one is undecided, or there is none."""
     labels = tuple(outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts)
-    open_ = next((v.reason or "undecided" for v, label in zip(verdicts, labels, strict=True) if label not in ("yes", "no")), "")
+    open_ = next(
+        (v.reason or "undecided" for v, label in zip(verdicts, labels, strict=True) if label not in ("yes", "no")), ""
+    )
     if open_ or not labels:
         return Outside(None, labels, open_ or "there are no questions")
     return Outside(labels.count("yes") / len(labels), labels)

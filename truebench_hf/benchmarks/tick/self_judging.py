@@ -35,7 +35,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, L
     )
 
     @property
-    def OWN(self) -> bool:  # type: ignore[override]  # noqa: N802
+    def OWN(self) -> bool:  # type: ignore[override]
         """Criteria of the data are the model's checklist, unless the outside score rests on them."""
         return not self.judged_outside
 
@@ -69,7 +69,9 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
         single = [item for item in found.every if not item.instance.history]
         talks = [f"{item.instance.id}: a conversation" for item in found.every if item.instance.history]
         if not single:
-            raise UserError(f"--data {self.options.data}: all rows are conversations of several turns, which are left out")
+            raise UserError(
+                f"--data {self.options.data}: all rows are conversations of several turns, which are left out"
+            )
         check_rows(self.options.outside, [item.instance for item in single], self.options.data)
         self._check_unseen(single)
         return replace(found, every=single, left_out=(*found.left_out, *talks))
