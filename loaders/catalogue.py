@@ -92,7 +92,7 @@ _ENTRIES = (
     Entry(
         "checklists",
         "Checklists",
-        "Instructions with checklists, answers to their questions, and preferences",
+        "Instructions with checklists by several authors, and what people and judges said of responses",
         "other",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
@@ -102,7 +102,7 @@ _ENTRIES = (
     Entry(
         "checklists_mini",
         "Checklists mini",
-        "24 instructions with two responses, a checklist, its answers and a preference each",
+        "28 instructions with two responses and their checklists, answered, sorted, preferred and scored",
         "apache-2.0",
         benchmark=False,
         tags=("instruction-following", "checklist", "preferences"),

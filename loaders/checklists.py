@@ -1,4 +1,4 @@
-"""Checklists (paper 004, TICK): an instruction, responses, checklists by author, answers and preferences by annotator."""
+"""Checklists (paper 004, TICK): an instruction, responses, checklists by author, and what people and judges said."""
 
 from __future__ import annotations
 
@@ -8,30 +8,44 @@ from pathlib import Path
 
 import datasets
 
+from truebench_hf.benchmarks.tick.form import read
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.rows import fitted
 from truebench_hf.loaders.usable import Usable, usable
 from truebench_hf.rows import Record
 
-TEXT = datasets.Value("string")
+TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
+ABOUT = {"response_id": TEXT, "checklist_id": TEXT}
 FEATURES = datasets.Features(
     {
         "id": TEXT,
-        "instruction": TEXT,
         "language": TEXT,
         "category": TEXT,
+        "messages": datasets.List({"role": TEXT, "content": TEXT}),
         "responses": datasets.List({"id": TEXT, "model": TEXT, "text": TEXT}),
-        "checklists": datasets.List({"author": TEXT, "questions": datasets.List(TEXT)}),
-        "answers": datasets.List(
-            {"response_id": TEXT, "author": TEXT, "annotator": TEXT, "answers": datasets.List(TEXT)}
+        "checklists": datasets.List(
+            {
+                "id": TEXT, "author": TEXT, "source": TEXT, "run": WHOLE, "chosen": datasets.Value("bool"),
+                "questions": datasets.List(TEXT),
+            }
         ),
-        "preferences": datasets.List(
-            {"annotator": TEXT, "response_a": TEXT, "response_b": TEXT, "rating": datasets.Value("int64")}
+        "categories": datasets.List(
+            {"checklist_id": TEXT, "annotator": TEXT, "categories": datasets.List(datasets.List(TEXT))}
+        ),
+        "answers": datasets.List({**ABOUT, "annotator": TEXT, "answers": datasets.List(TEXT)}),
+        "judgments": datasets.List(
+            {**ABOUT, "judge": TEXT, "mode": TEXT, "sample": WHOLE, "answers": datasets.List(TEXT)}
+        ),
+        "preferences": datasets.List({"annotator": TEXT, "response_a": TEXT, "response_b": TEXT, "rating": WHOLE}),
+        "ratings": datasets.List(
+            {**ABOUT, "annotator": TEXT, "protocol": TEXT, "score": WHOLE, "effect": TEXT}
         ),
         "label_source": TEXT,
     }
-)
+)  # fmt: skip
+# What nobody said: a question that was left open, a rating without a checklist, an effect that was not asked for.
+NULLABLE = frozenset({"answers[]", "checklist_id", "effect"})
 
 
 def rows(path: Path, strict: bool = False) -> Usable[Row]:
@@ -40,36 +54,27 @@ def rows(path: Path, strict: bool = False) -> Usable[Row]:
 
 
 def _row(record: Record) -> list[Row]:
-    row = fitted(record, FEATURES)
-    check(row, f"{record.where}, {row['id']}")
+    row = fitted(record, FEATURES, nullable=NULLABLE)
+    read(record)
     return [row]
 
 
-def check(row: Row, where: str) -> None:
-    """What the parts of a row say about each other: ids, numbers of answers, ratings from 1 to 5."""
-    responses = {response["id"] for response in row["responses"]}
-    lengths = {checklist["author"]: len(checklist["questions"]) for checklist in row["checklists"]}
-    for entry in row["answers"]:
-        if entry["response_id"] not in responses:
-            raise UserError(f"{where}: field 'answers' names response {entry['response_id']!r}, which is not there")
-        if lengths.get(entry["author"]) != len(entry["answers"]) or not set(entry["answers"]) <= {"yes", "no"}:
-            raise UserError(f"{where}: field 'answers' must hold yes or no for each question of {entry['author']!r}")
-    for preference in row["preferences"]:
-        if not {preference["response_a"], preference["response_b"]} <= responses:
-            raise UserError(f"{where}: field 'preferences' names a response which is not there")
-        if preference["rating"] not in range(1, 6):
-            raise UserError(f"{where}: field 'preferences' has the rating {preference['rating']}, not 1 to 5")
-
-
 def totals(data: Data) -> dict[str, int]:
-    """Instructions, responses, questions, answers and preferences."""
+    """How much there is of each part of the rows."""
     every = [row for rows in data["all"].values() for row in rows]
+
+    def answered(column: str) -> int:
+        return sum(label is not None for row in every for entry in row[column] for label in entry["answers"])
+
     return {
         "instructions": len(every),
         "responses": sum(len(row["responses"]) for row in every),
+        "checklists": sum(len(row["checklists"]) for row in every),
         "questions": sum(len(checklist["questions"]) for row in every for checklist in row["checklists"]),
-        "answers": sum(len(entry["answers"]) for row in every for entry in row["answers"]),
+        "answers": answered("answers"),
+        "recorded answers of judges": answered("judgments"),
         "preferences": sum(len(row["preferences"]) for row in every),
+        "ratings": sum(len(row["ratings"]) for row in every),
     }
 
 

@@ -1,4 +1,4 @@
-"""The built-in sample of checklists: 24 instructions written for this project, with two responses each."""
+"""The built-in sample of checklists: 28 instructions written for this project, with two responses each."""
 
 from __future__ import annotations
 

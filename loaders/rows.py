@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import datasets
@@ -9,20 +10,24 @@ import datasets
 from truebench_hf.errors import UserError
 from truebench_hf.rows import Record
 
-_KINDS = {"string": (str, "a text"), "int64": (int, "a whole number"), "int32": (int, "a whole number")}
+_KINDS = {
+    "string": (str, "a text"), "bool": (bool, "true or false"), "int64": (int, "a whole number"),
+    "int32": (int, "a whole number"),
+}  # fmt: skip
 
 
 def fitted(record: Record, features: datasets.Features, *, nullable: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The row of a record that holds exactly the columns of `features`, each value of its type.
 
-    Fields named in `nullable` may be null. Raises UserError naming where the row stands and the field that is wrong.
+    Fields named in `nullable` may be null, and entries of a list named in it as `field[]`. Raises UserError naming where
+    the row stands and the field that is wrong.
     """
     _check(record.row, features, record.where, "", nullable)
     return {name: record.row[name] for name in features}
 
 
 def _check(value: Any, feature: Any, where: str, name: str, nullable: frozenset[str]) -> None:
-    if value is None and name.rpartition(".")[2] in nullable:
+    if value is None and re.sub(r"\[\d+\]$", "[]", name.rpartition(".")[2]) in nullable:
         return
     if isinstance(feature, dict):
         _check_fields(value, feature, where, name, nullable)
@@ -36,7 +41,7 @@ def _check(value: Any, feature: Any, where: str, name: str, nullable: frozenset[
             raise _wrong(where, name, f"is {value!r}, which is none of {', '.join(feature.names)}")
     else:
         kind, shown = _KINDS[feature.dtype]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             raise _wrong(where, name, f"must be {shown}")
 
 

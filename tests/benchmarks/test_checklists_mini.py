@@ -1,4 +1,4 @@
-"""The 24 constructed checklists: shape, preferences that follow pass rates, and answers that a program can prove."""
+"""The 28 constructed rows of checklists: shape, preferences, and answers that a program can prove."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from importlib.resources import files
 from typing import Any
 
 from tests.support.faults import broken, faults, listed
+from truebench_hf.benchmarks.tick.category_list import CATEGORIES
+from truebench_hf.benchmarks.tick.form import read
+from truebench_hf.metrics.preference import preference_from_ratings
+from truebench_hf.rows import Record
 
 TEXT = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
 BY_ID = {row["id"]: row for row in ROWS}
 COLUMNS = {
-    "id": str, "instruction": str, "language": str, "category": str, "responses": list, "checklists": list,
-    "answers": list, "preferences": list, "label_source": str,
+    "id": str, "language": str, "category": str, "messages": list, "responses": list, "checklists": list,
+    "categories": list, "answers": list, "judgments": list, "preferences": list, "ratings": list, "label_source": str,
 }  # fmt: skip
+PEOPLE = ["ada", "bo", "cy"]
+RICH = [row for row in ROWS if len(row["checklists"]) > 1]
 SCRIPTS = {
     "KO": r"[가-힣]", "JA": r"[ぁ-んァ-ン]", "ZH": r"[\u4e00-\u9fff]", "RU": r"[а-яё]", "VI": r"[ăđơưạảấầậắếềệịọốộờủứ]",
     "DE": r"\b(?:der|die|das|dem|und)\b", "FR": r"\b(?:le|la|et|en|une)\b", "ES": r"\b(?:los|las|del|por|una)\b",
@@ -26,19 +32,32 @@ SCRIPTS = {
 }  # fmt: skip
 
 
+def asked(row: dict[str, Any]) -> str:
+    return str(row["messages"][-1]["content"])
+
+
+def settled(row: dict[str, Any]) -> list[list[str]]:
+    """What most annotators answer to the chosen checklist, on response A and on response B."""
+    entry = read(Record(row["id"], row))
+    assert entry.chosen
+    return [[str(label) for label in entry.people(response, entry.chosen) or ()] for response in entry.responses]
+
+
 def pass_rates(row: dict[str, Any]) -> tuple[float, float]:
     """The share of yes of response A and of response B."""
-    first, second = (Counter(entry["answers"])["yes"] / len(entry["answers"]) for entry in row["answers"])
+    first, second = (Counter(answers)["yes"] / len(answers) for answers in settled(row))
     return first, second
 
 
-def test_the_set_is_24_rows_half_of_them_english() -> None:
-    assert [row["id"] for row in ROWS] == [f"tick-mini-{number:02}" for number in range(1, 25)]
+def test_the_set_is_28_rows_13_of_them_english() -> None:
+    assert [row["id"] for row in ROWS] == [f"tick-mini-{number:02}" for number in range(1, 29)]
     languages = Counter(row["language"] for row in ROWS)
-    assert languages["EN"] == 12
+    assert languages["EN"] == 13
     assert len(languages) >= 8
     assert len({row["category"] for row in ROWS}) >= 6
-    assert len({row["instruction"] for row in ROWS}) == 24
+    assert len({asked(row) for row in ROWS}) == 28
+    assert sum(len(row["messages"]) > 1 for row in ROWS) == 2, "conversations"
+    assert len(RICH) == 14
 
 
 def columns_and_nested_records(row: dict[str, Any]) -> None:
@@ -49,35 +68,61 @@ def columns_and_nested_records(row: dict[str, Any]) -> None:
     assert [set(response) for response in row["responses"]] == [{"id", "model", "text"}] * 2
     assert {response["model"] for response in row["responses"]} == {"constructed"}
     assert row["responses"][0]["text"] != row["responses"][1]["text"]
-    assert [checklist["author"] for checklist in row["checklists"]] == ["construction"]
-    assert [answer["response_id"] for answer in row["answers"]] == names
-    for answer in row["answers"]:
-        assert set(answer) == {"response_id", "author", "annotator", "answers"}
-        assert answer["author"] == answer["annotator"] == "construction"
+    assert (row["checklists"][0]["id"], row["checklists"][0]["author"]) == ("c1", "construction")
+    assert [checklist["chosen"] for checklist in row["checklists"]] == [True] + [False] * (len(row["checklists"]) - 1)
+    annotators = PEOPLE if len(row["checklists"]) > 1 else ["construction"]
+    said = [(entry["response_id"], entry["annotator"]) for entry in row["answers"] if entry["checklist_id"] == "c1"]
+    assert said == [(name, annotator) for name in names for annotator in annotators]
+
+
+def a_rich_row_has_every_part(row: dict[str, Any]) -> None:
+    """Two alternatives by people, two runs of a generator, three annotators of everything, and a judge."""
+    if len(row["checklists"]) == 1:
+        assert [row["categories"], row["judgments"], row["ratings"]] == [[], [], []]
+        return
+    assert [(one["source"], one["run"]) for one in row["checklists"]] == [("human", 1)] * 3 + [
+        ("model", 1),
+        ("model", 2),
+    ]
+    assert [one["annotator"] for one in row["categories"]] == PEOPLE
+    assert {name for one in row["categories"] for names in one["categories"] for name in names} <= set(CATEGORIES)
+    drawn = Counter((one["checklist_id"], one["mode"]) for one in row["judgments"])
+    assert drawn == {("c1", "direct"): 2, ("c1", "reasoning"): 10, ("g1", "reasoning"): 2}
+    assert Counter(one["protocol"] for one in row["ratings"]) == {"direct": 6, "check_then_score": 6}
+    assert all((one["effect"] is None) == (one["protocol"] == "direct") for one in row["ratings"])
+    assert [one["annotator"] for one in row["preferences"]] == PEOPLE
 
 
 def the_instruction_is_in_its_language(row: dict[str, Any]) -> None:
-    assert re.search(SCRIPTS[row["language"]], row["instruction"], re.I)
+    assert re.search(SCRIPTS[row["language"]], asked(row), re.I)
 
 
 def questions_are_yes_no_questions_and_all_answered(row: dict[str, Any]) -> None:
+    for checklist in row["checklists"]:
+        questions = checklist["questions"]
+        assert len(set(questions)) == len(questions)
+        assert not [one for one in questions if one[-1] not in "?？"]
     questions = row["checklists"][0]["questions"]
     assert 3 <= len(questions) <= 7
-    assert len(set(questions)) == len(questions)
-    assert not [question for question in questions if not re.match(r"(?:Is|Are|Does|Do|Has|Have) .+\?$", question)]
-    for answer in row["answers"]:
-        assert len(answer["answers"]) == len(questions)
-        assert set(answer["answers"]) <= {"yes", "no"}
+    if row["id"] not in ("tick-mini-27", "tick-mini-28"):  # whose checklists are Japanese and Chinese
+        assert not [one for one in questions if not re.match(r"(?:Is|Are|Does|Do|Has|Have) .+\?$", one)]
+    for answers in settled(row):
+        assert len(answers) == len(questions)
+        assert set(answers) <= {"yes", "no"}
 
 
 def the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
-    (preference,) = row["preferences"]
-    assert set(preference) == {"annotator", "response_a", "response_b", "rating"}
-    assert [preference["response_a"], preference["response_b"]] == [response["id"] for response in row["responses"]]
+    """Exactly where it is constructed; where people rated, on the same side."""
+    assert {(one["response_a"], one["response_b"]) for one in row["preferences"]} == {
+        tuple(response["id"] for response in row["responses"])
+    }
     first, second = pass_rates(row)
-    gap = second - first
+    gap, ratings = second - first, [one["rating"] for one in row["preferences"]]
     expected = 3 if gap == 0 else 3 + (2 if abs(gap) >= 0.5 else 1) * (1 if gap > 0 else -1)
-    assert preference["rating"] == expected
+    if len(row["checklists"]) == 1:
+        assert ratings == [expected]
+    else:
+        assert preference_from_ratings(ratings) == ("win" if gap < 0 else "loss")
 
 
 def a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
@@ -87,18 +132,29 @@ def a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
 
 
 def test_ties_pass_the_same_questions_and_some_of_them_fail_one() -> None:
-    ties = [row for row in ROWS if row["preferences"][0]["rating"] == 3]
+    ties = [row for row in ROWS if row["preferences"][0]["rating"] == 3 and row not in RICH]
     assert len(ties) >= 4
-    assert all(row["answers"][0]["answers"] == row["answers"][1]["answers"] for row in ties)
+    assert all(settled(row)[0] == settled(row)[1] for row in ties)
     assert {pass_rates(row)[0] == 1.0 for row in ties} == {True, False}
 
 
 def test_the_better_side_alternates_and_all_ratings_occur() -> None:
     """A judge that always prefers one position gets no credit for it."""
-    ratings = [row["preferences"][0]["rating"] for row in ROWS]
-    sides = ["a" if rating < 3 else "b" for rating in ratings if rating != 3]
-    assert all(left != right for left, right in itertools.pairwise(sides))
-    assert set(ratings) == {1, 2, 3, 4, 5}
+    sides = [preference_from_ratings([one["rating"] for one in row["preferences"]]) for row in ROWS]
+    assert all(left != right for left, right in itertools.pairwise(side for side in sides if side != "tie"))
+    assert {one["rating"] for row in ROWS for one in row["preferences"]} == {1, 2, 3, 4, 5}
+
+
+def test_annotators_differ_now_and_then() -> None:
+    questions = [
+        labels
+        for row in RICH
+        for place in range(0, len(row["answers"]), 3)
+        for labels in zip(*(entry["answers"] for entry in row["answers"][place : place + 3]), strict=True)
+    ]
+    disputed = sum(len(set(labels)) > 1 for labels in questions)
+    assert 0.05 < disputed / len(questions) < 0.2
+    assert sum(None in labels for labels in questions) == 1, "one question was left open"
 
 
 def lines(text: str) -> list[str]:
@@ -191,6 +247,18 @@ PROOFS: list[tuple[str, int, Callable[[str], bool]]] = [
     ("tick-mini-23", 3, lambda text: "không cần" not in text and "thẻ" in text),
     ("tick-mini-24", 0, lambda text: "Nordlicht" in text),
     ("tick-mini-24", 1, lambda text: bool(re.match(r"Nordlicht|Elbe|Heide", text))),
+    ("tick-mini-25", 0, lambda text: all(re.match(r"\d\. ", line) for line in lines(text))),
+    ("tick-mini-25", 1, lambda text: len(lines(text)) <= 4),
+    ("tick-mini-25", 2, lambda text: "butter" not in text),
+    ("tick-mini-26", 2, lambda text: len(re.findall(r"[.!?]", text)) <= 2),
+    ("tick-mini-26", 3, lambda text: "recibo" in text),
+    ("tick-mini-27", 0, lambda text: all(city in text for city in ("札幌市", "広島市", "仙台市"))),
+    ("tick-mini-27", 1, lambda text: re.findall("札幌|広島|仙台", text) == ["札幌", "広島", "仙台"]),
+    ("tick-mini-27", 3, lambda text: all(re.match(r"\d\. ", line) for line in lines(text))),
+    ("tick-mini-28", 0, lambda text: len(text) <= 20),
+    ("tick-mini-28", 1, lambda text: "明天上午十点" in text),
+    ("tick-mini-28", 2, lambda text: "三楼会议室" in text),
+    ("tick-mini-28", 3, lambda text: len(re.findall(r"[。！？]", text)) == 1),
 ]
 
 
@@ -198,8 +266,8 @@ def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
     wrong = [
         f"{response['id']}, question {index + 1}"
         for name, index, holds in PROOFS
-        for response, answer in zip(row["responses"], row["answers"], strict=True)
-        if name == row["id"] and holds(response["text"]) != (answer["answers"][index] == "yes")
+        for response, answers in zip(row["responses"], settled(row), strict=True)
+        if name == row["id"] and holds(response["text"]) != (answers[index] == "yes")
     ]
     assert not wrong
 
@@ -208,9 +276,13 @@ def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
 CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]] = [
     (columns_and_nested_records, lambda row: row["responses"][1].update(model="other")),
     (the_instruction_is_in_its_language, lambda row: row.update(language="KO")),
-    (questions_are_yes_no_questions_and_all_answered, lambda row: row["answers"][0]["answers"].pop()),
-    (the_preference_follows_the_pass_rates, lambda row: row["preferences"][0].update(rating=3)),
-    (a_clear_winner_meets_every_question, lambda row: row["answers"][0].update(answers=["no"] * 4)),
+    (a_rich_row_has_every_part, lambda row: row["ratings"].pop()),
+    (
+        questions_are_yes_no_questions_and_all_answered,
+        lambda row: row["checklists"][3]["questions"].__setitem__(0, "x"),
+    ),
+    (the_preference_follows_the_pass_rates, lambda row: [one.update(rating=3) for one in row["preferences"]]),
+    (a_clear_winner_meets_every_question, lambda row: [one.update(answers=["no"] * 4) for one in row["answers"][:3]]),
     (answers_that_a_program_can_prove, lambda row: row["responses"][0].update(text="{")),
 ]
 
@@ -227,7 +299,7 @@ def test_every_check_finds_a_broken_row() -> None:
 
 def test_every_proof_finds_an_answer_turned_over() -> None:
     def turned(row: dict[str, Any], index: int) -> None:
-        for answer in row["answers"]:
+        for answer in filter(lambda one: one["checklist_id"] == "c1", row["answers"]):
             answer["answers"][index] = {"yes": "no", "no": "yes"}[answer["answers"][index]]
 
     for name, index, _ in PROOFS:

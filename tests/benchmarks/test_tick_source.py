@@ -113,7 +113,7 @@ def test_data_without_a_single_instruction_is_refused(tmp_path: Path) -> None:
 
 def test_the_built_in_sample_has_its_checklists() -> None:
     found = items(Both(data="checklists_mini")).every
-    assert len(found) == 24
+    assert len(found) == 28
     assert all(item.known and len(item.known.criteria) >= 2 for item in found)
 
 

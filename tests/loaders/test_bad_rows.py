@@ -26,7 +26,8 @@ def first(path: str) -> dict[str, Any]:
 TRUEBENCH = first("truebench/mini.jsonl")
 RUBRIC = {**rubric_rows(seed=0)[0], "split": "easy"}
 LIST = first("tick/checklists_mini.jsonl")
-ANSWER, PREFERENCE = LIST["answers"][0], LIST["preferences"][0]
+ANSWER, PREFERENCE, RATING = LIST["answers"][0], LIST["preferences"][0], LIST["ratings"][0]
+CHOSEN, SORTING = LIST["checklists"][0], LIST["categories"][0]
 OTHER = "compositional" if RUBRIC["instruction_category"] != "compositional" else "system"
 SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     # set, a good row, what is wrong with the row after it, and what must be said
@@ -46,10 +47,20 @@ SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("rubric_eval", RUBRIC, {}, "line 2: id .* stands twice, first at .*line 1"),
     ("checklists", LIST, {"id": "b", "responses": "x"}, "line 2: field 'responses' must be a list"),
     ("checklists", LIST, {"id": "b", "extra": 1}, "line 2: field 'extra' is no column of this set"),
-    ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "answers": ["yes"]}]}, "b: field 'answers' must hold yes or no for each"),
-    ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "response_id": "?"}]}, "field 'answers' names response '?'"),
-    ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": 6}]}, "has the rating 6, not 1 to 5"),
+    ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "answers": ["yes"]}]}, r"answers\[0\]: field 'answers' must hold one for each"),
+    ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "response_id": "?"}]}, "field 'response_id' names response '?'"),
+    ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "checklist_id": None}]}, "field 'checklist_id' must be a whole number or"),
+    ("checklists", LIST, {"id": "b", "answers": [ANSWER, ANSWER]}, "'answers' has more than one of ada on response"),
+    ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": 6}]}, "'rating' is 6, not 1 to 5"),
     ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": True}]}, r"'preferences\[0\].rating' must be a whole"),
+    ("checklists", LIST, {"id": "b", "messages": []}, "line 2: field 'messages' must be a list that is not empty"),
+    ("checklists", LIST, {"id": "b", "messages": [{"role": "assistant", "content": "x"}]}, "must end with a message of the user"),
+    ("checklists", LIST, {"id": "b", "checklists": [{**CHOSEN, "chosen": "yes"}]}, r"'checklists\[0\].chosen' must be true or false"),
+    ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "run": 2}]}, "more than one that is chosen"),
+    ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d"}]}, "more than one of construction, run 1"),
+    ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "protocol": "quick"}]}, "'protocol' is 'quick', which is none of direct"),
+    ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "effect": "easier"}]}, "'effect' is of check_then_score"),
+    ("checklists", LIST, {"id": "b", "categories": [{**SORTING, "categories": [["Length"]]}]}, "'categories' must hold a list for each question, 4"),
     ("checklists", LIST, {}, "line 2: id 'tick-mini-01' stands twice, first at .*line 1"),
     ("facts_grounding", dict.fromkeys(("system_instruction", "user_request", "context_document", "full_prompt"), "x"),
      {"full_prompt": ""}, "line 2: field 'full_prompt' must be a text that is not blank"),

@@ -24,7 +24,7 @@ ROWS = {
     "rubric_mini": 1670,
     "facts_mini": 12,
     "flexbench": 9,
-    "checklists_mini": 24,
+    "checklists_mini": 28,
 }
 
 

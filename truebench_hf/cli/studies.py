@@ -47,6 +47,8 @@ def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
     def run(options: Any) -> None:
         outcome = study(options).run()
         show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+        if options.estimate:
+            return
         report = ["report.html"] if outcome.sections else []
         say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
         if outcome.incomplete and not getattr(options, "allow_unscored", False):

@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.case import Case, one_line, sections
 from truebench_hf.judging.panel import majority
-from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
+from truebench_hf.judging.verdicts import ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -104,7 +104,8 @@ class Judge:
         def request(structured: bool) -> ChatRequest:
             text = self.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
             schema = verdict_schema(len(criteria), list(PASS_FAIL), settings.reasoning) if structured else None
-            return ChatRequest((Message("user", text),), settings.sampling, sample, schema)
+            example = verdict_example(len(criteria), "FAIL", structured, settings.reasoning)
+            return ChatRequest((Message("user", text),), settings.sampling, sample, schema, example=example)
 
         return await self.schemas.ask(
             request, lambda made: ask_verdicts(self.caller, made, criteria, PASS_FAIL, self.prompts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -99,3 +100,16 @@ def verdict_schema(count: int, words: list[str], reasoning: bool) -> dict[str, A
         verdict = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     entries = {f"criteria_{i}": verdict for i in range(1, count + 1)}
     return {"type": "object", "properties": entries, "required": list(entries), "additionalProperties": False}
+
+
+_REASON = "The response is held against what this criterion asks for, with what speaks for it and against it. " * 2
+
+
+def verdict_example(count: int, word: str, structured: bool, reasoning: bool = True) -> str:
+    """An answer of the usual form and length (see `ChatRequest.example`), with the same verdict for every criterion."""
+    keys = [f"criteria_{i}" for i in range(1, count + 1)]
+    if structured and reasoning:
+        return json.dumps({key: {"reason": _REASON, "verdict": word} for key in keys})
+    said = "".join(f"{key}: {_REASON}\n" for key in keys) if reasoning else ""
+    found = json.dumps(dict.fromkeys(keys, word))
+    return found if structured else f"{said}```json\n{found}\n```"

@@ -8,10 +8,10 @@ import functools
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.ledger import Ledger, canonical, digest
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.redaction import masked, without_secrets
@@ -27,13 +27,27 @@ def metered() -> dict[str, Usage]:
     return spent
 
 
+class Kept(Protocol):
+    """Where completions are kept: see `Ledger`."""
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """See `Ledger.get`."""
+
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
+        """See `Ledger.put`."""
+
+    def used(self) -> bool:
+        """See `Ledger.used`."""
+        ...
+
+
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
     Neither what is asked nor what comes back, errors included, holds a secret that this process knows.
     """
 
-    def __init__(self, model: ChatModel, ledger: Ledger, role: str, concurrency: int) -> None:
+    def __init__(self, model: ChatModel, ledger: Kept, role: str, concurrency: int) -> None:
         self.model = model
         self._ledger = ledger
         self._role = role

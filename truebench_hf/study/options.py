@@ -28,6 +28,7 @@ class FolderOptions(Options):
         PATIENCE, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
         "before the command stops; inf: never."
     )  # fmt: skip
+    estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,6 +11,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import flag, pairs, roles
+from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered
 
 
@@ -25,7 +26,9 @@ class Roles:
     def __init__(self, options: FolderOptions) -> None:
         self._opened: dict[Any, ChatModel] = {}
         self.options = options
-        self.models = {name: self._open(name, specs) for name, specs in roles(options).items()}
+        self.models: dict[str, list[ChatModel]] = {
+            name: self._open(name, specs) for name, specs in roles(options).items()
+        }
 
     def __getitem__(self, role: str) -> list[ChatModel]:
         return self.models[role]
@@ -51,6 +54,10 @@ class Roles:
         """What shapes the answers of the models of a role, under a name that another order does not change."""
         several = isinstance(getattr(self.options, role), list | tuple)
         return {f"{role} {name}" if several else role: asdict(m.identity) for name, m in self.named(role).items()}
+
+    def estimate(self) -> None:
+        """Put in place of every model one that is never asked."""
+        self.models = {role: [EstimatedModel(model) for model in models] for role, models in self.models.items()}
 
     async def close(self) -> None:
         """Give back what the models hold."""

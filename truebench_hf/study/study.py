@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
@@ -24,6 +25,7 @@ from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.options import Binds, flag
+from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, write
@@ -48,6 +50,7 @@ class Study(Generic[O, T, D, V]):
     files: ClassVar[tuple[str, ...]] = ()
     prompts: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
+    unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
 
     def __init__(self, options: O) -> None:
@@ -55,6 +58,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
+        self.ledger: Ledger | EstimatedLedger
         self._callers: dict[str, Caller] = {}
         self._judges: dict[Any, Judge] = {}
 
@@ -95,7 +99,7 @@ class Study(Generic[O, T, D, V]):
         if part in self._callers and self._callers[part].model is not model:
             part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
         if part not in self._callers:
-            self._callers[part] = Caller(model, self.folder.ledger, part, self.roles.concurrency(role))
+            self._callers[part] = Caller(model, self.ledger, part, self.roles.concurrency(role))
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
@@ -121,6 +125,7 @@ class Study(Generic[O, T, D, V]):
         """Work through the items and write the results into the folder; in a notebook too. Raises UserError.
 
         Every call is in the ledger before its answer is used: the same options in the same folder ask nothing twice.
+        With the option `estimate` nothing is asked: the outcome's value is the Usage of each part.
         """
         return outside_loop(self._run)
 
@@ -132,6 +137,8 @@ class Study(Generic[O, T, D, V]):
         for one in settings:
             check_judge_prompts(one, self._prompts())
         self.check()
+        if self.options.estimate:
+            return self._estimate()
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
@@ -140,6 +147,7 @@ class Study(Generic[O, T, D, V]):
             self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
             boards=self.boards,
         )  # fmt: skip
+        self.ledger = self.folder.ledger
         try:
             self.setup()
             with progress(self.bars()) as self.step, rare_collection():
@@ -153,7 +161,20 @@ class Study(Generic[O, T, D, V]):
             write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
             return outcome
         finally:
-            self.folder.ledger.close()
+            self.ledger.close()
+
+    def _estimate(self) -> Outcome[Any]:
+        """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
+        self.roles.estimate()
+        self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
+        try:
+            self.setup()
+            asyncio.run(self._work())
+            models = {part: caller.model.spec for part, caller in self._callers.items()}
+            notes = [*self.all.left_out, *filter(None, [self.unforeseen])]
+            return estimated(self.ledger.spent, models, len(self.chosen), notes)
+        finally:
+            self.ledger.close()
 
     async def _work(self) -> list[D]:
         """All items, the largest first; the results in data order."""

@@ -147,6 +147,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
 
     kind, unit, prompts = "contrast", "pairs", ("contrast",)
     files = ("contrast.json", "pairs.jsonl", "rejected.jsonl")
+    unforeseen = "Which edits succeed is not known: second looks of the judge may come on top."
 
     def items(self) -> Items[Row]:
         """The labelled rows; a sample keeps types and labels in proportion."""
@@ -201,7 +202,8 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
         def repair(problem: str) -> str:
             return f"I found no rewritten response. Give all of it between <{tag}> and </{tag}>."
 
-        request = ChatRequest((Message("user", prompt),), self.options.sampling)
+        example = f"<{tag}>\n{values['response']}\n</{tag}>"
+        request = ChatRequest((Message("user", prompt),), self.options.sampling, example=example)
         return await ask(self.caller("writer"), request, read, repair, who="the writer")
 
     def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Any]]:

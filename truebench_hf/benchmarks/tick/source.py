@@ -179,12 +179,13 @@ def _rows(data: str) -> Iterator[Record]:
 
 
 def _as_prompt(record: Record) -> Record:
-    """A row of the `checklists` form (an instruction with checklists of several authors) as one with a prompt."""
+    """A row of the `checklists` form (checklists of several authors, see `form`) as one with the chosen one's questions."""
     row: Mapping[str, Any] = record.row
-    if "instruction" not in row or not isinstance(row.get("checklists"), list) or "prompt" in row:
+    if not isinstance(row.get("checklists"), list) or any(row.get(name) for name in ("criteria", "checklist")):
         return record
-    first = next((one for one in row["checklists"] if isinstance(one, dict)), {})
-    return replace(record, row={**row, "prompt": row["instruction"], "criteria": first.get("questions")})
+    every = [one for one in row["checklists"] if isinstance(one, dict)]
+    chosen = next((one for one in every if one.get("chosen") is True), every[0] if every else {})
+    return replace(record, row={**row, "criteria": chosen.get("questions")})
 
 
 def _criterion(criterion: Criterion) -> str | dict[str, Any]:

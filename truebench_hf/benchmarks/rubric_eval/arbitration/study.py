@@ -95,6 +95,9 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     kind = "arbitrate"
     files = ("funnel.json", "labels", "exits.jsonl")
     prompts = ("meta_judge", "repair")
+    unforeseen = (
+        "What the judges disagree on is not known: the fine look, meta-judges and labels to compare with come on top."
+    )
     unit = "responses"
 
     def items(self) -> Items[Item]:

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.verdicts import ask_labels, verdict_schema
+from truebench_hf.judging.verdicts import ask_labels, verdict_example, verdict_schema
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import at_least_one, option, role
@@ -86,7 +86,9 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         def request(structured: bool) -> ChatRequest:
             text = options.prompts.render("taxonomy", **values, structured=structured)
             schema = verdict_schema(1, list(_NAMES), reasoning=True) if structured else None
-            return ChatRequest((Message("user", text),), Sampling(max_tokens=options.max_tokens), 0, schema)
+            example = verdict_example(1, next(iter(_NAMES)), structured)
+            sampling = Sampling(max_tokens=options.max_tokens)
+            return ChatRequest((Message("user", text),), sampling, 0, schema, example=example)
 
         answer = await self.schemas.ask(request, lambda made: ask_labels(caller, made, 1, _NAMES, options.prompts))
         kind = answer.labels.get(0)

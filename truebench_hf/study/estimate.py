@@ -1,0 +1,94 @@
+"""What a study would take: its own work, run against models that answer at once with an answer of the usual length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.models.protocol import (
+    ChatModel,
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+)  # fmt: skip
+from truebench_hf.report.sections import Grid
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Usage
+
+ANSWER = 400  # tokens of an answer of which nothing is known
+_BYTES = 4  # of UTF-8 a token, in the languages and tokenizers of today: within a third or so
+_FILLER = "This is what an answer could say. " * (ANSWER * _BYTES // 34)
+_DOUBT = 0.45  # P(yes) of decisions: not met, and in doubt, so that what is asked then is counted: an upper bound
+
+
+class EstimatedModel:
+    """A model in name and identity that answers with the `example` of a request, or with some 400 tokens."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.spec: str = model.spec
+        self.identity: Identity = model.identity
+        self.batch: int | None = model.batch
+        self.takes_schema: bool = model.takes_schema
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """See `ChatModel.complete`."""
+        text = request.example or _FILLER
+        read = sum(map(tokens, (message.content for message in request.messages)))
+        return Completion(text, usage=Usage(read, min(tokens(text), request.sampling.max_tokens), calls=1))
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """See `ChatModel.decide`."""
+        read = sum(map(tokens, (request.state, *request.questions)))
+        return Decision((_DOUBT,) * len(request.questions), Usage(read, calls=1))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class EstimatedLedger:
+    """What the ledger of a folder holds, if there is one, and in memory what would be asked for beside it."""
+
+    def __init__(self, file: Path) -> None:
+        self._paid = Ledger(file) if file.exists() else None
+        self._new: dict[str, dict[str, Any]] = {}
+        self.spent: dict[str, Usage] = {}  # by part
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """See `Ledger.get`."""
+        return self._new.get(key) or (self._paid.get(key) if self._paid else None)
+
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
+        """See `Ledger.put`; nothing is written."""
+        self._new[key] = result
+        self.spent[role] = self.spent.get(role, Usage()) + usage
+
+    def used(self) -> bool:
+        """See `Ledger.used`."""
+        return self._paid is not None and self._paid.used()
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._paid:
+            self._paid.close()
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text has."""
+    return len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
+
+
+def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int, notes: Sequence[str]) -> Outcome[Any]:
+    """What is shown of an estimate over `count` items: a line per part, `models` giving the spec of each."""
+    rows = [(part, models.get(part, ""), u.calls, u.input_tokens, u.output_tokens) for part, u in spent.items()]
+    total = sum(spent.values(), Usage())
+    rows.append(("all", "", total.calls, total.input_tokens, total.output_tokens))
+    shown = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
+    told = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
+    grid = Grid(
+        f"What {count} items would take", ("part", "model", "calls", "input tokens", "output tokens"), shown, note=told
+    )
+    return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)
