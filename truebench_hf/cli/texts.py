@@ -75,6 +75,12 @@ TEXTS = {
     f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "refine": "One checklist per instruction, written without a look at any response, serves all iterations: the model "
+    "answers each question on its present version, then rewrites it. It ends where all are YES. --critique free is the "
+    "baseline, a critique in prose. With --outside drfr or rating the criteria of the data are for the outside judge alone, "
+    "and the model's checklist is always a written one. Conversations of several turns are left out, and counted.\n\n"
+    "Judging a question a call in words is level rubric; decision reads probabilities.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "

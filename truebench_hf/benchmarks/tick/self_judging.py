@@ -119,7 +119,7 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
     def left_out(self) -> list[str]:
         """The note on rows that are left out; none where none are."""
         count = len(self.all.left_out)
-        return [f"{count} rows of the data are conversations of several turns, and were left out."] if count else []
+        return [f"Rows left out, being conversations of several turns: {count}."] if count else []
 
 
 def case_of(instance: Instance, text: str) -> Case:

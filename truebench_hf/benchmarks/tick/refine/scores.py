@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.tick.outside import Outside, outside_score
-from truebench_hf.benchmarks.tick.refine.trace import REVISED, STATUS, Refined, Version
+from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined, Version
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share
 from truebench_hf.types import Score, Usage
 
@@ -21,12 +22,12 @@ ALL = "All instructions"
 class Step:
     """An iteration over all instructions (0: the first answers). `own` and `outside` are of the versions kept after it.
 
-    `status` counts what was tried; `stopped` instructions needed nothing more, since all their questions are YES.
+    `status` counts what was tried; of `passing` instructions all questions are YES, so that nothing more is.
     """
 
     iteration: int
     status: Mapping[str, int]
-    stopped: int
+    passing: int
     turned: Transitions
     mended: Score
     broken: Score
@@ -71,10 +72,10 @@ def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) 
     if not number:
         counts["failed"] = sum(not one.versions for one in done)
     status = {name: counts[name] for name in STATUS if counts[name]}
-    stopped = sum(one.versions[-1].passes and len(one.versions) <= number for one in done if one.versions)
+    passing = sum(one.at(number).passes for one in done if one.versions)
     listed = any(version.verdicts for version in kept)
     return Step(
-        number, status, stopped, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
+        number, status, passing, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
         drfr([version.inside.labels for version in kept]).score if listed else None,
         outside_score(outside, _outside(done, number, keep)) if outside else None, by_role,
     )  # fmt: skip
@@ -97,8 +98,8 @@ def _gain(name: str, done: Sequence[Refined], iterations: int, keep: str, outsid
     first = [_share(one, one.versions[0], outside) if one.versions else None for one in done]
     last = [_share(one, one.kept(iterations, keep), outside) if one.versions else None for one in done]
     found = paired_difference(last, first)
-    both = [pair for pair in zip(first, last, strict=True) if None not in pair]
-    before, after = (100 * sum(x or 0 for x in column) / len(both) for column in zip(*both)) if both else (None, None)
+    both = [(was, now) for was, now in zip(first, last, strict=True) if was is not None and now is not None]
+    before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
     delta = None if found.difference is None else 100 * found.difference
     low, high = (100 * end for end in found.interval) if found.interval else (None, None)
     return Gain(name, found.n, found.left_out, before, after, delta, low, high, found.p_value)
@@ -133,8 +134,3 @@ def summary(done: Sequence[Refined], iterations: int, keep: str, outside: str | 
         "undecided": open_,
         "incomplete": len(open_),
     }
-
-
-def revised(step: Step) -> int:
-    """How many responses were rewritten in an iteration."""
-    return sum(step.status.get(name, 0) for name in REVISED)

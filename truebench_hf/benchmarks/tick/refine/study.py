@@ -89,9 +89,10 @@ class Refine(SelfJudging):
             if listed and versions[-1].passes:
                 break
             spent = metered()
-            made = replace(await self._next(case, versions[-1], iteration), spent=spent)
+            made = await self._next(case, versions[-1], iteration)
             case = replace(case, response=made.text)
-            versions.append(await self._judged(case, made, listed))
+            made = await self._judged(case, made, listed) if made.status == "rewritten" else made
+            versions.append(replace(made, spent=spent))
         return Refined(item.instance, listed, tuple(versions), problem)
 
     async def _listed(self, item: source.Item) -> source.Listed | None:
@@ -99,9 +100,7 @@ class Refine(SelfJudging):
 
     async def _judged(self, case: Case, version: Version, listed: source.Listed | None) -> Version:
         """The version with the verdicts on it, those inside and the score outside."""
-        own, outside = await asyncio.gather(
-            self.verdicts(case, listed.criteria if listed else ()), self.outside(case)
-        )
+        own, outside = await asyncio.gather(self.verdicts(case, listed.criteria if listed else ()), self.outside(case))
         return replace(version, verdicts=own, outside=outside)
 
     def _no_feedback(self, version: Version) -> str:
@@ -112,26 +111,24 @@ class Refine(SelfJudging):
         return f"no question of the checklist was decided: {version.inside.reason}"
 
     async def _next(self, case: Case, before: Version, iteration: int) -> Version:
-        """The version after one more iteration; where no text can be read it is the one before."""
+        """The version after one more iteration: where no text can be read the one before, with the verdicts on it."""
         options, model = self.options, self.caller("model")
-        kept = replace(before, iteration=iteration, detail="", plan="", critique="", truncated=before.truncated)
+        kept = replace(before, iteration=iteration, detail="", plan="", critique="")
+        if not options.temperature and before.status in ("unchanged", "unreadable"):
+            return replace(kept, status=before.status, detail="the request would be the one before")
         blind = replace(case, criteria=(), reference=None)
         critique: str | Problem = ""
         if options.critique == "free":
             caller = self.caller(options.judging_role).in_role("critique")
             critique = await criticise(caller, blind, options.prompts, options.sampling)
         if isinstance(critique, Problem):
-            return replace(kept, status="failed" if critique.failed else "unreadable", detail=critique.text)
-        # At temperature 0 the same request has the same answer; else every iteration draws one of its own.
-        sample = iteration if options.temperature else 0
+            return _without(kept, critique)
         found = await rewrite(
             model.in_role("rewrite"), blind, options.prompts, options.sampling, verdicts=before.verdicts,
-            critique=critique, sample=sample,
+            critique=critique, sample=iteration if options.temperature else 0,
         )  # fmt: skip
         kept = replace(kept, critique=critique)
-        if isinstance(found, Problem):
-            return replace(kept, status="failed" if found.failed else "unreadable", detail=found.text)
-        return _rewritten(kept, found)
+        return _without(kept, found) if isinstance(found, Problem) else _rewritten(kept, found)
 
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
         options, left_out = self.options, self.left_out()
@@ -144,12 +141,17 @@ class Refine(SelfJudging):
         if options.critique == "checklist":
             files[source.FILE] = [source.to_row(one.listed) for one in done if one.listed]
         return Outcome(
-            result, files, "TICK: self-refinement", sections(done, result, options), lead(options),
-            [*left_out, *notes(done, options)], board=board(result, options, self.provenance),
+            result, files, "TICK: self-refinement", sections(done, options), lead(options),
+            [*left_out, *notes(done, options)], board=board(done, options, self.provenance),
             incomplete=result["incomplete"],
         )  # fmt: skip
 
 
+def _without(kept: Version, problem: Problem) -> Version:
+    return replace(kept, status="failed" if problem.failed else "unreadable", detail=problem.text)
+
+
 def _rewritten(before: Version, found: Rewrite) -> Version:
-    status = "unchanged" if found.text.strip() == before.text.strip() else "rewritten"
-    return replace(before, text=found.text, status=status, plan=found.plan, truncated=False)
+    if found.text.strip() == before.text.strip():
+        return replace(before, status="unchanged", plan=found.plan)
+    return replace(before, text=found.text, status="rewritten", plan=found.plan, truncated=False)
