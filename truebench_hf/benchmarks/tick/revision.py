@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from truebench_hf.judging.case import Case, one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
@@ -40,7 +40,7 @@ async def rewrite(
         for verdict in verdicts
     ]
     beside = [text for question in questions for text in question.values()]
-    values = sections(case, beside=[*beside, critique])
+    values = sections(_unaided(case), beside=[*beside, critique])
     open_ = any(outcome(verdict.label) not in _ANSWERS for verdict in verdicts)
     text = prompts.render("refine", **values, questions=questions, critique=critique, undecided=open_)
     tag = f"answer_{values['tag']}"
@@ -83,13 +83,18 @@ def read_rewrite(answer: str, tag: str) -> Rewrite | Problem:
 
 async def criticise(caller: Caller, case: Case, prompts: Prompts, sampling: Sampling) -> str | Problem:
     """A critique of the response of a case, in prose. One that was cut off at the token limit is used as it is."""
-    text = prompts.render("critique", **sections(case))
+    text = prompts.render("critique", **sections(_unaided(case)))
     request = ChatRequest((Message("user", text),), sampling, example=_EXAMPLE * 3)
 
     def read(answer: str, truncated: bool) -> str | Problem:
         return answer.strip() or Problem("the critique is empty", final=truncated)
 
     return await ask(caller, request, read, lambda problem: "Your answer is empty. Write the critique.")
+
+
+def _unaided(case: Case) -> Case:
+    """The case without what the data knows of right answers."""
+    return replace(case, criteria=(), reference=None)
 
 
 def _answer(verdict: Verdict) -> str:

@@ -75,7 +75,9 @@ def _open(one: Refined, options: Any) -> str:
 
 def _tried(every: Sequence[Step]) -> Grid:
     names = [name for name in STATUS if name != "first"]
-    rows = tuple((str(step.iteration), *(step.status.get(name, 0) for name in names), step.passing) for step in every)
+    rows = tuple(
+        (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing)) for step in every
+    )
     note = "; ".join(f"{name}: {STATUS[name]}" for name in names)
     return Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
 

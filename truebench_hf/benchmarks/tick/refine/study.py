@@ -116,15 +116,14 @@ class Refine(SelfJudging):
         kept = replace(before, iteration=iteration, detail="", plan="", critique="")
         if not options.temperature and before.status in ("unchanged", "unreadable"):
             return replace(kept, status=before.status, detail="the request would be the one before")
-        blind = replace(case, criteria=(), reference=None)
         critique: str | Problem = ""
         if options.critique == "free":
             caller = self.caller(options.judging_role).in_role("critique")
-            critique = await criticise(caller, blind, options.prompts, options.sampling)
+            critique = await criticise(caller, case, options.prompts, options.sampling)
         if isinstance(critique, Problem):
             return _without(kept, critique)
         found = await rewrite(
-            model.in_role("rewrite"), blind, options.prompts, options.sampling, verdicts=before.verdicts,
+            model.in_role("rewrite"), case, options.prompts, options.sampling, verdicts=before.verdicts,
             critique=critique, sample=iteration if options.temperature else 0,
         )  # fmt: skip
         kept = replace(kept, critique=critique)
