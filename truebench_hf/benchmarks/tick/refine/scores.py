@@ -118,7 +118,7 @@ def undecided(one: Refined, iterations: int, keep: str, outside: str | None) -> 
     kept = one.kept(iterations, keep)
     found = kept.outside if outside else kept.inside if one.listed else None
     failed = [version.detail for version in one.versions if version.status == "failed"]
-    return (found.reason if found and found.score is None else "") or one.problem or "; ".join(dict.fromkeys(failed))
+    return one.problem or (found.reason if found and found.score is None else "") or "; ".join(dict.fromkeys(failed))
 
 
 def summary(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> dict[str, Any]:
