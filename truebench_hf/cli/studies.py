@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
@@ -33,6 +34,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "best-of": (BestOfOptions, BestOf, "Draw N answers, and let the model select the best ones (STICK)."),
     "refine": (RefineOptions, Refine, "Let a model improve its answers by its own checklists (STICK)."),
 }  # fmt: skip
 

@@ -75,6 +75,11 @@ TEXTS = {
     f"`truebench arbitrate-sheets` takes a sample to people.\n\n{_MODELS}\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "best-of": "All scoring functions select among the same answers, and keep all that share the top score. Beside them "
+    "stand the greedy answer, a random pick and the best possible. With --outside drfr or rating the criteria of the data "
+    "are for the outside judge alone. Conversations of several turns are left out, and counted. A reward model's options "
+    "go by --reward-arg.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "refine": "One checklist per instruction, written without a look at any response, serves all iterations: the model "
     "answers each question on its present version, then rewrites it. It ends where all are YES. --critique free is the "
     "baseline, a critique in prose. With --outside drfr or rating the criteria of the data are for the outside judge alone, "

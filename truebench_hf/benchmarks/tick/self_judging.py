@@ -63,6 +63,10 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, L
 class SelfJudging(Study[Any, source.Item, Any, Any]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
+    def __init__(self, options: Any, *, by_checklist: bool) -> None:
+        super().__init__(options)
+        self.by_checklist = by_checklist  # whether the model answers the questions of checklists
+
     def items(self) -> Items[source.Item]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
         found = source.items(self.options)
@@ -85,8 +89,9 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
                 )
 
     def judge_settings(self) -> list[JudgeSettings]:
-        outside = self.options.outside_judge
-        return [self.options.inside, *([self.options.judging(outside, "rubric")] if outside else [])]
+        options = self.options
+        inside = [options.inside] if self.by_checklist else []
+        return [*inside, *([options.judging(options.outside_judge, "rubric")] if options.outside_judge else [])]
 
     def setup(self) -> None:
         options = self.options

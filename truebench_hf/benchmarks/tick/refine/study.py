@@ -63,10 +63,9 @@ class Refine(SelfJudging):
     options: RefineOptions
 
     def __init__(self, options: RefineOptions) -> None:
-        super().__init__(options)
-        by_checklist = options.critique == "checklist"
+        super().__init__(options, by_checklist=options.critique == "checklist")
         rating = ("rating",) if options.outside == "rating" else ()
-        self.prompts = ("refine", "generate_checklist" if by_checklist else "critique", *rating)  # type: ignore[misc]
+        self.prompts = ("refine", "generate_checklist" if self.by_checklist else "critique", *rating)  # type: ignore[misc]
 
     def check(self) -> None:
         for name in self.prompts:
@@ -96,7 +95,7 @@ class Refine(SelfJudging):
         return Refined(item.instance, listed, tuple(versions), problem)
 
     async def _listed(self, item: source.Item) -> source.Listed | None:
-        return await source.checklist(self, item) if self.options.critique == "checklist" else None
+        return await source.checklist(self, item) if self.by_checklist else None
 
     async def _judged(self, case: Case, version: Version, listed: source.Listed | None) -> Version:
         """The version with the verdicts on it, those inside and the score outside."""
@@ -106,7 +105,7 @@ class Refine(SelfJudging):
     def _no_feedback(self, version: Version) -> str:
         """Why a version cannot be refined by its checklist; "" where it can."""
         labels = version.inside.labels
-        if self.options.critique == "free" or any(label in ("yes", "no") for label in labels):
+        if not self.by_checklist or any(label in ("yes", "no") for label in labels):
             return ""
         return f"no question of the checklist was decided: {version.inside.reason}"
 
@@ -137,7 +136,7 @@ class Refine(SelfJudging):
             "scores.json": result,
             "versions.jsonl": [row for one in done for row in one.rows()],
         }
-        if options.critique == "checklist":
+        if self.by_checklist:
             files[source.FILE] = [source.to_row(one.listed) for one in done if one.listed]
         return Outcome(
             result, files, "TICK: self-refinement", sections(done, options), lead(options),
