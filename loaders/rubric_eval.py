@@ -12,12 +12,12 @@ from typing import Any
 
 import datasets
 
-from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import rubric_rows
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.counts import Cell, Table
+from truebench_hf.report.paper import paper_rows
 
 TEXT = datasets.Value("string")
 FEATURES = datasets.Features(
@@ -70,7 +70,9 @@ def about(source: str | None, data: Data) -> About:
 
 def beside_paper(splits: dict[str, Sequence[Row]]) -> Table:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
-    paper = {_key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows(8)}
+    paper = {
+        _key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows("rubric_eval", "rubriceval_table8")
+    }
     ours: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for split, rows in splits.items():
         for row in rows:

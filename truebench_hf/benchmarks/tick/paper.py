@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from truebench_hf.report.paper import printed_rows
+from truebench_hf.report import paper
 
 
 def paper_rows(table: str) -> list[dict[str, Any]]:
     """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column. Raises KeyError for others."""
-    return printed_rows(Path(__file__).parent / "reference", f"tick_table{table}")
+    return paper.paper_rows("tick", f"tick_table{table}")

@@ -96,8 +96,8 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
     def setup(self) -> None:
         options = self.options
         self.insider = Judge(self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts)
-        settings = self.judge_settings()[-1]
-        outsider = self.judge(settings, "outside_judge") if options.outside_judge else None
+        settings = self.judge_settings()  # that of the outside judge is the last one
+        outsider = self.judge(settings[-1], "outside_judge") if options.outside_judge else None
         self.outsider = OutsideJudge(options.outside, outsider)
 
     async def answer(self, instance: Instance, sampling: Sampling, sample: int = 0) -> Completion | str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores
-from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Grid, fixed, value
 
 # Our category names and the paper's, in its order.
@@ -39,7 +39,7 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
             *(f"{row[f'{name}/{short}']:.2f}" for name in (*_CATEGORIES.values(), "Overall")),
             f"{more:+.1f}" if (more := row.get(f"Overall/{short}/gain")) is not None else "",
         )
-        for row in paper_rows(table) if split == "all" or row["Split"].lower() == split
+        for row in paper_rows("rubric_eval", f"rubriceval_table{table}") if split == "all" or row["Split"].lower() == split
         for short, full in _PAPER_MODELS.items()
     ]  # fmt: skip
     header = ("Judge", "granularity", "reasoning", *_CATEGORIES.values(), "Overall", "gain")
@@ -64,7 +64,7 @@ def main_table(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
     measured = [f"{name}/{m}" for name in (*_CATEGORIES.values(), "Overall") for m in ("BAcc", "mF1")]
     paper = [
         (f"{row['Model']} ({row['Split'].lower()})", *(f"{row[column]:.2f}" for column in measured))
-        for row in paper_rows(2)
+        for row in paper_rows("rubric_eval", "rubriceval_table2")
         if split not in ("easy", "hard") or row["Split"].lower() == split
     ]
     header = ("Judge", *(column.replace("/", " ") for column in measured))
@@ -84,7 +84,10 @@ def main_table(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
 def types(scores: Sequence[JudgeScores]) -> Grid:
     """Accuracy per rubric type under its dimension (Table 4); the paper's four judges stand in columns of their own."""
     lines = named(scores)
-    paper = {row["Rubric Type"] or row["Dimension"] or "Overall": row for row in paper_rows(4)}
+    paper = {
+        row["Rubric Type"] or row["Dimension"] or "Overall": row
+        for row in paper_rows("rubric_eval", "rubriceval_table4")
+    }
     rows: list[tuple[str, ...]] = []
     for dimension in DIMENSIONS:
         ours = [_of(entry.by_dimension, dimension, "accuracy") for _, entry in lines]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from truebench_hf.benchmarks.rubric_eval.paper import paper_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Taxonomy, dimension
+from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Bars, Cells, Grid, Plot, Section, Series, fixed, interval, value
 
 Places = Sequence[tuple[float, float]]
@@ -75,7 +75,7 @@ def _sources(study: Taxonomy) -> Grid:
     ]
     paper = tuple(
         (_where(row["Type"], row["Benchmark"]), row["#Inst."], row["#Rub."], f"{row['R/I']:.2f}")
-        for row in paper_rows(5)
+        for row in paper_rows("rubric_eval", "rubriceval_table5")
     )
     header = ("Source", "instructions", "rubrics", "rubrics per instruction")
     return Grid("Where the rubrics come from (like the paper's table 5)", header, tuple(rows), paper)
@@ -95,7 +95,7 @@ def _judgments(study: Taxonomy) -> Grid:
             _where(row["Category"], row["Source Benchmark"]), row["#Instr."],
             *(str(row.get(split.capitalize(), "")) for split in splits), row["Total"],
         )
-        for row in paper_rows(8)
+        for row in paper_rows("rubric_eval", "rubriceval_table8")
     )  # fmt: skip
     header = ("Source", "instructions", *(split or "no split" for split in splits), "total")
     return Grid("Labelled rubric judgments by source (like the paper's table 8)", header, tuple(rows), paper)

@@ -7,11 +7,11 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.outside import NAMES
-from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.models.spec import family
+from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Axis,
     Conversation,
@@ -139,7 +139,7 @@ def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
             f"{row[f'{model}/{method}/delta']:+.1f}", "", "",
         )
         for model in ("Command-R+", "GPT-4o")
-        for row in paper_rows("1")
+        for row in paper_rows("tick", "tick_table1")
     )  # fmt: skip
 
 
