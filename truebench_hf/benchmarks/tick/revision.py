@@ -54,7 +54,8 @@ async def rewrite(
             f"</{tag}>, in the form asked for above."
         )
 
-    example = f"Plan: {_EXAMPLE}\n<{tag}>\n{case.response or _EXAMPLE}\n</{tag}>"
+    # Another text than before, since what follows on a rewritten response has to be reckoned with.
+    example = f"Plan: {_EXAMPLE}\n<{tag}>\n{case.response} And so on.\n</{tag}>"
     request = ChatRequest((Message("user", text),), sampling, sample, example=example)
     return await ask(caller, request, read, repair)
 

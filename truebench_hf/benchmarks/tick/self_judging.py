@@ -21,7 +21,7 @@ from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message, Response, Verdict
 
-EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
+_EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,8 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
 
     async def answer(self, instance: Instance, sampling: Sampling, sample: int = 0) -> Completion | str:
         """An answer of the model; a text says why there is none."""
-        request = ChatRequest(opening(instance), sampling, sample, example=EXAMPLE)
+        example = f"{_EXAMPLE}{sampling.temperature} {sample}"  # of equal answers only one would be judged
+        request = ChatRequest(opening(instance), sampling, sample, example=example)
         try:
             return await self.caller("model").complete(request)
         except RequestFailed as error:

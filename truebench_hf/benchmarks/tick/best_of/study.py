@@ -36,8 +36,8 @@ class BestOfOptions(SelfJudgingOptions):
 
     n: int = option(8, binds=Binds(late=True), help="How many answers are drawn per instruction.")
     by: tuple[str, ...] = option(
-        (STICK,), binds=Binds(grows=True, late=True),
-        help="What selects: stick (the model's own checklist), direct (its rating from 1 to 5) or reward:REPO_OR_PATH; may "
+        (), binds=Binds(grows=True, late=True),
+        help="What selects: stick (the model's own checklist; if none is named), direct (its rating from 1 to 5) or reward:REPO_OR_PATH; may "
         "be repeated, all select among the same answers."
     )  # fmt: skip
     reward: tuple[str, ...] = role(
@@ -46,13 +46,13 @@ class BestOfOptions(SelfJudgingOptions):
     temperature: float = option(1.0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0.")
 
     def __post_init__(self) -> None:
-        rewards = [spec for spec in (*self.by, *self.reward) if spec.startswith("reward:")]
-        object.__setattr__(self, "reward", tuple(dict.fromkeys(rewards)))
-        object.__setattr__(self, "by", tuple(dict.fromkeys((*self.by, *rewards))))
         super().__post_init__()
+        rewards = dict.fromkeys([*(name for name in self.by if name.startswith("reward:")), *self.reward])
+        object.__setattr__(self, "reward", tuple(rewards))
+        object.__setattr__(self, "by", tuple(dict.fromkeys((*self.by, *rewards))) or (STICK,))
         at_least_one(self, "n")
-        if not self.by:
-            raise UserError("name what selects: --by stick, direct or reward:MODEL")
+        if wrong := [spec for spec in self.reward if not spec.startswith("reward:")]:
+            raise UserError(f"--reward {wrong[0]}: a reward model is reward:REPO_OR_PATH")
         for name in self.by:
             if name not in (STICK, DIRECT, *self.reward):
                 raise unknown("scoring function", name, (STICK, DIRECT, "reward:REPO_OR_PATH"))
