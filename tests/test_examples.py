@@ -44,6 +44,15 @@ def test_own_data(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None
     assert server.stats()["by_kind"] == {"model": 3, "judge": 3}
 
 
+def test_own_prompts(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    report = run("own_prompts.py", monkeypatch=monkeypatch)["report"]
+    assert {name: score.n for name, score in report.scores["pass_rate"].items()} == {
+        "openai:gpt-4.1-nano": 2, "openai:gpt-4.1-mini": 2
+    }  # fmt: skip
+    assert server.stats()["by_kind"] == {"model": 2 + 4, "judge": 8}, "checklists and answers, questions"
+    assert (tmp_path / "runs" / "own-prompts" / "checklists.jsonl").is_file()
+
+
 def test_leaderboard(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

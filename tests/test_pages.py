@@ -65,6 +65,9 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("calibrate/priced") == listed["calibrate"]
     assert written("contrast/out") == listed["contrast"]
     assert written("taxonomy/out") == listed["taxonomy"]
+    assert written("tick/out") == listed["tick"]
+    assert written("checklist/scored") == listed["checklist score"]
+    assert written("checklist/one") == listed["checklist generate"]
 
 
 def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """Instruction-following evaluation on the Hugging Face stack: five papers, one system.
 
-`judge(...)` says whether a response meets criteria, `run(...)` scores a model; nothing heavy is imported before it is
-needed.
+`judge(...)` says whether a response meets criteria, `run(...)` scores a model, `tick(...)` compares models on any
+prompts; nothing heavy is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.api.run import run
+from truebench_hf.api.tick import tick
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ("Criterion", "Judge", "Judgment", "Message", "UserError", "judge", "load", "metric", "model", "run")
+__all__ = ("Criterion", "Judge", "Judgment", "Message", "UserError", "judge", "load", "metric", "model", "run", "tick")
 __version__ = "0.1.0"
 
 

@@ -12,11 +12,13 @@ import pytest
 import truebench_hf
 from truebench_hf.api.judge import Judge, JudgeKeywords
 from truebench_hf.api.run import RunKeywords
+from truebench_hf.api.tick import TickKeywords
+from truebench_hf.benchmarks.tick.study import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
 # Texts on the command line for which Python has a better form.
 SPECIAL = {"abstain_band": "Band | None", "weights": "Weights | None", "calibration": "File | None", "prompt": "Pairs"}
-SPECIAL |= {"column": "Pairs", "criteria": "File | None"}
+SPECIAL |= {"column": "Pairs", "criteria": "File | None", "checklists": "File | None"}
 
 
 def as_python(field: Field[Any]) -> str:
@@ -35,13 +37,21 @@ def declared(keywords: Any) -> dict[str, str]:
     return {name: getattr(kind, "__forward_arg__", kind) for name, kind in keywords.__annotations__.items()}
 
 
-def test_run_takes_the_options_of_its_command() -> None:
-    own = set(inspect.signature(truebench_hf.run).parameters) - {"options"}
+@pytest.mark.parametrize(
+    ("call", "keywords", "options", "more"),
+    [
+        (truebench_hf.run, RunKeywords, RunOptions, {"responses", "model_name"}),
+        (truebench_hf.tick, TickKeywords, TickOptions, set()),
+    ],
+    ids=["run", "tick"],
+)
+def test_a_call_takes_the_options_of_its_command(call: Any, keywords: Any, options: Any, more: set[str]) -> None:
+    own = set(inspect.signature(call).parameters) - {"options"}
     own.add("estimate")  # a call returns a report
-    expected = {field.name: as_python(field) for field in fields(RunOptions) if field.name not in own}
+    expected = {field.name: as_python(field) for field in fields(options) if field.name not in own}
     text = "\n".join(f"    {name}: {kind}" for name, kind in expected.items())
-    assert declared(RunKeywords) == expected, f"RunKeywords should be\n{text}"
-    assert own <= {field.name for field in fields(RunOptions)} | {"responses", "model_name"}
+    assert declared(keywords) == expected, f"{keywords.__name__} should be\n{text}"
+    assert own <= {field.name for field in fields(options)} | more
 
 
 def test_judge_takes_the_settings_of_a_judge_to_keep() -> None:
@@ -55,7 +65,9 @@ def words(signature: inspect.Signature) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("offered", [truebench_hf.judge, truebench_hf.run], ids=["judge", "run"])
+@pytest.mark.parametrize(
+    "offered", [truebench_hf.judge, truebench_hf.run, truebench_hf.tick], ids=["judge", "run", "tick"]
+)
 def test_a_slip_of_the_pen_is_refused(offered: Any) -> None:
     given = dict.fromkeys(set(words(inspect.signature(offered))) - {"responses", "model_name"}, "x")
     with pytest.raises(TypeError, match="modle"):

@@ -122,9 +122,15 @@ def _fill(schema: Json, root: Json, verdicts: Sequence[bool], number: int) -> An
 
 
 def plain_answer(body: Json) -> str:
-    """A short answer to the last user message that depends on the model's name and the whole conversation."""
+    """A short answer to the last user message that depends on the model's name and the whole conversation.
+
+    Where that asks for a checklist, a checklist.
+    """
     messages = body.get("messages", [])
-    words = " ".join(strings(messages[-1].get("content") if messages else "")).split()
+    last = " ".join(strings(messages[-1].get("content") if messages else ""))
+    if last.endswith("Questions:\none question a line"):
+        return "Analysis: plain.\nQuestions:\nIs it to the point?\nIs it polite?"
+    words = last.split()
     return f"Answer {int(share(str(body.get('model')), *strings(messages)) * 10**6):06d}: {' '.join(words[:12])}."
 
 

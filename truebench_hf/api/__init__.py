@@ -1,1 +1,1 @@
-"""The front door in Python: `judge`, `Judge`, `model` and `run`, as `truebench_hf` offers them."""
+"""The front door in Python: `judge`, `Judge`, `model`, `run` and `tick`, as `truebench_hf` offers them."""

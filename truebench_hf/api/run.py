@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
@@ -96,11 +96,16 @@ def run(
         given |= {"model": model}
     else:
         given |= {"responses": responses, "model_name": model_name or "given responses"}
-    given = {name: _as_option(name, value) for name, value in given.items()}
+    return kept(_run, given, out)
+
+
+def kept(work: Callable[[dict[str, Any]], Report], given: Mapping[str, Any], out: File | None) -> Report:
+    """What `work` makes of the values as options take them; without `out` in a folder that goes with the call."""
+    options = {name: as_option(name, value) for name, value in given.items()}
     if out is not None:
-        return _run({**given, "out": out})
+        return work({**options, "out": out})
     with TemporaryDirectory(prefix="truebench-") as folder:
-        return _run({**given, "out": folder})
+        return work({**options, "out": folder})
 
 
 def _run(given: Mapping[str, Any]) -> Report:
@@ -113,7 +118,7 @@ def _run(given: Mapping[str, Any]) -> Report:
     return Run(from_values(RunOptions, given)).run().value
 
 
-def _as_option(name: str, value: Any) -> Any:
+def as_option(name: str, value: Any) -> Any:
     """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
     if name in ("data", "responses"):
         told = name == "responses" and isinstance(value, list | tuple)  # of texts, too
@@ -122,7 +127,7 @@ def _as_option(name: str, value: Any) -> Any:
         return as_texts(value)
     if _is_object(value):
         return as_spec(value)
-    return [_as_option(name, one) for one in value] if isinstance(value, list | tuple) else value
+    return [as_option(name, one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _is_file(value: Any) -> bool:

@@ -13,7 +13,10 @@ from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptio
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
+from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
 from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.cli.checklist import checklist
@@ -36,6 +39,9 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "best-of": (BestOfOptions, BestOf, "Draw N answers, and let the model select the best ones (STICK)."),
     "refine": (RefineOptions, Refine, "Let a model improve its answers by its own checklists (STICK)."),
+    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
+    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
+    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
 }  # fmt: skip
 
 

@@ -43,6 +43,13 @@ _GOING_ON = (
     "folder, and what ties it to its options: examples/run_folder.md."
 )
 
+_CHECKLISTS = (
+    "Instructions are rows with prompt or messages (the last message is the instruction); rows with several turns to be "
+    "answered are left out and counted. A checklist comes from --checklists, else from the criteria of the row, else from "
+    "the --generator, which sees no response. checklists.jsonl is yours to edit: give it back by --checklists, or as --data of "
+    "`truebench run`. One that was edited is never written over: a command that does not use it stops."
+)
+
 _MODELS = f"{_SPECS}\n\n{_ARGUMENTS}\n\n{_KEYS}"
 
 _PANEL = (
@@ -88,6 +95,19 @@ TEXTS = {
     f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
+    "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
+    "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
+    f"added to a folder. --judge-level: rubric (one question a call, with reasons) or decision.\n\n{_MODELS}\n\n{_EXIT}"
+    f"\n\n{_GOING_ON}",
+    "checklist generate": "For --data or a single --instruction: an analysis first, then YES/NO questions, where YES is "
+    "good, of what is stated and of what goes without saying. Mostly two to eight: fewer and more are counted, never cut. "
+    "Exit code 3: instructions are left without a checklist, with reasons; the same command goes on, --checklists FILE "
+    f"--model OTHER asks another model for what FILE lacks.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "checklist score": f"{_CHECKLISTS}\n\nResponses stand in the rows of the data (response, output, completion or answer, "
+    "and model; rows that differ in nothing else are one instruction), or in files by --responses. checklists_mini has "
+    "both checklists and responses. Per response the share of questions answered YES, over all their mean and DRFR; "
+    f"--votes k with --judge-temperature is maj@k.\n\n{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from tests.golden.cases import arbitration, calibration, contrast, meta, runs, taxonomy
+from tests.golden.cases import arbitration, calibration, contrast, meta, runs, taxonomy, tick
 
-CASES = (*runs.CASES, *meta.CASES, *calibration.CASES, *contrast.CASES, *arbitration.CASES, *taxonomy.CASES)
+CASES = (
+    *runs.CASES,
+    *meta.CASES,
+    *calibration.CASES,
+    *contrast.CASES,
+    *arbitration.CASES,
+    *taxonomy.CASES,
+    *tick.CASES,
+)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING
+from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
-from truebench_hf.study.options import DataOptions, PromptOptions
+from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.study.options import DataOptions, JudgingOptions, PromptOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +77,31 @@ class ChecklistOptions(PromptOptions):
     def writing(self) -> Sampling:
         """How checklists are drawn."""
         return Sampling(self.generator_temperature, max_tokens=self.generator_max_tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionJudgeOptions(JudgingOptions):
+    """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
+
+    judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
+    votes: int = option(
+        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
+    )
+    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "votes")
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
+        if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
+            raise UserError(
+                "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
+                "vote"
+            )
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """How the judge decides. Raises UserError on several votes without a temperature."""
+        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)

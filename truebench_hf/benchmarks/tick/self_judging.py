@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.tick import source
+from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
 from truebench_hf.engine.retry import RequestFailed
@@ -78,6 +78,8 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
             )
         check_rows(self.options.outside, [item.instance for item in single], self.options.data)
         self._check_unseen(single)
+        if not self.by_checklist or all(item.known for item in single):
+            self.unasked = set(source.WRITING)  # nobody writes checklists: how they would be says nothing
         return replace(found, every=single, left_out=(*found.left_out, *talks))
 
     def _check_unseen(self, items: Iterable[source.Item]) -> None:
@@ -121,6 +123,13 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
         """The outside score of a response that there is not."""
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
         return Outside(None, labels, reason) if self.options.outside else None
+
+    def checklists(self, listed: Iterable[source.Listed | None]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The file of checklists to write, and what `run.json` notes of it; nothing where nobody uses them."""
+        if not self.by_checklist:
+            return {}, {}
+        rows, noted = edits.keep(self, [source.to_row(one) for one in listed if one])
+        return {source.FILE: rows}, noted
 
     def left_out(self) -> list[str]:
         """The note on rows that are left out; none where none are."""

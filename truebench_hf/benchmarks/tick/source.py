@@ -6,7 +6,7 @@ how its checklist came about beside: people edit it, and give it back by `--chec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "checklists.jsonl"
 MINI = "checklists_mini"
+WRITING = {"generator", "question_language", "generator_max_tokens", "generator_temperature"}  # options on who writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,13 @@ def items(options: Any) -> Items[Item]:
     Rows with several turns to be answered are left out. A folder is bound to the instructions, not to the checklists,
     which people edit. Raises UserError on data that cannot be used, and where `--checklists` has another prompt.
     """
-    assert isinstance(options, InstructionOptions)
+    return items_of(options, rows_to_instances(options, records(options)))
+
+
+def items_of(options: Any, found: Iterable[Instance]) -> Items[Item]:
+    """The same of instances that somebody has read already."""
     every, left_out = [], []
-    for instance in _instances(options):
+    for instance in found:
         if len(instance.turns) == 1:
             every.append(instance)
         else:
@@ -78,6 +83,20 @@ def items(options: Any) -> Items[Item]:
         lambda item: asdict(bare(item.instance)), lambda item: (item.instance.language, item.instance.category),
         left_out=tuple(left_out),
     )  # fmt: skip
+
+
+def rows_to_instances(options: InstructionOptions, rows: Iterable[Record]) -> list[Instance]:
+    """An instance a row, in order. Raises UserError naming the row and the field that is wrong."""
+    return instances.of_rows(rows, pairs(options.column, "--column"), judged=False)
+
+
+def records(options: InstructionOptions) -> Iterable[Record]:
+    """The rows that the instructions stand in. Raises UserError as `row_files` does."""
+    data = options.data
+    if data is None:
+        return [Record("--instruction", {"prompt": options.instruction})]
+    mini = Path(__file__).with_name(f"{MINI}.jsonl")
+    return map(_as_prompt, row_files.records(mini) if data == MINI else row_files.one_split(data, (MINI,)))
 
 
 async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0) -> Listed:
@@ -164,18 +183,6 @@ def _known(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Li
 
 def _asked(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
     return instance.turns[0].prompt, instance.system, instance.history
-
-
-def _instances(options: InstructionOptions) -> list[Instance]:
-    if options.data is None:
-        return instances.of_rows([Record("--instruction", {"prompt": options.instruction})], judged=False)
-    data = options.data
-    rows = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl")) if data == MINI else _rows(data)
-    return instances.of_rows(map(_as_prompt, rows), pairs(options.column, "--column"), judged=False)
-
-
-def _rows(data: str) -> Iterator[Record]:
-    return row_files.one_split(data, (MINI,))
 
 
 def _as_prompt(record: Record) -> Record:

@@ -84,8 +84,10 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
     Raises UserError where there are none, naming the line that is none, and where they are of another model or other
     data than `run.json` says: left over from before a `generate` that was stopped.
     """
-    file = path / RESPONSES
-    settings = read_info(path).get("settings")
+    file, info = path / RESPONSES, read_info(path)
+    settings = info.get("settings")
+    if info.get("kind", KIND) not in ("", KIND):
+        raise UserError(f"--out {path}: is a study of kind {info['kind']}; give the folder of `truebench generate`")
     if not settings or not file.is_file() or not file.stat().st_size:
         raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
     reader = Reader()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
+from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.best_of.scores import Answer, Sampled, Selecting, summary
 from truebench_hf.benchmarks.tick.best_of.sections import board, lead, notes, sections
 from truebench_hf.benchmarks.tick.outside import of_verdicts
@@ -75,6 +75,8 @@ class BestOf(SelfJudging):
     def check(self) -> None:
         for most in (5, 10):
             check_prompts(self.prompts, self.options.prompts, most=most)
+        if self.by_checklist:
+            edits.refuse_edited(self.options)
 
     def setup(self) -> None:
         super().setup()
@@ -132,13 +134,12 @@ class BestOf(SelfJudging):
         options = self.options
         result = summary(done, options.by, options.outside is not None)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
+        listed, noted = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
-        if self.by_checklist:
-            files[source.FILE] = [source.to_row(one.listed) for one in done if one.listed]
         return Outcome(
-            result, files, "TICK: best of N", sections(done, options), lead(options),
+            result, files | listed, "TICK: best of N", sections(done, options), lead(options),
             [*self.left_out(), *notes(done, options)], board=board(done, options, self.provenance),
-            incomplete=result["incomplete"],
+            incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 
 

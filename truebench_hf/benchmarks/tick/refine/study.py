@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
+from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.refine.scores import summary
 from truebench_hf.benchmarks.tick.refine.sections import board, lead, notes, sections
 from truebench_hf.benchmarks.tick.refine.trace import Refined, Version
@@ -71,6 +71,8 @@ class Refine(SelfJudging):
         for name in self.prompts:
             check_prompts((name,), self.options.prompts)
         check_prompts(("refine",), self.options.prompts, critique="It is too long.", questions=[])
+        if self.by_checklist:
+            edits.refuse_edited(self.options)
 
     async def work(self, item: source.Item) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""
@@ -132,16 +134,12 @@ class Refine(SelfJudging):
         options, left_out = self.options, self.left_out()
         result = summary(done, options.iterations, options.keep, options.outside)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
-        files: dict[str, Any] = {
-            "scores.json": result,
-            "versions.jsonl": [row for one in done for row in one.rows()],
-        }
-        if self.by_checklist:
-            files[source.FILE] = [source.to_row(one.listed) for one in done if one.listed]
+        listed, noted = self.checklists(one.listed for one in done)
+        files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
-            result, files, "TICK: self-refinement", sections(done, options), lead(options),
+            result, files | listed, "TICK: self-refinement", sections(done, options), lead(options),
             [*left_out, *notes(done, options)], board=board(done, options, self.provenance),
-            incomplete=result["incomplete"],
+            incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 
 

@@ -1,0 +1,359 @@
+"""`truebench tick` by hand: what is asked and in which order, what comes of it, and whose checklists stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.runs import command, script, write_jsonl
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.errors import UserError
+from truebench_hf.space.board.store import Board
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Score
+
+# By instruction: its questions, and by model whether each is met (None: the judge cannot be read on it).
+TABLE: dict[str, tuple[list[str], dict[str, list[bool | None]]]] = {
+    "alfa": (["Is it a?", "Is it b?"], {"A": [True, True], "B": [True, False]}),  # 1 and 1/2: a win of A
+    "bravo": (["Is it c?", "Is it d?", "Is it e?", "Is it f?"],
+              {"A": [False, True, False, False], "B": [True, False, False, True]}),  # 1/4 and 1/2: a loss
+    "한글": (["¿Es g?", "是 h 吗？"], {"A": [True, False], "B": [False, True]}),  # 1/2 and 1/2: a tie
+    "delta": (["Is it i?", "Is it j?"], {"A": [True, None], "B": [True, True]}),  # open and 1: neither
+}  # fmt: skip
+CATEGORIES = {"alfa": "One", "bravo": "One", "한글": "Two", "delta": ""}
+
+
+def asks(prompt: str) -> str:
+    """What a generator prompt ends in and a judge prompt does not hold."""
+    return f"\n{prompt}\n</instruction"
+
+
+def checklist(questions: list[str]) -> str:
+    return "\n".join(["Analysis: clear.", "Questions:", *questions])
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Callable[..., Tick]:
+    """A study of the table; every request is written down in the file `asked`, by who was asked."""
+    rows = [{"id": f"i-{word}", "prompt": f"Say {word}.", "category": CATEGORIES[word]} for word in TABLE]
+    rows.append({"id": "talk", "turns": ["One?", "Two?"]})
+    write_jsonl(tmp_path / "data.jsonl", rows)
+    rules: list[dict[str, Any]] = []
+    for word, (questions, met) in TABLE.items():
+        rules.append({"contains": ["You prepare", asks(f"Say {word}.")], "reply": checklist(questions)})
+        for model, answers in met.items():
+            for question, yes in zip(questions, answers, strict=True):
+                found = {"verdicts": {"": "PASS" if yes else "FAIL"}} if yes is not None else {"reply": "Who knows."}
+                rules.append({"contains": [f"\n1. {question}", f"\n{model} on {word}\n"], **found})
+    script(tmp_path / "judge.json", rules, {"reply": "Who knows."})
+    for model in "ABC":
+        said = [{"contains": f"Say {word}.", "reply": f"{'A' if model == 'C' else model} on {word}"} for word in TABLE]
+        script(tmp_path / f"{model}.json", said, {"error": "nobody asks this"})
+
+    def make(**more: Any) -> Tick:
+        given: dict[str, Any] = {"data": str(tmp_path / "data.jsonl"), "out": str(tmp_path / "out")}
+        given |= {"model": tuple(f"scripted:{tmp_path}/{name}.json" for name in more.pop("models", "AB"))}
+        given |= {"judge": f"scripted:{tmp_path}/judge.json"}
+        given |= {f"{role}_arg": (f"record={tmp_path}/asked-{role}",) for role in ("model", "judge")}
+        return Tick(TickOptions(**given | more))
+
+    return make
+
+
+def asked(folder: Path, role: str) -> list[str]:
+    file = folder / f"asked-{role}"
+    return ["\n".join(texts) for _, texts in jsonl.read(file)] if file.exists() else []
+
+
+def by_name(outcome: Outcome[Any], name: str) -> dict[str, Score]:
+    """A score by the short name of its model."""
+    return {Path(model).stem: score for model, score in outcome.value.scores[name].items()}
+
+
+def rows(folder: Path, name: str = "checklists.jsonl") -> list[Any]:
+    return [row for _, row in jsonl.read(folder / name)]
+
+
+def test_scores_by_hand(study: Callable[..., Tick], tmp_path: Path) -> None:
+    outcome = study().run()
+    third = 100 / 3
+    assert by_name(outcome, "pass_rate") == {
+        "A": Score(pytest.approx((100 + 25 + 50) / 3), 3, 1), "B": Score(pytest.approx((50 + 50 + 50 + 100) / 4), 4, 0)
+    }  # fmt: skip
+    assert by_name(outcome, "drfr") == {"A": Score(pytest.approx(500 / 9), 9, 1), "B": Score(60.0, 10, 0)}
+    whole = {name: (score.value, score.n, score.unscored) for name, score in by_name(outcome, "all_met").items()}
+    assert whole == {"A": (pytest.approx(third), 3, 1), "B": (25.0, 4, 0)}
+    assert by_name(outcome, "pass_rate:One") == {"A": Score(62.5, 2), "B": Score(50.0, 2)}
+    assert "pass_rate:" not in outcome.value.scores
+    told = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
+    (pair,) = told["pairs"]
+    shares = {name: (pair[name]["value"], pair[name]["n"], pair[name]["unscored"]) for name in ("win", "tie", "loss")}
+    assert shares == dict.fromkeys(("win", "tie", "loss"), (pytest.approx(third), 3, 1))
+    assert pair["difference"] | {"p_value": None} == {
+        "difference": pytest.approx((0.5 - 0.25) / 3), "interval": None, "n": 3, "left_out": 1, "p_value": None, "ahead": 0
+    }  # fmt: skip
+    assert told["checklists"]["questions"] == {"2": 3, "4": 1}
+    assert told["rows_left_out"] == ["talk: 2 turns to be answered"]
+    ((name, why),) = told["unscored"].items()
+    assert name.startswith("i-delta (scripted:")
+    assert "no JSON object" in why
+    assert outcome.incomplete == 1
+
+
+def test_checklists_are_written_first_and_see_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    judged = asked(tmp_path, "judge")
+    writing = [text for text in judged if "You prepare" in text]
+    assert len(writing) == 4, "one checklist an instruction, whatever the number of models"
+    assert not any(f"{model} on" in text for text in writing for model in "AB")
+    answering = [text for text in judged if "You prepare" not in text and "A on alfa" in text]
+    assert len(answering) == 2, "one question a call"
+    assert all(("Is it a?" in text) != ("Is it b?" in text) for text in answering)
+    first = {text: number for number, text in enumerate(judged)}
+    for word in TABLE:
+        written = next(
+            number for text, number in first.items() if "You prepare" in text and asks(f"Say {word}.") in text
+        )
+        assert written < min(number for text, number in first.items() if f" on {word}\n" in text)
+
+
+def test_a_repeated_study_asks_nothing_and_gives_the_same(study: Callable[..., Tick], tmp_path: Path) -> None:
+    one = study().run()
+    before = [asked(tmp_path, role) for role in ("model", "judge")]
+    two = study().run()
+    assert [asked(tmp_path, role) for role in ("model", "judge")] == before
+    assert by_name(one, "pass_rate") == by_name(two, "pass_rate")
+
+
+def test_a_model_joins_a_folder_and_pays_for_itself_alone(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    before = len(asked(tmp_path, "model"))
+    outcome = study(models="ABC").run()
+    assert len(asked(tmp_path, "model")) == before + 4
+    assert by_name(outcome, "pass_rate")["C"] == by_name(outcome, "pass_rate")["A"]
+    assert len(json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))["pairs"]) == 3
+    with pytest.raises(UserError, match=r"has results of scripted:.*C.json too"):
+        study().run()
+
+
+def edit(file: Path, **more: Any) -> None:
+    first, *rest = rows(file.parent)
+    write_jsonl(file, [first | more, *rest])
+
+
+def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file, answers = tmp_path / "out" / "checklists.jsonl", len(asked(tmp_path, "model"))
+    edit(file, criteria=["Is it a?"])
+    kept = file.read_bytes()
+    with pytest.raises(UserError, match=r"changed by hand.*add --checklists"):
+        study().run()
+    assert file.read_bytes() == kept
+    outcome = study(checklists=str(file)).run()
+    assert by_name(outcome, "drfr")["B"] == Score(pytest.approx(600 / 9), 9, 0), "B met one question of two, now of one"
+    assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
+    assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
+    assert rows(file.parent)[0]["source"] == "file"
+    with pytest.raises(UserError, match="were given by --checklists"):
+        study().run()  # would bring back what was edited away
+    assert study(checklists=str(file)).run().value.scores == outcome.value.scores
+    file.rename(tmp_path / "mine.jsonl")
+    assert by_name(study().run(), "drfr")["B"] == Score(60.0, 10, 0)
+
+
+def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file = tmp_path / "out" / "checklists.jsonl"
+    edit(file, criteria=["Is it a?"])
+    kept = [row["criteria"] for row in rows(file.parent)]
+    outcome = study(checklists=str(file), limit=2).run()
+    assert by_name(outcome, "all_met")["B"].n == 2
+    assert [row["criteria"] for row in rows(file.parent)] == kept
+    study(checklists=str(file)).run()
+    assert [row["criteria"] for row in rows(file.parent)] == kept
+    study(data=str(file)).run()  # as data, they are given as well
+    with pytest.raises(UserError, match="were given by --checklists"):
+        study().run()
+
+
+def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file = tmp_path / "out" / "checklists.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b'", "', b'" , "').replace(b"\n", b"\r\n"))
+    study().run()
+    file.write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match="changed by hand"):
+        study().run()
+
+
+def test_checklists_killed_between_two_files_are_no_edit(
+    study: Callable[..., Tick], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: Any, **facts: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truebench_hf.engine.folder.RunFolder.finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        study().run()
+    monkeypatch.undo()
+    assert (tmp_path / "out" / "checklists.jsonl").exists()
+    assert study().run().incomplete == 1
+
+
+def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_path: Path) -> None:
+    writer = script(tmp_path / "writer.json", [], {"reply": "I would rather not."})
+    outcome = study(generator=writer).run()
+    assert outcome.incomplete == 4
+    assert outcome.value.unscored["i-alfa"] == "no checklist: it has no line `Questions:`"
+    assert by_name(outcome, "pass_rate") == dict.fromkeys("AB", Score(None, 0, 4))
+    assert asked(tmp_path, "model") == [], "without a checklist nothing is answered"
+    assert [row["criteria"] for row in rows(tmp_path / "out")] == [[]] * 4
+    file = tmp_path / "out" / "checklists.jsonl"
+    edit(file, criteria=["Is it a?"])  # a person writes one: the rest stays open
+    mended = study(generator=writer, checklists=str(file)).run()
+    assert mended.incomplete == 3
+    assert by_name(mended, "pass_rate")["A"] == Score(100.0, 1, 3)
+
+
+def test_a_judge_that_is_silent(study: Callable[..., Tick], tmp_path: Path) -> None:
+    judge = script(tmp_path / "silent.json", [], {"error": "the line is dead"})
+    outcome = study(judge=judge, judge_arg=(), generator=f"scripted:{tmp_path}/judge.json").run()
+    assert by_name(outcome, "pass_rate") == dict.fromkeys("AB", Score(None, 0, 4))
+    assert by_name(outcome, "drfr") == dict.fromkeys("AB", Score(None, 0, 10))
+    assert outcome.incomplete == 8
+    assert all("the line is dead" in why for why in outcome.value.unscored.values())
+    assert rows(tmp_path / "out")[0]["generator"].endswith("judge.json")
+
+
+def test_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> None:
+    cut = {"contains": "Say alfa", "reply": {"text": "A on alfa", "truncated": True}}
+    broken = script(tmp_path / "broken.json", [cut], {"error": "out of paper"})
+    outcome = study(model=(broken,), model_arg=()).run()
+    assert by_name(outcome, "pass_rate") == {"broken": Score(100.0, 1, 3)}
+    assert any("1 responses were cut off" in note for note in outcome.notes)
+    assert "out of paper" in next(iter(outcome.value.unscored.values()))
+
+
+def test_criteria_of_the_data_are_the_checklist_and_cost_no_generator(
+    study: Callable[..., Tick], tmp_path: Path
+) -> None:
+    own = [{"id": "x", "prompt": "Say alfa.", "criteria": ["Is it a?", {"text": "Is it b?", "weight": -1}]}]
+    data = write_jsonl(tmp_path / "own.jsonl", own)
+    outcome = study(data=data, generator=script(tmp_path / "never.json", [], {"error": "never"})).run()
+    # b is a fault: A has it, which counts against it, and B has it not.
+    assert by_name(outcome, "pass_rate") == {"A": Score(50.0, 1), "B": Score(100.0, 1)}
+    assert rows(tmp_path / "out")[0]["criteria"] == ["Is it a?", {"text": "Is it b?", "weight": -1.0}]
+    study(data=data).run()  # who would have written them does not matter
+
+
+def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
+    given = str(tmp_path / "out" / "checklists.jsonl")
+    ran = truebench_hf.run(data=given, model=model, judge=judge, judge_level="rubric")
+    assert ran.scores["drfr"] == Score(60.0, 10, 0)
+    board = Board([tmp_path / "out"])
+    kind = board.snapshot.kind("tick")
+    lines = board.snapshot.of(kind)
+    found = {entry.name: entry.overall.value for entry in lines}
+    assert found == {"scripted:A.json": pytest.approx(175 / 3), "scripted:B.json": 62.5}
+    assert kind.main == "Pass rate"
+    assert list(kind.groups) == ["Categories"]
+    assert lines[0].setting == lines[1].setting
+
+
+def test_other_checklists_are_another_setting(study: Callable[..., Tick], tmp_path: Path) -> None:
+    one = study().run()
+    edited = rows(tmp_path / "out")
+    edited[0]["criteria"] = ["Is it a?"]
+    two = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
+    three = study(out=str(tmp_path / "three"), models="BA").run()
+    settings = [outcome.board.rows[0].setting for outcome in (one, two, three) if outcome.board]
+    assert settings[0] != settings[1]
+    assert settings[0] == settings[2]
+
+
+def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
+    options = study().options
+    names = ("data", "judge", "out")
+    flags = [part for name in names for part in (f"--{name}", str(getattr(options, name)))]
+    models = [part for model in options.model for part in ("--model", model)]
+    done = command("tick", *flags, *models, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "62.50" in done.stdout
+    assert "Rows left out, which have several turns to be answered: 1." in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "한글" in page
+    assert "A on bravo" in page
+    edit(tmp_path / "out" / "checklists.jsonl", criteria=["Is it a?"])
+    again = command("tick", *flags, *models, cwd=tmp_path)
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+
+
+def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "is a study of kind tick" in done.stderr
+
+
+def test_the_call() -> None:
+    def model(messages: Any) -> str:
+        return "Hello!"
+
+    def judge(messages: Any) -> str:
+        text = messages[-1]["content"]
+        return checklist(["Is it a greeting?"]) if "You prepare" in text else '```json\n{"criteria_1": "PASS"}\n```'
+
+    report = truebench_hf.tick(instruction="Greet me.", model=model, judge=judge)
+    (score,) = report.scores["pass_rate"].values()  # type: ignore[union-attr]
+    assert score == Score(100.0, 1)
+    assert report.verdicts[0].response.answers == ("Hello!",)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": ()}, "at least one --model"),
+        ({"votes": 3}, "need a judge temperature"),
+        ({"votes": 0}, "at least 1"),
+        ({"judge_level": "checklist"}, "not for this command"),
+        ({"judge_level": "decision", "votes": 3, "judge_temperature": 1.0}, "go with --judge-level rubric"),
+        ({"judge_temperature": -1.0}, "at least 0"),
+        ({"prompt": ("generate_checklist=nowhere.jinja",)}, "nowhere.jinja"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(study: Callable[..., Tick], given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        study(**given).run()
+
+
+def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp_path: Path) -> None:
+    said = [f'```json\n{{"criteria_1": "{label}"}}\n```' for label in ("PASS", "FAIL", "PASS")]
+    written = {"contains": "You prepare", "reply": checklist(["Is it a?"])}
+    judge = script(tmp_path / "wavering.json", [written, {"contains": "Is it a?", "reply": said}])
+    made = study(data=None, instruction="Say alfa.", models="A", judge=judge, votes=3, judge_temperature=1.0)
+    (judged,) = made.run().value.verdicts
+    assert judged.verdicts[0][0].votes == ("yes", "no", "yes")
+    assert judged.passed
+
+
+@pytest.mark.slow
+def test_with_the_embedded_model(tmp_path: Path) -> None:
+    """SmolLM2 answers three real prompts and judges them by probability; no score is expected of it."""
+    options = TickOptions(
+        data="checklists_mini", limit=2, model=("smollm2",), judge="smollm2", max_tokens=24, out=str(tmp_path / "o")
+    )
+    outcome = Tick(options).run()
+    score = next(iter(by_name(outcome, "drfr").values()))
+    assert (score.unscored, outcome.incomplete) == (0, 0)
+    assert score.n == sum(len(row["criteria"]) for row in rows(tmp_path / "o"))
+    assert Tick(replace(options)).run().value.scores == outcome.value.scores

@@ -1,0 +1,130 @@
+"""`truebench checklist score`: whose responses are found where, and what their checklists say of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import command, script, write_jsonl
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.tick.given import Score as Study
+from truebench_hf.benchmarks.tick.given import ScoreOptions
+from truebench_hf.benchmarks.tick.source import MINI
+from truebench_hf.errors import UserError
+from truebench_hf.types import Score
+
+ALFA = {"id": "a", "prompt": "Say alfa.", "criteria": ["Is it a?", "Is it b?"]}
+BRAVO = {"id": "b", "prompt": "Say bravo.", "criteria": ["Is it c?"]}
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> str:
+    """Answers NO to b where the response is `half`, and to all where it is `bad`."""
+    rules = [
+        {"contains": ["\nhalf\n", "1. Is it b?"], "verdicts": {"": "FAIL"}},
+        {"contains": "\nbad\n", "verdicts": {"": "FAIL"}},
+    ]
+    return script(tmp_path / "judge.json", [*rules, {"contains": "<criteria", "verdicts": {}}])
+
+
+def run(folder: Path, judge: str, rows: list[dict[str, Any]], **more: Any) -> Any:
+    data = write_jsonl(folder / "data.jsonl", rows)
+    return Study(ScoreOptions(data=data, judge=judge, out=str(folder / "out"), **more)).run()
+
+
+def rates(outcome: Any, name: str = "pass_rate") -> dict[str, Score]:
+    return dict(outcome.value.scores[name])
+
+
+def test_rows_with_responses_of_several_models(tmp_path: Path, judge: str) -> None:
+    rows = [
+        ALFA | {"response": "half", "model": "one"}, ALFA | {"response": "good", "model": "two"},
+        BRAVO | {"response": "good", "model": "one"}, BRAVO | {"response": "bad", "model": "two"},
+    ]  # fmt: skip
+    outcome = run(tmp_path, judge, rows)
+    assert rates(outcome) == {"one": Score(75.0, 2), "two": Score(50.0, 2)}
+    third = pytest.approx(200 / 3)
+    assert rates(outcome, "drfr") == {"one": Score(third, 3), "two": Score(third, 3)}
+    kept = [row for _, row in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
+    assert [(row["id"], row["model"], row["passed"]) for row in kept] == [
+        ("a", "one", False), ("a", "two", True), ("b", "one", True), ("b", "two", False)
+    ]  # fmt: skip
+
+
+def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(tmp_path: Path, judge: str) -> None:
+    rows = [
+        {"question": "Say x.", "checks": "Is it b?", "completion": "half"},
+        {"question": "Say x.", "checks": "Is it b?", "completion": "good", "model": "two"},
+        {"question": "Say y.", "checks": "Is it b?", "completion": "good"},
+    ]
+    outcome = run(tmp_path, judge, rows, column=("prompt=question", "criteria=checks"))
+    assert rates(outcome) == {"data": Score(50.0, 2), "two": Score(100.0, 1, 1)}
+    assert outcome.value.unscored == {"2 (two)": "no answer: no response in data.jsonl"}
+    assert outcome.incomplete == 1
+
+
+def test_a_conversation_may_end_with_the_response(tmp_path: Path, judge: str) -> None:
+    said = [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "half"}]
+    row = {"messages": said, "criteria": ["Is it b?", "Is it c?"], "model": "m"}
+    assert rates(run(tmp_path, judge, [row])) == {"m": Score(50.0, 1)}
+    with pytest.raises(UserError, match="leave out one"):
+        run(tmp_path, judge, [row | {"response": "good"}])
+
+
+def test_responses_and_checklists_from_files(tmp_path: Path, judge: str) -> None:
+    bare = [{"id": "a", "prompt": "Say alfa."}, {"id": "b", "prompt": "Say bravo."}, {"id": "c", "prompt": "Say c."}]
+    one = write_jsonl(tmp_path / "one.jsonl", [{"id": row["id"], "response": "half"} for row in bare])
+    two = write_jsonl(tmp_path / "more.jsonl", [{"prompt": "Say alfa.", "output": "bad", "model": "two"}])
+    lists = write_jsonl(tmp_path / "lists.jsonl", [ALFA, BRAVO])
+    outcome = run(tmp_path, judge, bare, responses=(one, two), checklists=lists)
+    assert rates(outcome) == {"one": Score(75.0, 2, 1), "two": Score(0.0, 1, 2)}
+    assert outcome.value.unscored == {
+        "b (two)": "no answer: no response in more.jsonl",
+        "c": "no checklist: there is none in the data or in --checklists, and no --generator",
+    }
+
+
+def test_a_generator_is_asked_only_where_it_is_named(tmp_path: Path, judge: str) -> None:
+    writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it b?"})
+    outcome = run(tmp_path, judge, [{"prompt": "Say alfa.", "response": "half", "model": "m"}], generator=writer)
+    assert rates(outcome) == {"m": Score(0.0, 1)}
+
+
+def test_the_built_in_sample_has_all_it_takes(tmp_path: Path, judge: str) -> None:
+    options = ScoreOptions(data=MINI, judge=judge, limit=3, out=str(tmp_path / "out"))
+    outcome = Study(options).run()
+    assert rates(outcome) == {"constructed": Score(100.0, 3), "constructed 2": Score(100.0, 3)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "said"),
+    [
+        ([ALFA, BRAVO], {}, "no row has a response"),
+        ([ALFA | {"response": "x"}, ALFA | {"prompt": "Say it.", "response": "x"}], {}, "id a stands twice"),
+        ([ALFA | {"response": "x"}, ALFA | {"response": "y"}], {}, "answers instance a otherwise"),
+        ([ALFA | {"response": 7}], {}, "response"),
+        ([ALFA | {"responses": [{"model": "m"}]}], {}, "text"),
+        ([ALFA], {"responses": ("nowhere.jsonl",)}, "nowhere.jsonl"),
+        ([{"id": "t", "turns": ["x", "y"]}], {}, "several turns"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    tmp_path: Path, judge: str, rows: list[dict[str, Any]], more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        run(tmp_path, judge, rows, **more)
+
+
+def test_an_instruction_alone_has_no_response(tmp_path: Path, judge: str) -> None:
+    with pytest.raises(UserError, match="has no response"):
+        ScoreOptions(instruction="Say it.", judge=judge, out="o")
+
+
+def test_the_command(tmp_path: Path, judge: str) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [ALFA | {"response": "half", "model": "문어"}])
+    done = command("checklist", "score", "--data", data, "--judge", judge, "--out", "o", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "문어" in done.stdout
+    assert "50.00" in done.stdout
