@@ -169,23 +169,29 @@ def test_without_an_outside_score_the_selection_is_there_all_the_same(tmp_path: 
     assert result["tied"] == {"stick": pytest.approx(4 / 3)}
 
 
-def test_a_reward_model_selects_and_ways_to_select_may_be_added(tmp_path: Path) -> None:
-    from truebench_hf.models.spec import open_model
-
-    spec = f"reward:{tiny_reward.save(tmp_path / 'reward')}"
+def test_ways_to_select_may_be_added_and_none_is_dropped(tmp_path: Path) -> None:
     judge = outside_judge()
     best_of(tmp_path, **judge)
-    result, rows, model = best_of(tmp_path, by=("stick", spec), reward_arg=("batch_size=2",), **judge)
-    assert not model.prompts, "the answers, checklists and verdicts were there"
+    result, _, model = best_of(tmp_path, by=("stick", "direct"), **judge)
+    sent = [one.messages[0].content for one in model.prompts if isinstance(one, ChatRequest)]
+    assert all("You rate" in prompt for prompt in sent), "the answers, checklists and verdicts were there"
+    assert {line["by"] for line in result["lines"]} == {"greedy", "random", "stick", "direct", "best"}
+    with pytest.raises(UserError, match="would be dropped"):
+        best_of(tmp_path, by=("direct",), **judge)
+
+
+@pytest.mark.slow  # about 6 s, most of them for importing torch
+def test_a_reward_model_selects(tmp_path: Path) -> None:
+    spec = f"reward:{tiny_reward.save(tmp_path / 'reward')}"
+    result, rows, _ = best_of(tmp_path, by=("stick", spec), reward_arg=("batch_size=2",), **outside_judge())
     assert {line["by"] for line in result["lines"]} == {"greedy", "random", "stick", spec, "best"}
     for row in rows:
         rewards = [one["scores"][spec]["score"] for one in row["answers"]]
-        assert len(set(rewards)) == 3
+        assert len(set(rewards)) == len({one["text"] for one in row["answers"]})
         assert [spec in one["selected_by"] for one in row["answers"]] == [reward == max(rewards) for reward in rewards]
     assert result["usage"]["reward"]["calls"] == 9
-    assert open_model(spec).identity.provider == "transformers reward"
-    with pytest.raises(UserError, match="would be dropped"):
-        best_of(tmp_path, by=("stick",), **judge)
+    models = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]["judge_models"]
+    assert models[f"reward {spec}"]["provider"] == "transformers reward"
 
 
 @pytest.mark.parametrize(
