@@ -191,7 +191,7 @@ def test_a_reward_model_selects(tmp_path: Path) -> None:
         assert [spec in one["selected_by"] for one in row["answers"]] == [reward == max(rewards) for reward in rewards]
     assert result["usage"]["reward"]["calls"] == 9
     models = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]["judge_models"]
-    assert models[f"reward {spec}"]["provider"] == "transformers reward"
+    assert "transformers reward" in {model["provider"] for model in models.values()}, models
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""STICK with the embedded model on real prompts: too weak to improve anything, yet everything it says is accounted for."""
+"""STICK with the embedded model on a real prompt: too weak to improve anything, yet all it says is accounted for."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.refine.trace import STATUS
 
-pytestmark = pytest.mark.slow  # about 40 s on two processors
-SMALL: dict[str, Any] = {"data": "checklists_mini", "model": "smollm2", "limit": 1, "max_tokens": 24}
+ROW = {
+    "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",
+    "criteria": ["Is the response a subject line?", "Does it include the date?"],
+}  # fmt: skip
 
 
-def test_smollm2_refines_and_every_version_is_judged(tmp_path: Path) -> None:
-    result = Refine(RefineOptions(**SMALL, iterations=2, temperature=0.8, out=str(tmp_path / "out"))).run().value
-    versions = [json.loads(line) for line in (tmp_path / "out" / "versions.jsonl").read_text().splitlines()]
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # under a minute on two free processors
+def test_smollm2_refines_and_selects_and_every_answer_is_judged(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"data": write_jsonl(tmp_path / "d.jsonl", [ROW]), "model": "smollm2", "max_tokens": 16}
+    result = Refine(RefineOptions(**given, iterations=1, out=str(tmp_path / "refine"))).run().value
+    versions = [json.loads(line) for line in (tmp_path / "refine" / "versions.jsonl").read_text().splitlines()]
     assert [row["iteration"] for row in versions] == list(range(len(versions)))
-    assert all(row["status"] in STATUS and row["text"] for row in versions)
     for row in versions:
+        assert row["status"] in STATUS
+        assert row["text"]
         assert all(verdict["label"] in ("yes", "no") and "P(yes)" in verdict["reason"] for verdict in row["verdicts"])
-        assert 0 <= row["own_score"] <= 1
-    assert result["incomplete"] == 0
+    assert (result["instructions"], result["incomplete"]) == (1, 0)
 
-
-def test_smollm2_selects_among_its_answers(tmp_path: Path) -> None:
-    result = BestOf(BestOfOptions(**SMALL, n=3, out=str(tmp_path / "out"))).run().value
-    (row,) = [json.loads(line) for line in (tmp_path / "out" / "answers.jsonl").read_text().splitlines()]
+    result = BestOf(BestOfOptions(**given, n=2, out=str(tmp_path / "best"))).run().value
+    (row,) = [json.loads(line) for line in (tmp_path / "best" / "answers.jsonl").read_text().splitlines()]
     scores = [one["scores"]["stick"]["score"] for one in row["answers"]]
     assert [bool(one["selected_by"]) for one in row["answers"]] == [score == max(scores) for score in scores]
-    assert 1 <= result["tied"]["stick"] <= 3
+    assert result["tied"]["stick"] in (1, 2)

@@ -15,6 +15,7 @@ from truebench_hf.judging.case import Case, cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.conversation import as_answered, sent
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
+from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions
@@ -131,10 +132,17 @@ class SelfJudging(Study[Any, source.Item, Any, Any]):
         rows, noted = edits.keep(self, [source.to_row(one) for one in listed if one])
         return {source.FILE: rows}, noted
 
-    def left_out(self) -> list[str]:
-        """The note on rows that are left out; none where none are."""
-        count = len(self.all.left_out)
-        return [f"Rows left out, being conversations of several turns: {count}."] if count else []
+    def notes(self, cut: int) -> list[str]:
+        """What a reader of the scores has to know; of the answers `cut` were cut off at the token limit."""
+        options, count = self.options, len(self.all.left_out)
+        found = [f"Rows left out, being conversations of several turns: {count}."] if count else []
+        if options.outside is None:
+            found.append("No outside score: the model's own is what it aims at, and says nothing of real gains.")
+        if options.outside_judge and family(options.outside_judge) == family(options.model):
+            found.append("The outside judge and the model belong to one family, which favours the model.")
+        if any("smollm2" in spec.lower() for spec in (options.judge or options.model, options.outside_judge or "")):
+            found.append("SmolLM2 is far too weak a judge to be trusted: these scores show the workflow only.")
+        return [*found, f"{cut} answers were cut off at the token limit, and judged as they stand."] if cut else found
 
 
 def case_of(instance: Instance, text: str) -> Case:

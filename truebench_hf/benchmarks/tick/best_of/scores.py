@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import Outside, to_json
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.metrics import best_of
@@ -130,6 +131,7 @@ def summary(done: Sequence[Sampled], by: Sequence[str], outside: bool) -> dict[s
     open_ = {one.instance.id: why for one in done if (why := undecided(one, by, outside))}
     return {
         "instructions": len(done),
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
         "lines": [asdict(line) for line in table(done, by)] if outside else [],
         "tied": {name: _line(done, name).tied for name in by},
         "unselected": {name: [o.instance.id for o in done if not o.selected(name).places] for name in by},

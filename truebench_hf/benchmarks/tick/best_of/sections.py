@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf import anonymous
+from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
 from truebench_hf.benchmarks.tick.outside import NAMES
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.models.spec import family
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section, fixed, interval, value
 from truebench_hf.study.board import Board, Column, Row
@@ -28,6 +28,8 @@ def sections(done: Sequence[Sampled], options: Any) -> list[Section]:
     open_ = [(one.instance.id, why) for one in done if (why := undecided(one, options.by, bool(options.outside)))]
     if open_:
         found.append(Grid("Something undecided", ("instruction", "what"), tuple(open_), prose=(1,)))
+    if listed := [one.listed for one in done if one.listed]:
+        found += checklists.sections(checklists.summary(listed))
     note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
     return [*found, Conversations("Answers", tuple(_conversation(one, options.by) for one in done), note)]
 
@@ -38,16 +40,6 @@ def lead(options: Any) -> str:
     by = f" by {options.outside_judge}" if options.outside_judge else ""
     judge = f"judged by {options.judge}" if options.judge else "judged by itself"
     return f"best of {options.n} answers of {options.model}, {judge}; outside score: {outside}{by}"
-
-
-def notes(done: Sequence[Sampled], options: Any) -> list[str]:
-    """What a reader of the scores has to know."""
-    found = [] if options.outside else ["No outside score: which selection is any good cannot be seen."]
-    if options.outside_judge and family(options.outside_judge) == family(options.model):
-        found.append("The outside judge and the model belong to one family, which favours the model.")
-    if cut := sum(answer.truncated for one in done for answer in one.answers):
-        found.append(f"{cut} answers were cut off at the token limit, and judged as they stand.")
-    return found
 
 
 def _lines(done: Sequence[Sampled], options: Any) -> Grid:

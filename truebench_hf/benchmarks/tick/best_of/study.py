@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.best_of.scores import Answer, Sampled, Selecting, summary
-from truebench_hf.benchmarks.tick.best_of.sections import board, lead, notes, sections
+from truebench_hf.benchmarks.tick.best_of.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.outside import of_verdicts
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, opening
 from truebench_hf.engine.retry import RequestFailed
@@ -132,13 +132,14 @@ class BestOf(SelfJudging):
 
     def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Any]]:
         options = self.options
+        cut = sum(answer.truncated for one in done for answer in one.answers)
         result = summary(done, options.by, options.outside is not None)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
         listed, noted = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(
             result, files | listed, "TICK: best of N", sections(done, options), lead(options),
-            [*self.left_out(), *notes(done, options)], board=board(done, options, self.provenance),
+            self.notes(cut), board=board(done, options, self.provenance),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 

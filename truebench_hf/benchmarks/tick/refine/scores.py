@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import Outside, outside_score
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined, Version
 from truebench_hf.metrics.comparison import paired_difference
@@ -123,11 +124,10 @@ def undecided(one: Refined, iterations: int, keep: str, outside: str | None) -> 
 
 def summary(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> dict[str, Any]:
     """The content of `scores.json`."""
-    sizes = Counter(len(one.listed.criteria) for one in done if one.listed)
     open_ = {one.instance.id: why for one in done if (why := undecided(one, iterations, keep, outside))}
     return {
         "instructions": len(done),
-        "checklist_lengths": {str(size): count for size, count in sorted(sizes.items())},
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
         "iterations": [asdict(step) for step in steps(done, iterations, keep, outside)],
         "gains": [asdict(gain) for gain in gains(done, iterations, keep, outside)],
         "all_yes": sum(bool(one.versions) and one.versions[-1].passes for one in done),

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf import anonymous
+from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import NAMES
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.models.spec import family
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Axis,
@@ -43,6 +43,8 @@ def sections(done: Sequence[Refined], options: Any) -> list[Section]:
         found.append(plot)
     if open_ := [(one.instance.id, why) for one in done if (why := _open(one, options))]:
         found.append(Grid("Not refined, or without a score", ("instruction", "why"), tuple(open_), prose=(1,)))
+    if listed := [one.listed for one in done if one.listed]:
+        found += checklists.sections(checklists.summary(listed))
     note = "Each version with the model's own verdicts; the last one shown is the last that was made."
     return [*found, Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
 
@@ -54,19 +56,6 @@ def lead(options: Any) -> str:
     outside = NAMES[options.outside] if options.outside else "none"
     by = f" by {options.outside_judge}" if options.outside_judge else ""
     return f"{options.model} refined {how}, {options.keep} version kept; outside score: {outside}{by}"
-
-
-def notes(done: Sequence[Refined], options: Any) -> list[str]:
-    """What a reader of the scores has to know."""
-    found = []
-    if options.outside is None:
-        found.append("No outside score: the own score is what the model aims at, and says nothing of real gains.")
-    judges = [options.outside_judge] if options.outside_judge else []
-    if any(family(judge) == family(options.model) for judge in judges):
-        found.append("The outside judge and the model belong to one family, which favours the model.")
-    if cut := sum(bool(one.versions) and one.versions[0].truncated for one in done):
-        found.append(f"{cut} first answers were cut off at the token limit, and judged as they stand.")
-    return found
 
 
 def _open(one: Refined, options: Any) -> str:

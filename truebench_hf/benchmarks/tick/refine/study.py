@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.refine.scores import summary
-from truebench_hf.benchmarks.tick.refine.sections import board, lead, notes, sections
+from truebench_hf.benchmarks.tick.refine.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.refine.trace import Refined, Version
 from truebench_hf.benchmarks.tick.revision import Rewrite, criticise, rewrite
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of
@@ -131,14 +131,15 @@ class Refine(SelfJudging):
         return _without(kept, found) if isinstance(found, Problem) else _rewritten(kept, found)
 
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
-        options, left_out = self.options, self.left_out()
+        options = self.options
+        cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
         result = summary(done, options.iterations, options.keep, options.outside)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
         listed, noted = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
             result, files | listed, "TICK: self-refinement", sections(done, options), lead(options),
-            [*left_out, *notes(done, options)], board=board(done, options, self.provenance),
+            self.notes(cut), board=board(done, options, self.provenance),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 
