@@ -41,7 +41,7 @@ class BestOfOptions(SelfJudgingOptions):
         "be repeated, all select among the same answers."
     )  # fmt: skip
     reward: tuple[str, ...] = role(
-        (), help="The same as --by reward:..., for the options of reward models.", binds=False
+        (), help="The same as --by reward:..., for the options of reward models.", binds=Binds(grows=True, late=True)
     )
     temperature: float = option(1.0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0.")
 
