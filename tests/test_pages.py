@@ -66,6 +66,8 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("contrast/out") == listed["contrast"]
     assert written("taxonomy/out") == listed["taxonomy"]
     assert written("tick/out") == listed["tick"]
+    assert written("refine/out") == listed["refine"]
+    assert written("best-of/out") == listed["best-of"]
     assert written("checklist/scored") == listed["checklist score"]
     assert written("checklist/one") == listed["checklist generate"]
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.support import tiny_reward
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
+from truebench_hf.benchmarks.tick.best_of import study
+from truebench_hf.benchmarks.tick.best_of.study import BestOfOptions
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
@@ -80,7 +81,7 @@ def best_of(
     model = ScriptedModel("m", made)
     data = write_jsonl(folder / "d.jsonl", more.pop("rows", ROWS))
     given = {"data": data, "model": in_memory(model), "n": 3, "out": str(folder / "out")} | more
-    value = BestOf(BestOfOptions(**given)).run().value
+    value = study.best_of(BestOfOptions(**given))
     lines = (folder / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     return value, [json.loads(line) for line in lines], model
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.refine.study import RefineOptions, refine
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
@@ -103,7 +103,7 @@ def test_refinement_equals_an_independent_simulation_item_by_item(tmp_path: Path
         data=write_jsonl(tmp_path / "d.jsonl", rows), model=in_memory("writer", lucky_writer), iterations=ITERATIONS,
         outside="drfr", outside_judge=in_memory("outsider", by_the_text), out=str(tmp_path / "out"),
     )  # fmt: skip
-    result = Refine(options).run().value
+    result = refine(options)
     wanted = {str(item): simulated(item) for item in range(items)}
     found: dict[str, list[list[bool]]] = {name: [] for name in wanted}
     for row in lines(tmp_path / "out" / "versions.jsonl"):
@@ -157,7 +157,7 @@ def refined(
     model = ScriptedModel("m", reply)
     data = write_jsonl(folder / "d.jsonl", rows or [{"id": "a", "prompt": "Greet Kim."}])
     given = {"data": data, "model": InMemory(model.spec, model), "out": str(folder / "out")} | more
-    value = Refine(RefineOptions(**given)).run().value
+    value = refine(RefineOptions(**given))
     return value, lines(folder / "out" / "versions.jsonl"), model
 
 

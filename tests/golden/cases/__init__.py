@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.golden.cases import arbitration, calibration, contrast, meta, runs, taxonomy, tick
+from tests.golden.cases import arbitration, calibration, contrast, meta, runs, stick, taxonomy, tick
 
 CASES = (
     *runs.CASES,
@@ -12,4 +12,5 @@ CASES = (
     *arbitration.CASES,
     *taxonomy.CASES,
     *tick.CASES,
+    *stick.CASES,
 )

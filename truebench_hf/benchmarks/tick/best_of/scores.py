@@ -117,10 +117,10 @@ def undecided(one: Sampled, by: Sequence[str], outside: bool) -> str:
     """What is missing of an instruction; "" where everything is decided."""
     answers = (*one.answers, one.greedy)
     found = [answer.problem for answer in answers if answer.text is None]
-    found += [] if one.listed is None or one.listed.criteria else [f"no checklist: {one.listed.problem}"]
-    found += [
-        f"{n}: {a.inside[n].reason}" for a in one.answers for n in by if n in a.inside and a.inside[n].score is None
-    ]
+    none = one.listed is not None and not one.listed.criteria  # then no answer has a pass rate, for that one reason
+    found += [f"no checklist: {one.listed.problem}"] if one.listed and none else []
+    scores = [(name, score) for answer in one.answers for name, score in answer.inside.items() if name in by]
+    found += [f"{n}: {s.reason}" for n, s in scores if s.score is None and not (none and n == "stick")]
     if outside:
         found += [f"outside: {a.outside.reason}" for a in answers if a.outside and a.outside.score is None]
     return "; ".join(dict.fromkeys(filter(None, found)))

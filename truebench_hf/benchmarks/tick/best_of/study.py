@@ -147,3 +147,8 @@ class BestOf(SelfJudging):
 def _stick(verdicts: Sequence[Verdict]) -> Selecting:
     found = of_verdicts(verdicts)
     return Selecting(found.score, found.reason)
+
+
+def best_of(options: BestOfOptions) -> dict[str, Any]:
+    """Draw and select answers into `options.out`. Returns the content of `scores.json`. Raises UserError."""
+    return BestOf(options).run().value

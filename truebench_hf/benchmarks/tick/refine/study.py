@@ -152,3 +152,8 @@ def _rewritten(before: Version, found: Rewrite) -> Version:
     if found.text.strip() == before.text.strip():
         return replace(before, status="unchanged", plan=found.plan)
     return replace(before, text=found.text, status="rewritten", plan=found.plan, truncated=False)
+
+
+def refine(options: RefineOptions) -> dict[str, Any]:
+    """Refine the answers to every instruction into `options.out`. Returns the content of `scores.json`. Raises UserError."""
+    return Refine(options).run().value
