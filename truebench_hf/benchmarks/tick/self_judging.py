@@ -61,7 +61,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, L
         return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
 
 
-class SelfJudging(Study[Any, source.Item, Any, Any]):
+class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
     def __init__(self, options: Any, *, by_checklist: bool) -> None:
