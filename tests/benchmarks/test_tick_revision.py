@@ -111,7 +111,9 @@ def asked(*answers: Answer, critique: str = "") -> tuple[Rewrite | Problem, list
     def reply(request: ChatRequest) -> Answer:
         tag = re.findall(r"<(answer_\w{8})>", request.messages[0].content)[-1]
         made = next(given)
-        return made.replace(TAG, tag) if isinstance(made, str) else made
+        if isinstance(made, str):
+            return made.replace(TAG, tag)
+        return made | {"text": made["text"].replace(TAG, tag)} if "text" in made else made
 
     model = ScriptedModel("writer", reply)
     verdicts = [] if critique else VERDICTS
@@ -155,8 +157,12 @@ def test_the_response_cannot_close_or_forge_the_marker() -> None:
     [
         (["no tags", f"{OPEN}Blue.{CLOSE}"], Rewrite("Blue."), 2, "asked again, saying what was wrong"),
         (["a", "b", "c"], Problem("it has no <answer_"), 3, "three times unreadable"),
-        ([{"text": f"{OPEN}Blue.{CLOSE}", "truncated": True}], Problem("the answer was cut off", final=True), 1,
-         "an answer that was cut off would be cut off again, however whole it looks"),
+        ([{"text": f"{OPEN}Blue, gre", "truncated": True}], Problem("the answer was cut off", final=True), 1,
+         "a response that was cut off would be cut off again"),
+        ([{"text": f"{OPEN}Blue.{CLOSE}\nI hope that", "truncated": True}], Rewrite("Blue."), 1,
+         "cut off behind the response, of which that is no part"),
+        ([{"text": f"{OPEN}Blue.{CLOSE}\nOr:\n{OPEN}Re", "truncated": True}], Problem("the answer was cut off", final=True),
+         1, "cut off within a second one: which was meant?"),
         ([{"error": "the server burned down"}], Problem("the model gave no answer", failed=True), 1, "the request failed"),
         (["no tags", {"error": "503"}], Problem("the model gave no answer", failed=True), 2, "failed on asking again"),
     ],

@@ -33,7 +33,8 @@ async def rewrite(
 ) -> Rewrite | Problem:  # fmt: skip
     """The response of a case, rewritten by the verdicts on its checklist or by a critique of it.
 
-    An answer without a readable response is asked again, but not one that was cut off: it would end at the same limit.
+    An answer without a readable response is asked again, but not one that was cut off within it: it would end at the
+    same limit. What is cut off behind the closing tag is no part of the response.
     """
     questions = [
         {"text": one_line(verdict.criterion), "answer": _answer(verdict), "reason": _reason(verdict)}
@@ -46,7 +47,8 @@ async def rewrite(
     tag = f"answer_{values['tag']}"
 
     def read(answer: str, truncated: bool) -> Rewrite | Problem:
-        return Problem(CUT_OFF, final=True) if truncated else read_rewrite(answer, tag)
+        found = read_rewrite(answer, tag)
+        return Problem(CUT_OFF, final=True) if truncated and isinstance(found, Problem) else found
 
     def repair(problem: str) -> str:
         return (

@@ -57,8 +57,9 @@ def _lines(done: Sequence[Sampled], options: Any) -> Grid:
     note = (
         f"Score: {measure}, averaged over instructions; over all answers that share the top selection score. Precision: the "
         "share of these that is best by the outside score. An instruction with an undecided outside score that matters is "
-        "left out of a line, and counted. The paper's DRFR weighs every question alike."
+        "left out of a line, and counted."
     )
+    note += " The paper's DRFR weighs every question alike." if options.outside == "drfr" else ""
     rows = tuple(_line(line) for line in table(done, options.by))
     return Grid(f"Best of {options.n}", header, rows, paper=_printed(options.outside), note=note)
 
