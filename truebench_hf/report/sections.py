@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.types import Criterion, Message, Score, Verdict
 
 Cells = tuple[str | int, ...]
@@ -171,6 +172,15 @@ def exchanges(
     found = [*verdicts, *[()] * (count - len(verdicts))]
     thoughts = [*reasoning[:count], *[""] * (count - len(reasoning))]
     return tuple(Exchange(tuple(m), tuple(v), t) for m, v, t in zip(said, found, thoughts, strict=True))
+
+
+def counted(verdict: Verdict) -> Verdict:
+    """A verdict as it counts: a fault that is there, worth negative points, is a fail."""
+    points = verdict.criterion.weight
+    if points == 1:
+        return verdict
+    criterion = replace(verdict.criterion, text=f"{verdict.criterion.text} ({points:g} points)")
+    return replace(verdict, criterion=criterion, label=outcome(verdict.label, points))
 
 
 def fixed(value: float | None, digits: int = 2) -> str:

@@ -171,7 +171,9 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             asyncio.run(self._work())
             models = {part: caller.model.spec for part, caller in self._callers.items()}
-            notes = [*self.all.left_out, *filter(None, [self.unforeseen])]
+            left = self.all.left_out
+            told = f"{len(left)} rows of the data are left out (the first: {left[0]})." if left else ""
+            notes = list(filter(None, [told, self.unforeseen]))
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()

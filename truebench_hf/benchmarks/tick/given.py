@@ -36,7 +36,7 @@ _BESIDE = (*_ANSWERS, "responses", "model", "reasoning", "think", "reasoning_con
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, StudyOptions):
+class ScoreOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, StudyOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     generator: str | None = role(None, help="Who writes checklists where there are none; nobody if not given.")

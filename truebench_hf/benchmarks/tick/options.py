@@ -83,6 +83,8 @@ class ChecklistOptions(PromptOptions):
 class QuestionJudgeOptions(JudgingOptions):
     """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
 
+    PANEL: ClassVar[str] = "Judging"
+
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
         1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."

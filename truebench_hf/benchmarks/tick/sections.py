@@ -21,6 +21,7 @@ from truebench_hf.report.sections import (
     Matrix,
     Outcome,
     Section,
+    counted,
     exchanges,
     interval,
     value,
@@ -125,7 +126,7 @@ def _asked(one: Listed) -> Conversation:
 def _answered(model: str, found: Judged) -> Conversation:
     passed, instance, response = found.passed, found.instance, found.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    shown = _exchanges(instance, response.answers, found.verdicts[0], "".join(response.reasoning))
+    shown = _exchanges(instance, response.answers, tuple(map(counted, found.verdicts[0])), "".join(response.reasoning))
     name = f"{_title(instance)} · {model}"
     return Conversation(name, shown, outcome, response.error or "", language=instance.language)
 

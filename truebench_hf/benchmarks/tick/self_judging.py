@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, cases
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.models.conversation import as_answered, sent
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
@@ -63,6 +65,10 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, L
 
 class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
+
+    unforeseen = (
+        "Checklists that are yet to be written are reckoned at five questions, and no answer as one that passes."
+    )
 
     def __init__(self, options: Any, *, by_checklist: bool) -> None:
         super().__init__(options)
@@ -124,6 +130,19 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
         """The outside score of a response that there is not."""
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
         return Outside(None, labels, reason) if self.options.outside else None
+
+    def setting(self, instances: Sequence[Instance]) -> str:
+        """What two results must share to be ranked together: instructions with all the data says of them, and the outside
+        judge as it judges. Without one nothing is comparable, since everybody is their own judge."""
+        options = self.options
+        judge: list[Any] = [options.outside]
+        if options.outside_judge:
+            how = options.judging(options.outside_judge, "rubric")
+            used = ("rating",) if options.outside == "rating" else prompts_used(how)
+            own = anonymous.settings(asdict(self.roles["outside_judge"][0].identity))
+            judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
+        alone = [] if options.outside else [anonymous.name(options.model)]
+        return digest(canonical([[asdict(one) for one in instances], judge, alone]))
 
     def checklists(self, listed: Iterable[source.Listed | None]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The file of checklists to write, and what `run.json` notes of it; nothing where nobody uses them."""

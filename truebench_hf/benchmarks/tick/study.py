@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions, QuestionJudgeOptions
-from truebench_hf.benchmarks.tick.results import FILES, judged, results
+from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
 from truebench_hf.errors import UserError
@@ -30,8 +30,8 @@ from truebench_hf.types import Instance, Report
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, WritingOptions, StudyOptions):
-    """Which models answer which instructions, who writes the checklists, and who judges."""
+class ModelsOptions(WritingOptions):
+    """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
         help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
@@ -44,10 +44,16 @@ class TickOptions(InstructionOptions, ChecklistOptions, QuestionJudgeOptions, Wr
             raise UserError("name at least one --model")
 
 
+@dataclass(frozen=True, kw_only=True)
+class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, StudyOptions):
+    """Which models answer which instructions, who writes the checklists, and who judges."""
+
+
 class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
-    files, prompts = FILES, ("generate_checklist",)
+    files, prompts = FILES, PROMPTS
+    unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
         """Options on who writes checklists say nothing where none is written: they stay as another session had them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.judging.checklists import USUAL
+from truebench_hf.models.asking import CUT_OFF
 from truebench_hf.report.sections import Bars, Grid, Section, fixed
 
 _SOURCES = {"generator": "written by the generator", "data": "from the data", "file": "from --checklists"}
@@ -58,5 +59,7 @@ def sections(found: Mapping[str, Any]) -> list[Section]:
         more = len(found["without"]) - len(first)
         note = f"And {more} more, in checklists.jsonl. " if more else ""
         note += "Write their criteria into checklists.jsonl, and give it by --checklists."
+        if CUT_OFF in found["without"].values():
+            note += " Where an answer was cut off, --generator-max-tokens allows more, in a folder of its own."
         shown.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
     return shown

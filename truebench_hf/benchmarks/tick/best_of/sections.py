@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
 from truebench_hf.benchmarks.tick.outside import NAMES
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import (
+    Conversation,
+    Conversations,
+    Exchange,
+    Grid,
+    Section,
+    counted,
+    fixed,
+    interval,
+    value,
+)
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Message, Score
 
@@ -118,7 +127,8 @@ def _conversation(one: Sampled, by: Sequence[str]) -> Conversation:
         text = "(greedy)" if greedy else f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
         said = asked if number == 0 else ()
         message = Message("assistant", answer.problem if answer.text is None else answer.text)
-        shown.append(Exchange((*said, message), answer.verdicts, f"{text}\n{_told(answer)}".strip()))
+        verdicts = tuple(map(counted, answer.verdicts))
+        shown.append(Exchange((*said, message), verdicts, f"{text}\n{_told(answer)}".strip()))
     return Conversation(one.instance.id, tuple(shown), "", language=one.instance.language)
 
 
@@ -128,12 +138,11 @@ def _told(answer: Answer) -> str:
     return "\n".join([*found, *([f"outside: {fixed(answer.outside.score, 3)}"] if answer.outside else [])])
 
 
-def board(done: Sequence[Sampled], options: Any, made: Mapping[str, Any]) -> Board | None:
+def board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:
     """A row per way to choose; ranked together over the same data and outside judge. None without an outside score."""
     if not options.outside:
         return None
     columns = (Column("outside", "Outside score"), Column("precision", "Precision"))
-    setting = digest(canonical([made["data_sha256"], options.outside, options.outside_judge]))
     facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": NAMES[options.outside]}
     facts |= {"judge": anonymous.name(options.outside_judge)} if options.outside_judge else {}
     model, rows = anonymous.name(options.model), []

@@ -139,7 +139,7 @@ class BestOf(SelfJudging):
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(
             result, files | listed, "TICK: best of N", sections(done, options), lead(options),
-            self.notes(cut), board=board(done, options, self.provenance),
+            self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 

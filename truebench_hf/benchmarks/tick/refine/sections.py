@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from truebench_hf import anonymous
@@ -10,7 +10,6 @@ from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import NAMES
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Axis,
@@ -22,6 +21,7 @@ from truebench_hf.report.sections import (
     Plot,
     Section,
     Series,
+    counted,
     fixed,
     interval,
     value,
@@ -170,7 +170,8 @@ def _conversation(one: Refined, options: Any) -> Conversation:
     for version in one.versions:
         said = asked if version.iteration == 0 else ()
         thought = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
-        shown.append(Exchange((*said, Message("assistant", version.text)), version.verdicts, thought))
+        verdicts = tuple(map(counted, version.verdicts))
+        shown.append(Exchange((*said, Message("assistant", version.text)), verdicts, thought))
     if not shown:
         shown.append(Exchange(asked, one.listed.criteria if one.listed else ()))
     outcome: Outcome = ""
@@ -179,7 +180,7 @@ def _conversation(one: Refined, options: Any) -> Conversation:
     return Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
 
 
-def board(done: Sequence[Refined], options: Any, made: Mapping[str, Any]) -> Board:
+def board(done: Sequence[Refined], options: Any, setting: str) -> Board:
     """A row per refinement: the score before and after; ranked together over the same data and outside judge."""
     every = steps(done, options.iterations, options.keep, options.outside)
     columns = [Column("refined", "Refined"), Column("first", "First answer")]
@@ -194,6 +195,5 @@ def board(done: Sequence[Refined], options: Any, made: Mapping[str, Any]) -> Boa
     judge = anonymous.name(options.outside_judge or "")
     facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": measure, "judge": judge}
     facts |= {"critique": options.critique, "kept": options.keep, "iterations": str(options.iterations)}
-    setting = digest(canonical([made["data_sha256"], options.outside, options.outside_judge]))
     row = Row(anonymous.name(options.model), setting, scores, {name: text for name, text in facts.items() if text})
     return Board("refined", tuple(columns), (row,))

@@ -139,7 +139,7 @@ class Refine(SelfJudging):
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
             result, files | listed, "TICK: self-refinement", sections(done, options), lead(options),
-            self.notes(cut), board=board(done, options, self.provenance),
+            self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 
