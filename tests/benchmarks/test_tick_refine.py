@@ -414,3 +414,21 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
     other = command_here(capsys, *arguments, "--keep", "best")
     assert other.returncode == 2
     assert "keep" in other.stderr
+
+
+def test_results_are_ranked_together_under_one_outside_judge_and_the_same_criteria(tmp_path: Path) -> None:
+    def setting(name: str, criterion: str, judge: str, **more: Any) -> str:
+        (tmp_path / name).mkdir()
+        rows = [{"id": "a", "prompt": "Greet Kim.", "criteria": [criterion]}]
+        outside = {"outside": "drfr", "outside_judge": in_memory(judge, by_the_text)} if judge else {}
+        refined(tmp_path / name, writer([], {}), rows, **(outside | more))
+        board: dict[str, Any] = json.loads((tmp_path / name / "out" / "run.json").read_text())["board"]
+        return str(board["rows"][0]["setting"])
+
+    one = setting("one", "Is it warm?", "o")
+    assert setting("other model", "Is it warm?", "o", model=in_memory("n", writer([], {})), iterations=2) == one
+    assert setting("other criteria", "Is it cold?", "o") != one
+    assert setting("other judge", "Is it warm?", "p") != one
+    assert setting("nobody", "Is it warm?", "") != setting(
+        "nobody else", "Is it warm?", "", model=in_memory("n", writer([], {}))
+    )
