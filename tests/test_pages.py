@@ -69,6 +69,8 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("tick/out") == listed["tick"]
     assert written("validate/out") == listed["checklist validate"]
     assert written("categories/out") == listed["checklist categories"]
+    assert written("refine/out") == listed["refine"]
+    assert written("best-of/out") == listed["best-of"]
     assert written("checklist/scored") == listed["checklist score"]
     assert written("checklist/one") == listed["checklist generate"]
     assert written("facts/out") == written("facts-more/out") == listed["facts run"]

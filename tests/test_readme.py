@@ -87,7 +87,7 @@ def test_flags_and_commands_in_running_text_are_there() -> None:
 
 def test_the_provider_options_that_help_names_are_all_there_are() -> None:
     kinds = {
-        "smollm2 and hf:": LocalOptions,
+        "smollm2, hf: and reward:": LocalOptions,
         "vllm:": VllmOptions,
         "hf-classifier:": ClassifierOptions,
         "openai:": OpenAIOptions,

@@ -21,10 +21,12 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
 from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
 from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOptions
+from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
@@ -42,21 +44,26 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "generate": (GenerateOptions, Generate, "First stage of a run: only the answers."),
     "judge": (JudgeGivenOptions, JudgeAnswers, "Second stage of a run: judge the answers in a run folder."),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
-    "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
     "calibrate": (
         CalibrateOptions, Calibration,
         "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
+    "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
+    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
+    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
+    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
+    "checklist validate": (
+        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
+    ),
+    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
     "pairwise": (
         PairwiseOptions, Pairwise,
         "Hold judges against people's preferences between two responses, by four protocols (TICK).",
     ),
-    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
-    "checklist validate": (
-        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
-    ),
-    "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "refine": (RefineOptions, Refine, "Let a model improve its answers by its own checklists (STICK)."),
+    "best-of": (BestOfOptions, BestOf, "Draw N answers, and let the model select the best ones (STICK)."),
     "facts run": (
         FactsOptions, FactsRun, "Judge whether long answers are grounded in their prompt, and whether they answer at all.",
     ),
@@ -69,9 +76,6 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
     "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
-    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
-    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
-    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ _ROWS = (
 _SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
 
 ARGUMENTS = {
-    "smollm2 and hf:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
+    "smollm2, hf: and reward:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
     "vllm:": (
         "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
         "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",
@@ -108,6 +108,17 @@ TEXTS = {
     f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "best-of": "All scoring functions select among the same answers, and keep all that share the top score. Beside them "
+    "stand the greedy answer, a random pick and the best possible. With --outside drfr or rating the criteria of the data "
+    "are for the outside judge alone. Conversations of several turns are left out, and counted. A reward model's options "
+    "go by --reward-arg.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "refine": "One checklist per instruction, written without a look at any response, serves all iterations: the model "
+    "answers each question on its present version, then rewrites it. It ends where all are YES. --critique free is the "
+    "baseline, a critique in prose. With --outside drfr or rating the criteria of the data are for the outside judge alone, "
+    "and the model's checklist is always a written one. Conversations of several turns are left out, and counted.\n\n"
+    "Judging a question a call in words is level rubric; decision reads probabilities.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
     "flex build": "Segmentation, criteria, verification (and mending until complete), granularity, dependencies, logic. What "

@@ -31,6 +31,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     ),
     "preference": ("says which of two responses is better", "pairwise"),
     "split_criterion": ("writes the demands of a criterion one by one", "rewards"),
+    "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
+    "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
     "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
     "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
@@ -132,6 +134,8 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     form = {"structured": structured, "reasoning": reasoning}
     alone = {key: shown[key] for key in ("instruction", "tag")} | {"rubric": first}
     opinions = [{"verdict": "PASS", "reason": "It greets and signs."}, {"verdict": "FAIL", "reason": "No subject."}]
+    answered = [{"text": "Is it an e-mail?", "answer": "NO", "reason": "It has no subject line."}]
+    answered += [{"text": "Does it name the day?", "answer": answer, "reason": ""} for answer in ("YES", "OPEN")]
     kinds = [{"name": "quantity_limit", "definition": "A number binds."}]
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
@@ -144,6 +148,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "preference": shown | {"other": "Kim, it is on Friday now.", "structured": structured},
         "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
+        "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
         "tri_valued": _REQUIREMENT | form,

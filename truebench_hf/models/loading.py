@@ -24,22 +24,32 @@ def locate() -> tuple[str, str | None]:
 
 
 @functools.cache
-def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
-    """(model, tokenizer) of a checkpoint, loaded once per process. Raises UserError when it cannot be had."""
+def load(
+    folder: str, gguf: str | None, revision: str, dtype: str, device: str, *, reward: bool = False
+) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, or with `reward` one that rates.
+
+    Raises UserError when it cannot be had, and where a reward model has no head with a single logit.
+    """
     target, precision = _prepared(dtype, device)
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
     where: dict[str, Any] = {"revision": revision} if revision else {}
     if gguf:
         where["gguf_file"] = gguf
+    spec = f"{'reward' if reward else 'hf'}:{folder}"
+    kind = AutoModelForSequenceClassification if reward else AutoModelForCausalLM
     try:
         with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
             tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
+            model, told = kind.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
     except (OSError, ValueError, ImportError) as error:
-        raise _unusable(f"hf:{folder}", error) from error
+        raise _unusable(spec, error) from error
     if not tokenizer.chat_template:
-        raise UserError(f"hf:{folder}: has no chat template; choose an instruction-tuned model")
+        raise UserError(f"{spec}: has no chat template; choose an instruction-tuned model")
+    # What is missing was filled in at random, and the rewards would be.
+    if reward and (told["missing_keys"] or model.config.num_labels != 1):
+        raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
     return model.to(target).eval(), tokenizer
 
 

@@ -24,6 +24,7 @@ SPECS = {
     "vllm:REPO_OR_PATH": "a chat model run by vLLM in this process",
     "hf-classifier:REPO_OR_PATH": "a small judge of grounding, run by transformers; decides whether a document supports a claim",
     "openai:MODEL": "a model behind any OpenAI-compatible server",
+    "reward:REPO_OR_PATH": "a reward model run by transformers, to select answers by",
     "scripted:FILE": "a test double that answers by the rules in a JSON file",
 }
 
@@ -64,6 +65,13 @@ def open_model(
         from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions
 
         return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
+    if kind == "reward":
+        _need("transformers", "local")
+        _need("torch", "local")
+        from truebench_hf.models.local import LocalOptions
+        from truebench_hf.models.reward import RewardModel
+
+        return RewardModel(name, read_options(LocalOptions, given, spec))
     if kind == "vllm":
         _need("vllm", "vllm")
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions

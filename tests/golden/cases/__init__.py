@@ -11,6 +11,7 @@ from tests.golden.cases import (
     meta,
     pairs,
     runs,
+    stick,
     taxonomy,
     tick,
 )  # fmt: skip
@@ -26,4 +27,5 @@ CASES = (
     *pairs.CASES,
     *facts.CASES,
     *checklists.CASES,
+    *stick.CASES,
 )
