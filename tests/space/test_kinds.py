@@ -53,6 +53,17 @@ def _kind(board: Board, name: str) -> Kind:
     return found
 
 
+def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) -> None:
+    _written(tmp_path / "plain", _haiku({"m1": 2.0}))
+    assert (_kind(Board([tmp_path]), "haiku").title, _kind(Board([tmp_path]), "haiku").unit) == (
+        "haiku",
+        "Syllables off",
+    )
+    _written(tmp_path / "titled", _haiku({"m2": 1.0}, title=f"Haiku {SCRIPT}", unit="Syllables"), kind="other")
+    kind = _kind(Board([tmp_path]), "other")
+    assert (kind.title, kind.unit) == (f"Haiku {SCRIPT}", "Syllables")
+
+
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
     board = Board([tmp_path])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
@@ -25,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
     checklist.command("sheets", help=help, epilog=TEXTS["checklist sheets"])(_sheets)
     help = "Filled-in sheets back into the rows, and how far annotators agree."
     checklist.command("read-sheets", help=help, epilog=TEXTS["checklist read-sheets"])(_read_sheets)
-    app.add_typer(checklist, name="checklist")
+    app.add_typer(checklist, name="checklist", rich_help_panel=panels.ANY)
 
 
 def _sheets(

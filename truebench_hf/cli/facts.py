@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
 from truebench_hf.terminal import say
@@ -19,7 +20,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the group; its studies are added by `studies`."""
     help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
     facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
-    app.add_typer(facts, name="facts")
+    app.add_typer(facts, name="facts", rich_help_panel=panels.ANY)
 
 
 def _rank(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
@@ -27,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
     )
     flex.command("sheets", help="Judged conversations to people as blind annotation sheets.")(_sheets)
     flex.command("agree", help="How far the judge, and other people, agree with experts' labels.")(_agree)
-    app.add_typer(flex, name="flex")
+    app.add_typer(flex, name="flex", rich_help_panel=panels.ANY)
 
 
 def _table(

@@ -31,6 +31,7 @@ from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli import panels
 from truebench_hf.cli.checklist import checklist
 from truebench_hf.cli.facts import facts
 from truebench_hf.cli.flex import flex
@@ -78,13 +79,17 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
 }  # fmt: skip
 
+_PANELS = dict.fromkeys(("run", "generate", "judge"), panels.SCORE)
+_PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
+_PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
+
 
 def add_to(app: typer.Typer) -> None:
     """Add one command per study; `GROUP NAME` goes into the group."""
     groups = {"": app, "checklist": checklist, "facts": facts, "flex": flex}
     for name, (options, study, help) in _COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        command(groups[group], last, options, _shown(study), help, TEXTS[name])
+        command(groups[group], last, options, _shown(study), help, TEXTS[name], _PANELS.get(name))
 
 
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

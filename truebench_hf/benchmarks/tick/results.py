@@ -112,4 +112,10 @@ def _board(
         cells = {name: found[name][model] for name in SCORES}
         cells |= {f"category:{name}": by[model] for name, by in shown.items()}
         lines.append(Row(anonymous.name(model), setting, cells, facts))
-    return Board("pass_rate", tuple(columns), tuple(lines))
+    return Board(
+        "pass_rate",
+        tuple(columns),
+        tuple(lines),
+        title="TICK: any prompts",
+        unit="Mean pass rate in %: questions answered YES",
+    )

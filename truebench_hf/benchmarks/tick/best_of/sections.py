@@ -151,4 +151,6 @@ def board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:
         scores |= {"precision": line.precision} if line.precision else {}
         how = _WORDS.get(line.by, anonymous.name(line.by))
         rows.append(Row(f"{model}, {how}", setting, scores, facts | {"n": str(options.n), "by": how}))
-    return Board("outside", columns, tuple(rows))
+    return Board(
+        "outside", columns, tuple(rows), title="STICK: best of N", unit="Outside score of what was selected, in %"
+    )

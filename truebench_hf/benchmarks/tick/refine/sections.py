@@ -196,4 +196,4 @@ def board(done: Sequence[Refined], options: Any, setting: str) -> Board:
     facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": measure, "judge": judge}
     facts |= {"critique": options.critique, "kept": options.keep, "iterations": str(options.iterations)}
     row = Row(anonymous.name(options.model), setting, scores, {name: text for name, text in facts.items() if text})
-    return Board("refined", tuple(columns), (row,))
+    return Board("refined", tuple(columns), (row,), title="STICK: self-refinement", unit="Score after refinement, in %")

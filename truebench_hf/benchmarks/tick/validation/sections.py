@@ -40,7 +40,12 @@ def board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
         lines.append(Row(anonymous.name(by), str(made["data_sha256"]), scores, facts))
     columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
     there = {name for line in lines for name in line.scores}
-    return Board("accuracy", tuple(one for one in columns if one.name in there), tuple(lines)) if lines else None
+    if not lines:
+        return None
+    shown = tuple(one for one in columns if one.name in there)
+    return Board(
+        "accuracy", shown, tuple(lines), title="TICK: judges of checklists", unit="Agreement with annotators in %"
+    )
 
 
 def _alike(entries: Sequence[Entry]) -> list[Section]:
