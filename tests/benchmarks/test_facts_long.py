@@ -85,7 +85,7 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # half a minute on processors of its own
+@pytest.mark.timeout(900)  # 19 calls of some ten seconds of a processor each
 def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path) -> None:
     """Three judges are three templates of one small model (told apart by arguments that change nothing); that is said."""
     few = write_jsonl(tmp_path / "few.jsonl", mini()[7:8])  # the shortest in English; a call takes seconds
