@@ -331,6 +331,10 @@ def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
     assert against_truth[5] == pytest.approx(99.1, abs=2)
     assert against_people[1] == pytest.approx(right(0.1), abs=2)
     assert against_people[5] == pytest.approx(right(0.0086), abs=2)
+    corrected = {one.k: one.corrected for one in accuracy(entries(*people)) if one.mode}
+    assert corrected[1] == pytest.approx(90, abs=2), "what the annotators' own errors take away is given back"
+    assert corrected[5] == pytest.approx(99.1, abs=2)
+    assert all(one.corrected is None for one in accuracy(entries(*true))), "a single annotator tells nothing of errors"
     (interval,) = [one.score.ci95 for one in accuracy(entries(*true)) if one.k == 1]
     assert interval
     assert interval[0] < 90 < interval[1]

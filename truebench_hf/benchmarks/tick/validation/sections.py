@@ -88,19 +88,32 @@ def _accuracy(entries: Sequence[Entry]) -> list[Section]:
         (
             one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored,
             fixed(one.score.value, 1), interval(one.score), fixed(one.undecided and 100 * one.undecided, 1),
+            fixed(one.corrected, 1),
         )
         for one in found
     ]  # fmt: skip
     name, accurate = "Checklist Evaluator", "Question-Level Accuracy"
     paper = [
-        (row[name], "reasoning", "1 answer", "", "", fixed(100 * row[accurate], 1), "", "") for row in paper_rows("3b")
+        (row[name], "reasoning", "1 answer", "", "", fixed(100 * row[accurate], 1), "", "", "")
+        for row in paper_rows("3b")
     ]
     note = (
         "Against the majority of the annotators, in percent; what a majority of k leaves open is wrong. maj@k is the mean "
         "over all subsets of k answers. Left out: questions on which annotators have no majority, or which were answered "
-        "less often. Errors of annotators lower what a judge can reach: see one annotator against the others."
+        "less often. Errors of annotators lower what a judge can reach (see one annotator against the others); corrected is "
+        "what it would reach without them, if all err independently, as three annotators and more agree among themselves."
     )
-    header = ("Answered by", "mode", "votes", "questions", "left out", "accuracy", "95 % interval", "undecided")
+    header = (
+        "Answered by",
+        "mode",
+        "votes",
+        "questions",
+        "left out",
+        "accuracy",
+        "95 % interval",
+        "undecided",
+        "corrected",
+    )
     drawn = [_curve(found)] if max((one.k for one in found), default=1) > 1 else []
     return [*_table("Answers to single questions (like the paper's table 3b)", header, rows, paper, note), *drawn]
 
