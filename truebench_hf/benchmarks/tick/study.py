@@ -52,6 +52,7 @@ class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, Mo
 class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
+    kind, unit = "tick", "instructions"  # one board, whoever asked the models
     files, prompts = FILES, PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
@@ -69,8 +70,6 @@ class Judging(Study[O, T, Graded, Report]):
 
 class Tick(Judging[TickOptions, Item]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
-
-    kind, unit = "tick", "instructions"
 
     def items(self) -> Items[Item]:
         found = source.items(self.options)
