@@ -84,10 +84,12 @@ def read_rewrite(answer: str, tag: str) -> Rewrite | Problem:
     return Rewrite(found[0], plan)
 
 
-async def criticise(caller: Caller, case: Case, prompts: Prompts, sampling: Sampling) -> str | Problem:
+async def criticise(
+    caller: Caller, case: Case, prompts: Prompts, sampling: Sampling, *, sample: int = 0
+) -> str | Problem:
     """A critique of the response of a case, in prose. One that was cut off at the token limit is used as it is."""
     text = prompts.render("critique", **sections(_unaided(case)))
-    request = ChatRequest((Message("user", text),), sampling, example=_EXAMPLE * 3)
+    request = ChatRequest((Message("user", text),), sampling, sample, example=_EXAMPLE * 3)
 
     def read(answer: str, truncated: bool) -> str | Problem:
         return answer.strip() or Problem("the critique is empty", final=truncated)

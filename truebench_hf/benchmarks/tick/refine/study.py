@@ -117,15 +117,16 @@ class Refine(SelfJudging):
         kept = replace(before, iteration=iteration, detail="", plan="", critique="")
         if not options.temperature and before.status in ("unchanged", "unreadable"):
             return replace(kept, status=before.status, detail="the request would be the one before")
+        sample = iteration if options.temperature else 0  # at 0 equal requests have equal answers
         critique: str | Problem = ""
         if options.critique == "free":
             caller = self.caller(options.judging_role).in_role("critique")
-            critique = await criticise(caller, case, options.prompts, options.sampling)
+            critique = await criticise(caller, case, options.prompts, options.sampling, sample=sample)
         if isinstance(critique, Problem):
             return _without(kept, critique)
         found = await rewrite(
             model.in_role("rewrite"), case, options.prompts, options.sampling, verdicts=before.verdicts,
-            critique=critique, sample=iteration if options.temperature else 0,
+            critique=critique, sample=sample,
         )  # fmt: skip
         kept = replace(kept, critique=critique)
         return _without(kept, found) if isinstance(found, Problem) else _rewritten(kept, found)
