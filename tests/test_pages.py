@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, command_here, script
-from truebench_hf.cli.studies import _COMMANDS
+from truebench_hf.cli import studies
 
 FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
 BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
+_COMMANDS: dict[str, Any] = studies._COMMANDS
 STUDIES = {name: study for name, (_, study, _) in _COMMANDS.items()}
 
 
@@ -66,8 +67,15 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("contrast/out") == listed["contrast"]
     assert written("taxonomy/out") == listed["taxonomy"]
     assert written("tick/out") == listed["tick"]
+    assert written("validate/out") == listed["checklist validate"]
+    assert written("categories/out") == listed["checklist categories"]
+    assert written("refine/out") == listed["refine"]
+    assert written("best-of/out") == listed["best-of"]
     assert written("checklist/scored") == listed["checklist score"]
     assert written("checklist/one") == listed["checklist generate"]
+    assert written("facts/out") == written("facts-more/out") == listed["facts run"]
+    assert written("facts-more/selected") == listed["facts select-template"]
+    assert written("facts-more/sorted") == listed["facts classify"]
 
 
 def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

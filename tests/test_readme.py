@@ -21,6 +21,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, write_jsonl
 from truebench_hf.cli.app import app
 from truebench_hf.cli.texts import ARGUMENTS, TEXTS
+from truebench_hf.models.classifier import ClassifierOptions
 from truebench_hf.models.local import LocalOptions
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.scripted import ScriptedOptions
@@ -86,8 +87,9 @@ def test_flags_and_commands_in_running_text_are_there() -> None:
 
 def test_the_provider_options_that_help_names_are_all_there_are() -> None:
     kinds = {
-        "smollm2 and hf:": LocalOptions,
+        "smollm2, hf: and reward:": LocalOptions,
         "vllm:": VllmOptions,
+        "hf-classifier:": ClassifierOptions,
         "openai:": OpenAIOptions,
         "scripted:": ScriptedOptions,
     }

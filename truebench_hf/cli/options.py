@@ -22,11 +22,12 @@ _PANELS = (
 
 
 def command(
-    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None
-) -> None:
+    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None,
+    panel: str | None = None,
+) -> None:  # fmt: skip
     """Add a command whose flags are the fields of `options`; `action` gets the options object.
 
-    `more` is what `--help` says below the flags.
+    `more` is what `--help` says below the flags, `panel` the heading under which the command stands.
     """
 
     def run(**values: Any) -> None:
@@ -34,7 +35,7 @@ def command(
 
     run.__signature__ = inspect.Signature([_parameter(*field) for field in _fields(options)])  # type: ignore[attr-defined]
     run.__annotations__ = {}
-    app.command(name, help=help, epilog=more)(run)
+    app.command(name, help=help, epilog=more, rich_help_panel=panel)(run)
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:

@@ -31,6 +31,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     ),
     "preference": ("says which of two responses is better", "pairwise"),
     "split_criterion": ("writes the demands of a criterion one by one", "rewards"),
+    "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
+    "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
     "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
     "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
@@ -56,6 +58,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
     "grounding_simpleqa": ("the same, or that the answer attempts nothing", "facts"),
     "eligibility": ("rates whether an answer does what was asked", "facts"),
+    "classify": ("sorts a prompt by domain and task", "facts classify"),
 }
 _DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
@@ -133,6 +136,8 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     form = {"structured": structured, "reasoning": reasoning}
     alone = {key: shown[key] for key in ("instruction", "tag")} | {"rubric": first}
     opinions = [{"verdict": "PASS", "reason": "It greets and signs."}, {"verdict": "FAIL", "reason": "No subject."}]
+    answered = [{"text": "Is it an e-mail?", "answer": "NO", "reason": "It has no subject line."}]
+    answered += [{"text": "Does it name the day?", "answer": answer, "reason": ""} for answer in ("YES", "OPEN")]
     kinds = [{"name": "quantity_limit", "definition": "A number binds."}]
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
@@ -145,6 +150,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "preference": shown | {"other": "Kim, it is on Friday now.", "structured": structured},
         "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
+        "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
         "flex_compare": _INSTRUCTION
@@ -154,7 +160,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     }
     return (
         _grounding(case, structured)
-        if name.startswith(("grounding_", "eligibility"))
+        if name.startswith(("grounding_", "eligibility", "classify"))
         else given.get(name, shown | form)
     )
 
@@ -171,5 +177,7 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
         "sentence": "Please bring a laptop.",
         "number": 2,
         "excerpts": [_DOCUMENT],
+        "domains": [{"name": "finance", "definition": "Banks and taxes."}],
+        "tasks": [{"name": "summary", "definition": "In short."}],
     }
     return shown | parts | {"structured": structured}

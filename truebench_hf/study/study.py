@@ -48,7 +48,7 @@ class Study(Generic[O, T, D, V]):
 
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]] = ()
-    prompts: ClassVar[tuple[str, ...]] = ()
+    prompts: tuple[str, ...] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
@@ -171,7 +171,9 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             asyncio.run(self._work())
             models = {part: caller.model.spec for part, caller in self._callers.items()}
-            notes = [*self.all.left_out, *filter(None, [self.unforeseen])]
+            left = self.all.left_out
+            told = f"{len(left)} rows of the data are left out (the first: {left[0]})." if left else ""
+            notes = list(filter(None, [told, self.unforeseen]))
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()
