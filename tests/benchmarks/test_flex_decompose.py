@@ -18,7 +18,7 @@ from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.decompose import study
 from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared
 from truebench_hf.benchmarks.flexbench.decompose.data import Decomposition, Pair, match, read_human, read_ours
-from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, read, tally
+from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, Said, read, tally
 from truebench_hf.benchmarks.flexbench.decompose.similarity import left_over, similarities, summary
 from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild, instructions
@@ -128,12 +128,14 @@ def test_what_cannot_be_read_is_no_choice(text: str, why: str) -> None:
 
 def test_a_plain_answer_is_read() -> None:
     found = read("The coverage of list A is broad; list B has clarity.\n" + answer(coverage="A", clarity="b"))
-    assert found == dict.fromkeys(CRITERIA, "tie") | {"coverage": "win", "clarity": "loss"}
+    assert not isinstance(found, Problem)
+    assert found.labels == dict.fromkeys(CRITERIA, "tie") | {"coverage": "win", "clarity": "loss"}
+    assert found.reason.startswith("The coverage of list A is broad")
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    assert isinstance(read(text), Problem | dict)
+    assert isinstance(read(text), Problem | Said)
 
 
 def said(label: str | None, back: str | None) -> Preferences:
@@ -146,10 +148,8 @@ def test_preferences_are_counted_by_hand() -> None:
     assert (found.win, found.tie, found.loss) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     assert (found.difference.n, found.difference.left_out, found.difference.difference) == (3, 1, 0.0)
     assert found.bias.consistent == pytest.approx(2 / 3)
-    # Seven choices: of the first list win, win, (loss -> second) ... 1+1, 1+1, 0+0, 1.
-    assert found.bias.first_rate == pytest.approx(sum([1, 0, 1, 1, 0, 1, 1]) / 7), (
-        "win shown first, win shown second, and so on"
-    )
+    # Of seven choices: shown first, ours is chosen three times of four; shown second, the human list two times of three.
+    assert found.bias.first_rate == pytest.approx((3 + 2) / 7)
     assert tally([])["clarity"].win is None
 
 
@@ -232,6 +232,7 @@ def test_a_judge_that_looks_at_the_lists_is_followed_in_either_order(tmp_path: P
     assert content["preferences"]["clarity"]["difference"]["difference"] == -1.0
     row = json.loads((tmp_path / "out" / "comparisons.jsonl").read_text())
     assert row["preferences"]["labels"] == labels
+    assert row["preferences"]["reason"] == "as given: List A is short.; swapped: List A is short."
 
 
 @pytest.mark.usefixtures("letters")

@@ -22,10 +22,11 @@ def embed(texts: Sequence[str]) -> Any:
 
     Raises UserError when the model cannot be had.
     """
+    tokenizer, model = _load()  # first: it says what to install
+
     import numpy as np
     import torch
 
-    tokenizer, model = _load()
     longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     vectors = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
     with torch.inference_mode():

@@ -60,9 +60,8 @@ def read_ours(given: Sequence[str]) -> list[Decomposition]:
 
 def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
     """People's decompositions (see `HELP`), and what was left out, in words. Raises UserError."""
-    kind, colon, _ = given.partition(":")
     path = Path(given)
-    if colon and kind.isidentifier() and not path.exists():
+    if is_source(given):
         found, left_out = of_source(given)
     elif given == BUILT_IN or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
         found, left_out = [_of_procedure(one) for one in _procedures(given)], []
@@ -71,6 +70,12 @@ def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
         rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
         found, left_out = _hard(rows)
     return _distinct(found, given), left_out
+
+
+def is_source(given: str) -> bool:
+    """Whether it is written `SOURCE:PATH`."""
+    kind, colon, _ = given.partition(":")
+    return bool(colon) and kind.isidentifier() and not Path(given).exists()
 
 
 def of_source(given: str) -> tuple[list[Decomposition], list[str]]:

@@ -31,7 +31,7 @@ Labels = Mapping[str, str | None]
 class Preferences:
     """What a judge says of our list by criterion, "win", "tie" or "loss", shown first (`as_given`) and second (`swapped`).
 
-    None is undecided, and `reason` says why.
+    None is undecided, and `reason` says why; else it is what the judge says of both lists, in either order.
     """
 
     as_given: Labels
@@ -42,6 +42,14 @@ class Preferences:
     def labels(self) -> dict[str, str | None]:
         """Of both orders: where they differ, a tie."""
         return {name: joined((self.as_given[name], self.swapped[name])) for name in CRITERIA}
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer: what it says of the list shown first, by criterion, and why."""
+
+    labels: Labels
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -61,27 +69,22 @@ async def compare(schemas: SchemaFallback, pair: Pair, prompts: Prompts, samplin
     said = await asyncio.gather(*(
         _asked(schemas, pair.human.instruction, lists, prompts, sampling) for lists in ((ours, human), (human, ours))
     ))  # fmt: skip
-    first, second = (one if isinstance(one, dict) else dict.fromkeys(CRITERIA) for one in said)
-    reasons = [
-        f"{order}: {one.text}" for order, one in zip(("as given", "swapped"), said, strict=True)
-        if isinstance(one, Problem)
-    ]  # fmt: skip
+    first, second = (dict.fromkeys(CRITERIA) if isinstance(one, Problem) else one.labels for one in said)
+    told = list(zip(("as given", "swapped"), said, strict=True))
+    told = [(order, one) for order, one in told if isinstance(one, Problem)] or told
+    reasons = [f"{order}: {one.text if isinstance(one, Problem) else one.reason}" for order, one in told]
     return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
 
 
 async def _asked(
     schemas: SchemaFallback, instruction: str, lists: tuple[Sequence[str], Sequence[str]], prompts: Prompts,
     sampling: Sampling,
-) -> dict[str, str | None] | Problem:  # fmt: skip
+) -> Said | Problem:  # fmt: skip
     """What the judge says of the first list."""
     first, second = ([" ".join(question.split()) for question in one] for one in lists)
     # In either order the same, so that what is asked differs in nothing else.
-    values = {
-        "instruction": instruction,
-        "first": first,
-        "second": second,
-        "tag": fence(instruction, *sorted([*first, *second])),
-    }
+    tag = fence(instruction, *sorted([*first, *second]))
+    values = {"instruction": instruction, "first": first, "second": second, "tag": tag}
 
     def request(structured: bool) -> ChatRequest:
         text = prompts.render(PROMPT, **values, structured=structured)
@@ -98,15 +101,16 @@ async def _asked(
     return await schemas.ask(request, lambda made: ask(schemas.caller, made, read, repair, who="the judge"))
 
 
-def read(text: str, truncated: bool = False) -> dict[str, str | None] | Problem:
-    """What an answer says of the list shown first, by criterion. Never raises."""
-    found: dict[str, str | None] = {}
+def read(text: str, truncated: bool = False) -> Said | Problem:
+    """What an answer says; a Problem where a criterion is missing, or named with two choices. Never raises."""
+    labels: dict[str, str | None] = {}
+    reason = ""
     for name in CRITERIA:
         choice = read_choice(text, name, _WORDS)
         if isinstance(choice, Problem):
             return choice
-        found[name] = choice.value
-    return found
+        labels[name], reason = choice.value, choice.reason
+    return Said(labels, reason)
 
 
 def tally(found: Sequence[Preferences]) -> dict[str, Tally]:

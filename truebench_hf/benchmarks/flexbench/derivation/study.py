@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import row_files
-from truebench_hf.benchmarks.flexbench.decompose.data import BUILT_IN, instruction_of, of_source
+from truebench_hf.benchmarks.flexbench.decompose.data import BUILT_IN, instruction_of, is_source, of_source
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
 from truebench_hf.engine.folder import read_info
@@ -127,7 +127,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
     if given in (*(ours := built_in()), BUILT_IN):
         chosen = ours.values() if given == BUILT_IN else [ours[given]]
         return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
-    if given.partition(":")[0].isidentifier() and ":" in given:
+    if is_source(given):
         found, left_out = of_source(given)
         return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
     raise UserError(
