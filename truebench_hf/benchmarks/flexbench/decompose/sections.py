@@ -26,11 +26,12 @@ _PREFERRED = (
     "Difference: ours less human, in points, with a 95 % interval from ten instructions on. Same: both orders say the "
     "same. First: of all choices of a list the share for the one shown first (50: free of bias)."
 )
+_PRINTED = 20  # rows of a list on the terminal; the page has all
 
 
 def sections(done: Sequence[Compared], matched: Matched, below: float) -> list[Section]:
     """Everything a report shows, in order."""
-    shown: list[Section] = [_overview(done, matched), _similar("Similarity of partners", done, _table_1a())]
+    shown: list[Section] = [_overview(done, matched, below), _similar("Similarity of partners", done, _table_1a())]
     if found := preferences(done):
         shown.append(_preferred("Preference of the judge", found, _table_1b()))
     shown += [_counts(done), _differences(done), _distribution(done)]
@@ -38,12 +39,13 @@ def sections(done: Sequence[Compared], matched: Matched, below: float) -> list[S
     return [*shown, *(one for one in (_alone(matched), _left_over(done), _partners(done)) if one.rows)]
 
 
-def _overview(done: Sequence[Compared], matched: Matched) -> Grid:
+def _overview(done: Sequence[Compared], matched: Matched, below: float) -> Grid:
     rows: tuple[Cells, ...] = (
         ("instructions compared", len(done)), ("human questions", sum(one.counts[0] for one in done)),
         ("our dimensions", sum(one.counts[1] for one in done)),
         ("instructions that only people took apart", len(matched.human_only)),
         ("instructions that only we took apart", len(matched.ours_only)),
+        ("dissimilar instructions", sum(one.dissimilar(below) for one in done)),
     )  # fmt: skip
     return Grid("Decompositions", (), rows)
 
@@ -117,10 +119,13 @@ def _dissimilar(done: Sequence[Compared], below: float) -> list[Section]:
     )
     rows = tuple((one.pair.human.id, fixed(one.similarity.cosine, 3), *one.counts) for one in done)
     title = "Dissimilar instructions"
-    shown: list[Section] = [Grid(title, ("instruction", "mean cosine", "human", "ours"), rows, note=note)]
     if not done:
-        return [Grid(title, (), (("instructions", 0),), note=note)]
-    shown.append(_similar(f"{title}: similarity", done))
+        return []
+    header = ("instruction", "mean cosine", "human", "ours")
+    shown: list[Section] = [
+        Grid(title, header, rows, note=note, printed=len(rows) <= _PRINTED),
+        _similar(f"{title}: similarity", done),
+    ]
     if found := preferences(done):
         shown.append(_preferred(f"{title}: preference of the judge", found))
     return shown
@@ -130,7 +135,7 @@ def _alone(matched: Matched) -> Grid:
     sides = (("people", matched.human_only), ("ours", matched.ours_only))
     rows = tuple((side, name) for side, names in sides for name in names)
     note = "Neither their ids nor their texts are on the other side."
-    return Grid("Instructions of one side alone", ("", "instruction"), rows, note=note, printed=len(rows) <= 20)
+    return Grid("Instructions of one side alone", ("", "instruction"), rows, note=note, printed=len(rows) <= _PRINTED)
 
 
 def _left_over(done: Sequence[Compared]) -> Grid:
