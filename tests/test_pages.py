@@ -76,6 +76,10 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("facts/out") == written("facts-more/out") == listed["facts run"]
     assert written("facts-more/selected") == listed["facts select-template"]
     assert written("facts-more/sorted") == listed["facts classify"]
+    assert written("flex/out") <= listed["flex build"]
+    assert written("flex/talks") == listed["flex simulate"]
+    assert written("flex/scored") == listed["flex score"]
+    assert written("flex/people") == listed["flex profiles"]
 
 
 def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

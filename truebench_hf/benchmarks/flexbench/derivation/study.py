@@ -12,7 +12,7 @@ from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import FILE, Procedure, as_yaml, built_in
 from truebench_hf.engine.folder import read_info
-from truebench_hf.engine.ledger import digest
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.protocol import Sampling
@@ -63,7 +63,8 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     def items(self) -> Items[Procedure]:
         self.batch = Path(self.options.instruction).suffix.lower() in _ROWS
         every = instructions(self.options.instruction)
-        return Items(every, lambda one: one.id, asdict, size=lambda one: len(one.instruction))
+        self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
+        return Items(every, lambda one: one.id, asdict, size=lambda one: len(one.instruction), drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
