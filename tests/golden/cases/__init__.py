@@ -8,6 +8,7 @@ from tests.golden.cases import (
     checklists,
     contrast,
     facts,
+    flex,
     meta,
     pairs,
     runs,
@@ -26,6 +27,7 @@ CASES = (
     *tick.CASES,
     *pairs.CASES,
     *facts.CASES,
+    *flex.CASES,
     *checklists.CASES,
     *stick.CASES,
 )

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.flexbench.decompose.data import BUILT_IN, instructi
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
 from truebench_hf.engine.folder import read_info
-from truebench_hf.engine.ledger import digest
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.protocol import Sampling
@@ -65,8 +65,9 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         given = self.options.instruction
         every, self.left_out = instructions(given)
         self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
+        self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
         size, left_out = (lambda one: len(one.instruction)), tuple(self.left_out)
-        return Items(every, lambda one: one.id, asdict, size=size, left_out=left_out)
+        return Items(every, lambda one: one.id, asdict, size=size, left_out=left_out, drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
