@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
 import datasets
 
-from truebench_hf.benchmarks.tick.form import read
+from truebench_hf.benchmarks.tick.form import filled, read
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.rows import fitted
@@ -49,12 +50,12 @@ NULLABLE = frozenset({"answers[]", "checklist_id", "effect"})
 
 
 def rows(path: Path, strict: bool = False) -> Usable[Row]:
-    """The rows of a file in these columns that can be used; see `usable`."""
+    """The rows of a file that can be used, with all columns; see `usable`, and `form` for what rows may leave out."""
     return usable(path, _row, key=itemgetter("id"), strict=strict)
 
 
 def _row(record: Record) -> list[Row]:
-    row = fitted(record, FEATURES, nullable=NULLABLE)
+    row = fitted(replace(record, row=filled(record.row)), FEATURES, nullable=NULLABLE)
     read(record)
     return [row]
 

@@ -18,12 +18,15 @@ from truebench_hf.records import (
     JUDGMENTS,
     RESPONSES,
     Judged,
+    Mark,
+    Marked,
     Reader,
     judgment_lines,
     read_outcomes,
     response_lines,
     unanswered,
 )
+from truebench_hf.records.marks import Tone, filled
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 LABELS = st.sampled_from([*get_args(Label), None])
@@ -41,6 +44,11 @@ MESSAGES = st.builds(Message, st.sampled_from(get_args(Role)), TEXTS)
 CRITERIA = st.builds(
     Criterion, TEXTS, MAYBE, MAYBE, st.sampled_from([1.0, 0.5, -2.0, 3]) | st.floats(-10, 10, allow_nan=False)
 )
+
+MARKS = st.builds(
+    Mark, TEXTS, st.sampled_from(get_args(Tone)), TEXTS, TEXTS, st.lists(TEXTS, max_size=2).map(tuple)
+)  # fmt: skip
+MARKED = st.builds(Marked, TEXTS, st.lists(MARKS, max_size=3).map(tuple))
 
 
 def verdict(criterion: Criterion) -> st.SearchStrategy[Verdict]:
@@ -71,7 +79,8 @@ def judged(draw: st.DrawFn) -> Judged:
     usage = draw(st.dictionaries(st.sampled_from(["model", "judge", "cascade"]), USAGES, max_size=3))
     if draw(st.booleans()):
         usage = usage | {"model": response.usage}
-    return Judged(instance, response, verdicts, usage, draw(st.none() | st.booleans()))
+    marked = tuple(draw(st.lists(MARKED, max_size=2)))
+    return Judged(instance, response, verdicts, usage, draw(st.none() | st.booleans()), marked)
 
 
 def written(folder: Path, name: str, lines: Any) -> Path:
@@ -210,3 +219,29 @@ def test_published_lines_name_no_folder_also_where_another_judged(tmp_path: Path
     again, judge = Reader().judged(json.loads(published), "here")
     assert (again.response.model, judge, again.verdicts[0][0].judge) == ("hf:small", "hf:j", "vllm:large")
     assert again.instance == item.instance
+
+
+# --- pieces of a text -----------------------------------------------------------------------------------------------
+
+
+def piece(text: str) -> Mark:
+    return Mark(text, "yes", "supported")
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "expected", "why"),
+    [
+        ("One. Two.", [(5, piece("Two.")), (0, piece("One."))], ["One.", " ", "Two."], "in the order of the text"),
+        ("One. Two.", [(0, piece("One."))], ["One.", " Two."], "what nobody marked"),
+        ("One. Two.", [], ["One. Two."], "nothing marked"),
+        ("", [(None, piece("Lost."))], ["Lost."], "no text at all"),
+        ("One. Two.", [(None, piece("Lost.")), (0, piece("One."))], ["One.", " Two.", "Lost."], "not in the text"),
+        ("One. Two.", [(0, piece("One. T")), (5, piece("Two."))], ["One. T", "wo.", "Two."], "two that overlap"),
+        ("One.", [(1, piece("One."))], ["One.", "One."], "a place where it does not stand"),
+        ("일. 이.", [(3, piece("이."))], ["일. ", "이."], "Korean"),
+    ],
+)
+def test_a_text_in_pieces_is_whole(text: str, marks: Any, expected: list[str], why: str) -> None:
+    found = filled(text, marks)
+    assert [mark.text for mark in found] == expected, why
+    assert "".join(mark.text for mark in found).startswith(text), why

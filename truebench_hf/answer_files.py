@@ -2,23 +2,29 @@
 
 Official evaluation files (`response`, a text per turn), samples of lm-eval (`resps`), details of lighteval
 (`__model_response__`, Parquet), logs of inspect (`.eval` or `.json`, through its library), and plain rows in JSONL,
-JSON, CSV or Parquet: `id` and `response` (also `output`, `completion`, `answer`), a text, a list of texts, one per
-turn, or messages.
+JSON, CSV or Parquet: `id` and `response` (also `output`, `completion`, `answer` and other names), a text, a list of
+texts, one per turn, or messages. Logs of tools that evaluate retrieval (`question`, `contexts`, `answer`) are plain rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl, row_files
 from truebench_hf.errors import UserError
 
-_IDS = ("id", "instance_id", "index", "key")
-_ANSWERS = ("response", "responses", "output", "completion", "answer", "messages")
-_PROMPTS = ("prompt", "input", "question", "instruction", "query", "original_query", "turns", "messages")
+IDS = ("id", "instance_id", "index", "key")
+_ANSWERS = (
+    "response", "responses", "output", "completion", "answer", "actual_output", "generated_text", "model_answer",
+    "prediction", "messages",
+)  # fmt: skip
+_PROMPTS = (
+    "prompt", "input", "question", "instruction", "query", "original_query", "user_input", "user_request", "request",
+    "turns", "messages",
+)  # fmt: skip
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -26,7 +32,8 @@ _THINKING = ("reasoning", "think", "reasoning_content")
 class Answers:
     """What a row says: `answers` are a text, or one per turn (None: there is none), or None for no answer at all.
 
-    `id` is the data's own name of what was asked, `prompts` are texts that it is in, `thinking` goes by turn.
+    `id` is the data's own name of what was asked, `prompts` are texts that it is in, `thinking` goes by turn. `row` is
+    the data's own row, as far as the file holds it.
     """
 
     where: str
@@ -35,6 +42,7 @@ class Answers:
     prompts: tuple[str, ...] = ()
     model: str | None = None
     thinking: tuple[str, ...] = ()
+    row: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -47,7 +55,7 @@ def read_answers(path: Path) -> Iterator[Answers]:
             for where, row in _rows(path, kind):
                 yield of_row(row, where)
     except OSError as error:
-        raise UserError(f"--responses {path}: cannot be read: {error}") from error
+        raise UserError(f"{path}: cannot be read: {error}") from error
 
 
 def of_row(row: Any, where: str) -> Answers:
@@ -64,7 +72,7 @@ def of_row(row: Any, where: str) -> Answers:
     model, thinking = row.get("model"), next((row[name] for name in _THINKING if row.get(name)), ())
     return Answers(
         where, _answers(row[field], where, field), _id(row), _texts(row.get(name) for name in _PROMPTS),
-        model if isinstance(model, str) and model else None, _thinking(thinking),
+        model if isinstance(model, str) and model else None, _thinking(thinking), row,
     )  # fmt: skip
 
 
@@ -87,7 +95,8 @@ def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
     doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
     asked = _texts([row.get("arguments")])
     told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
-    return Answers(where, _one(row.get("resps") or row.get("filtered_resps"), where, "resps"), _id(doc), asked + told)
+    answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
+    return Answers(where, answer, _id(doc), asked + told, row=doc)
 
 
 def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
@@ -100,11 +109,13 @@ def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
     texts = response.get("text_post_processed") or response.get("text")
     prompts = _texts([*(doc.get(name) for name in _PROMPTS), own])
     thinking = _thinking(response.get("reasonings"))
-    return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking)
+    return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking, own)
 
 
 def _id(row: Mapping[str, Any]) -> str | None:
-    found = next((row[name] for name in _IDS if row.get(name) not in (None, "")), None)
+    found = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
+    if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
+        found = int(found)
     return None if found is None else str(found)
 
 
@@ -189,9 +200,9 @@ def _log(path: Path) -> Any:
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
-        raise UserError(f"--responses {path}: a log of inspect needs its library: pip install inspect-ai") from error
+        raise UserError(f"{path}: a log of inspect needs its library: pip install inspect-ai") from error
     try:
         return read_eval_log(str(path))
     except Exception as error:  # the library has many errors of its own
         why = " ".join(str(error).split())[:300]
-        raise UserError(f"--responses {path}: cannot be read as a log of inspect: {why}") from error
+        raise UserError(f"{path}: cannot be read as a log of inspect: {why}") from error

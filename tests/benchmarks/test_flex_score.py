@@ -222,7 +222,7 @@ def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
     one = outcome.value[0]
     assert (one.total["coverage"].value, one.total["coverage"].unscored) == (None, 12)
     assert outcome.incomplete == 72
-    assert "72 verdicts were not judged" in outcome.notes[0]
+    assert "verdicts not judged: 72" in outcome.notes[0]
 
 
 def test_a_model_joins_later_and_nothing_is_asked_twice(folder: Path) -> None:

@@ -183,6 +183,22 @@ def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Ti
         study().run()
 
 
+def test_edits_while_a_study_runs_are_not_lost(study: Callable[..., Tick], tmp_path: Path) -> None:
+    study().run()
+    file = tmp_path / "out" / "checklists.jsonl"
+    again = study()
+    setup = again.setup
+
+    def edited() -> None:
+        edit(file, criteria=["Is it a?"])
+        setup()
+
+    again.setup = edited  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="changed by hand"):
+        again.run()
+    assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
+
+
 def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     file = tmp_path / "out" / "checklists.jsonl"
@@ -298,6 +314,14 @@ def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
     assert again.stderr.count("\n") == 1
 
 
+def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
+    spent = study(estimate=True).run().value
+    assert [asked(tmp_path, role) for role in ("model", "judge")] == [[], []]
+    assert not (tmp_path / "out").exists()
+    calls = {part.partition(" ")[0]: usage.calls for part, usage in spent.items()}
+    assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
+
+
 def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
@@ -348,9 +372,9 @@ def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp
 
 @pytest.mark.slow
 def test_with_the_embedded_model(tmp_path: Path) -> None:
-    """SmolLM2 answers three real prompts and judges them by probability; no score is expected of it."""
+    """SmolLM2 answers a real prompt and judges it by probability; no score is expected of it."""
     options = TickOptions(
-        data="checklists_mini", limit=2, model=("smollm2",), judge="smollm2", max_tokens=24, out=str(tmp_path / "o")
+        data="checklists_mini", limit=1, model=("smollm2",), judge="smollm2", max_tokens=16, out=str(tmp_path / "o")
     )
     outcome = Tick(options).run()
     score = next(iter(by_name(outcome, "drfr").values()))

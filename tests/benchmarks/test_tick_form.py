@@ -64,6 +64,19 @@ def test_what_may_be_absent() -> None:
     assert (entry.checklists[0].id, entry.checklists[0].source, entry.checklists[0].run) == ("c1", "human", 1)
 
 
+def test_a_set_is_built_of_rows_that_leave_much_out(tmp_path: Path) -> None:
+    row = {
+        "id": "x", "messages": [{"role": "user", "content": "Do."}], "responses": [{"id": "r", "text": "Done."}],
+        "checklists": [{"author": "a", "questions": ["Is it done?"]}],
+        "answers": [{"response_id": "r", "checklist_id": "c1", "annotator": "u", "answers": ["yes"]}],
+        "ratings": [{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 4}],
+    }  # fmt: skip
+    source = tmp_path / "rows.jsonl"
+    source.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    export("checklists", tmp_path / "built", source=str(source), strict=True)
+    assert data.load(str(tmp_path / "built")) == data.load(str(source))
+
+
 def test_people_are_their_majority() -> None:
     row = copy.deepcopy(RICH)
     about = {"response_id": "tick-mini-01-a", "checklist_id": "c1"}

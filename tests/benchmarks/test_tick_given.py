@@ -12,6 +12,7 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.tick.given import Score as Study
 from truebench_hf.benchmarks.tick.given import ScoreOptions
 from truebench_hf.benchmarks.tick.source import MINI
+from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 
@@ -120,6 +121,27 @@ def test_what_cannot_be_used_is_named(
 def test_an_instruction_alone_has_no_response(tmp_path: Path, judge: str) -> None:
     with pytest.raises(UserError, match="has no response"):
         ScoreOptions(instruction="Say it.", judge=judge, out="o")
+
+
+def test_its_folder_is_its_own(tmp_path: Path, judge: str) -> None:
+    """Of one kind with `tick`, whose board it shares; the responses tie a folder to one study all the same."""
+    run(tmp_path, judge, [ALFA | {"response": "half", "model": "m"}])
+    with pytest.raises(UserError, match="other options"):
+        run(tmp_path, judge, [ALFA | {"response": "good", "model": "m"}])
+    with pytest.raises(UserError, match="other options"):
+        Tick(
+            TickOptions(data=str(tmp_path / "data.jsonl"), model=(judge,), judge=judge, out=str(tmp_path / "out"))
+        ).run()
+
+
+def test_models_that_were_asked_and_that_were_given_are_ranked_together(tmp_path: Path, judge: str) -> None:
+    model = script(tmp_path / "model.json", [], {"reply": "half"})
+    data = write_jsonl(tmp_path / "bare.jsonl", [ALFA])
+    asked = Tick(TickOptions(data=data, model=(model,), judge=judge, out=str(tmp_path / "asked"))).run()
+    given = run(tmp_path, judge, [ALFA | {"response": "half", "model": "m"}])
+    assert asked.board
+    (one,), (two,) = asked.board.rows, given.board.rows
+    assert (one.setting, one.scores) == (two.setting, two.scores)
 
 
 def test_the_command(tmp_path: Path, judge: str) -> None:

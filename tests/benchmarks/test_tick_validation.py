@@ -235,6 +235,12 @@ def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
     assert first.chosen
     assert first.chosen.questions == ("Is it done?", "Is it short?")
     assert second.checklists == ()
+    left_out: list[str] = []
+    several = write_jsonl(tmp_path / "several.jsonl", [{"turns": ["One?", "Two?"]}, *rows])
+    assert [entry.id for entry in data.load(several, left_out)] == ["2", "3"]
+    assert len(left_out) == 1
+    with pytest.raises(UserError, match="2 turns to be answered; a checklist is for one instruction"):
+        data.load(several)  # what reads sheets back must lose no row
     with pytest.raises(UserError, match="stands twice"):
         data.load(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
 
@@ -325,6 +331,10 @@ def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
     assert against_truth[5] == pytest.approx(99.1, abs=2)
     assert against_people[1] == pytest.approx(right(0.1), abs=2)
     assert against_people[5] == pytest.approx(right(0.0086), abs=2)
+    corrected = {one.k: one.corrected for one in accuracy(entries(*people)) if one.mode}
+    assert corrected[1] == pytest.approx(90, abs=2), "what the annotators' own errors take away is given back"
+    assert corrected[5] == pytest.approx(99.1, abs=2)
+    assert all(one.corrected is None for one in accuracy(entries(*true))), "a single annotator tells nothing of errors"
     (interval,) = [one.score.ci95 for one in accuracy(entries(*true)) if one.k == 1]
     assert interval
     assert interval[0] < 90 < interval[1]

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from truebench_hf.records import Mark
 from truebench_hf.report.console import show
 from truebench_hf.report.page import fragment, page, run_facts, style
 from truebench_hf.report.sections import (
@@ -18,6 +19,7 @@ from truebench_hf.report.sections import (
     Dots,
     Exchange,
     Grid,
+    Highlighted,
     Matrix,
     Outcome,
     Plot,
@@ -31,6 +33,14 @@ from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{ 7 * 7 }} ${y} & \" ' http://evil.example/a.js"
 GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
 SCORES = {"Pass rate": Score(50.0, 2, 1, (9.4, 90.5)), "Safety": Score(None, 0, 1)}
+PIECES = (
+    Mark("It opens in May. ", "yes", "supported", "Section 2.", ("opens in May (document)",)),
+    Mark("It is free.", "no", "contradictory", "It costs 5.", ("entry is 5 pounds (document)",)),
+    Mark(" "),
+    Mark("Do come.", "none", "nothing to verify"),
+    Mark("Bye."),
+    Mark("Soon?", "open", "undecided"),
+)
 OTHERS: list[Section] = [
     GRID,
     Scores("", SCORES, headline=True),
@@ -39,6 +49,7 @@ OTHERS: list[Section] = [
     Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
     Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
     Plot("Plane", (Series("group", ((0.5, 0.5, 0.25, "text"),)),)),
+    Highlighted("Pieces", PIECES, "Held against the document."),
     Plot("Plot", (Series("curve", ((0.1, 0.2, 1.0, "dot"),), joined=True),), Axis("x", 0, 1), Axis("y", 0, 1), True),
 ]
 
@@ -126,6 +137,7 @@ EVERYWHERE = [
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
     Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
     Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
+    Highlighted(EVIL, (Mark(EVIL, "no", EVIL, EVIL, (EVIL,)), Mark(EVIL)), EVIL),
     Plot(EVIL, (Series(EVIL, ((0.1, 0.1, 0.1, EVIL),), True),), Axis(EVIL, 0, 1), Axis(EVIL, 0, 1), note=EVIL),
     Conversation(
         EVIL, exchanges([Message("user", EVIL)], [[Verdict(Criterion(EVIL), "no", EVIL), Criterion(EVIL)]], [EVIL]),
@@ -192,6 +204,23 @@ def test_a_list_of_verdicts_stands_alone() -> None:
     assert "Criteria" not in html
 
 
+def test_pieces_of_a_text_have_a_colour_and_a_word_and_their_excerpts_beside() -> None:
+    for html in (fragment(OTHERS[-2]), fragment(Exchange((), (), marked=(Highlighted("by j", PIECES),)))):
+        assert re.findall(r'class="tb-piece ?(?:tb-)?(\w*)"', html) == ["yes", "no", "none", "", "open"], (
+            "no blank line"
+        )
+        words = re.findall(r'<b class="tb-word tb-\w+">(.*?)</b>', html)
+        assert words == ["✓ supported", "✗ contradictory", "nothing to verify", "? undecided"], "not by colour alone"
+        beside = (
+            html.index("It is free."),
+            html.index("entry is 5 pounds"),
+            html.index("It costs 5."),
+            html.index("Do come."),
+        )
+        assert list(beside) == sorted(beside)
+    assert "<details open><summary>by j" in html, "what is not grounded is not folded away"
+
+
 def test_every_class_of_a_fragment_has_a_style() -> None:
     whole = "".join(map(fragment, [*OTHERS, TALKS, TALKS.rows[0]])) + "".join(page("t", [TALKS], notes=("n",)))
     used = {name for names in re.findall(r'class="([^"]*)"', whole) for name in names.split()}
@@ -217,6 +246,13 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
     assert told.startswith("[/lead]\n")
     for text in ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]"):
         assert text in told
+    for text in (
+        "✓ It opens in May. [supported]",
+        "✗ It is free. [contradictory]",
+        "“entry is 5 pounds (document)”",
+        "Bye.",
+    ):
+        assert text in " ".join(told.split()), "a sign beside the colour"
     for text in ("Hidden", "Silent", "Instances", "Map", "Bars"):
         assert text not in told, "for the page alone"
 

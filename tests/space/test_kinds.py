@@ -11,11 +11,14 @@ import pytest
 
 from tests.space.sample_runs import many_runs
 from tests.space.visitor import Visitor
+from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import papers, table
+from truebench_hf.space.board import conversation, explorer, papers, table
+from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.table import Kind
+from truebench_hf.space.explorer import View
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.study import board as study
 from truebench_hf.types import Score
@@ -50,10 +53,21 @@ def _kind(board: Board, name: str) -> Kind:
     return found
 
 
+def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) -> None:
+    _written(tmp_path / "plain", _haiku({"m1": 2.0}))
+    assert (_kind(Board([tmp_path]), "haiku").title, _kind(Board([tmp_path]), "haiku").unit) == (
+        "haiku",
+        "Syllables off",
+    )
+    _written(tmp_path / "titled", _haiku({"m2": 1.0}, title=f"Haiku {SCRIPT}", unit="Syllables"), kind="other")
+    kind = _kind(Board([tmp_path]), "other")
+    assert (kind.title, kind.unit) == (f"Haiku {SCRIPT}", "Syllables")
+
+
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
     board = Board([tmp_path])
-    assert [kind.name for kind in board.snapshot.models] == ["truebench", "haiku"]
+    assert [kind.name for kind in board.snapshot.models] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
     assert kind.views == {
         "Overview": ("95 % interval", "Results", "n", "Unscored", "Poet", "Season word"),
@@ -79,14 +93,15 @@ def test_a_page_offers_the_kinds_when_there_are_several(tmp_path: Path) -> None:
     app: Any = serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1, port=0), block=False)
     try:
         page = Visitor(app.local_url)
-        assert page.shown["kind", "visible"] is False, "where there is one there is no choice"
+        published = [["TRUEBench", "truebench"], ["FACTS Grounding", "facts"]]
+        assert page.shown["kind", "choices"] == published, "the papers' boards are there from the start"
         _written(tmp_path / "runs" / "haiku", _haiku({"m1": 2.0, SCRIPT: 1.0}))
         end = time.monotonic() + 30
         (opening,) = (e for e in page.events.values() if [act for _, act in e["targets"]] == ["load"])
-        while not page.shown["kind", "visible"]:
+        while len(page.shown["kind", "choices"]) < 3:
             assert time.monotonic() < end, "the board looks for new results every second"
             page.at_once(opening)
-        assert page.shown["kind", "choices"] == [["TRUEBench", "truebench"], ["haiku", "haiku"]]
+        assert page.shown["kind", "choices"] == [*published, ["haiku", "haiku"]]
         page.shown["kind", "value"] = "haiku"
         (switched,) = (e for e in page.on("kind", "change") if len(e["outputs"]) == 5)
         page.at_once(switched)
@@ -147,6 +162,43 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
     assert entry.overall.ci95 == pytest.approx((35.3, 64.7), abs=0.1)
 
 
+def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.facts.options import FactsOptions
+    from truebench_hf.benchmarks.facts.study import facts_run
+
+    judges = (facts.oracle(tmp_path / "one.json"), facts.oracle(tmp_path / "two.json", severe=False))
+    answers = facts.log(tmp_path / "log.jsonl", ["ungrounded", "evasive"], model="openai:gpt-x")
+    facts_run(FactsOptions(
+        data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
+    ))  # fmt: skip
+    board = Board([tmp_path / "runs"])
+    board.refresh()
+    kind = _kind(board, "facts")
+    assert kind in board.snapshot.models
+    (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
+    shown = [kind.text(entry, name) for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
+    assert shown == [
+        "1", "openai:gpt-x", "50.0", "50.0", "24", "scripted:one.json (response) + scripted:two.json (response)",
+        "the data's baseline answers",
+    ]  # fmt: skip
+    assert set(kind.groups) == {
+        "The paper's judges, final", "Judges, final", "Judges, unadjusted", "Domains", "Tasks", "Document length",
+        "Languages",
+    }  # fmt: skip
+    assert entry.key in {key for _, key in View(board).runs()}
+    rows = RecentRuns().of(entry)
+    assert len(rows) == 24
+    failed = explorer.select(rows, Wanted(outcome="failed"))
+    assert len(failed) == 12
+    assert [item.instance.id for item in explorer.select(rows, Wanted(categories=("finance",), outcome="passed"))] == [
+        "facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"
+    ]  # fmt: skip
+    page = conversation.render(failed[0])
+    assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
+    assert "grounded in its prompt (scripted:one.json, response)" in page
+    assert str(tmp_path) not in page
+
+
 def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> None:
     board = Board()
     kind = _kind(board, papers.JUDGES)
@@ -163,3 +215,19 @@ def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> No
     values = [e.overall.value for e in by_table[2] if e.facts["Data"].endswith("hard")]
     assert values == sorted(values, key=lambda value: -(value or 0)), "best first"
     assert len(kind.groups["Rubric types"]) == 13
+
+
+def test_the_papers_table_of_facts_is_there_and_marked_as_the_papers() -> None:
+    board = Board()
+    kind = _kind(board, "facts")
+    found = table.select(kind, board.snapshot.of(kind), table.Filter())
+    assert [e.name for e in found][:2] == ["Gemini 2.0 Flash Experimental", "Gemini 1.5 Flash"]
+    first = found[0]
+    assert {e.source for e in found} == {"paper"}
+    assert [kind.text(first, name) for name in ("Final", "Unadjusted", "95 % interval", "n")] == [
+        "83.6",
+        "85.6",
+        "81.8 to 85.4",
+        "1719",
+    ]
+    assert kind.cell(first, "GPT-4o, blind") == 77.2

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli import checklist, data, flex, label, prompts, publish, score, studies
+from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, score, studies
 from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 studies.add_to(app)
 flex.add_to(app)
+facts.add_to(app)
 score.add_to(app)
 checklist.add_to(app)
 label.add_to(app)
@@ -40,7 +41,7 @@ def _space(options: SpaceOptions) -> None:
     serve(options)
 
 
-command(app, "space", SpaceOptions, _space, "Serve the leaderboard and playground on this machine.")
+command(app, "space", SpaceOptions, _space, "Serve the leaderboard and playground on this machine.", panel=panels.REST)
 
 
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-checklist = typer.Typer(no_args_is_help=True, help="Write, score and validate checklists (TICK).")
+checklist = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", help="Write, score and validate checklists (TICK)."
+)
 
 Data = Annotated[str, typer.Option(help="checklists_mini, rows in its columns, rows with criteria, or SOURCE:PATH.")]
 Seed = Annotated[int, typer.Option(help="Draws rows, sides and each annotator's order; and the bootstrap.")]
@@ -23,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
     checklist.command("sheets", help=help, epilog=TEXTS["checklist sheets"])(_sheets)
     help = "Filled-in sheets back into the rows, and how far annotators agree."
     checklist.command("read-sheets", help=help, epilog=TEXTS["checklist read-sheets"])(_read_sheets)
-    app.add_typer(checklist, name="checklist")
+    app.add_typer(checklist, name="checklist", rich_help_panel=panels.ANY)
 
 
 def _sheets(
@@ -41,6 +44,8 @@ def _sheets(
     from truebench_hf.benchmarks.tick.annotation.questions import asked_about, rows
     from truebench_hf.report import sheets
 
+    if n is not None and n < 1:
+        raise UserError(f"--n {n}: must be at least 1")
     there = asked_about(source.load(data), protocol, author)
     chosen = source.selection(there).sampled(n, seed)
     asked = rows(chosen, protocol, author, seed)

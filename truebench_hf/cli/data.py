@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.publish import CreatePr, DryRun, Private, RepoId, show_pushed
 from truebench_hf.options import pairs
 from truebench_hf.terminal import say, warn
@@ -21,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
     data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
     data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)
     data.command("push", help="Push a built folder to the Hub, in one commit.")(_push)
-    app.add_typer(data, name="data", help="Build data sets and publish them on the Hub.")
+    app.add_typer(data, name="data", rich_help_panel=panels.REST, help="Build data sets and publish them on the Hub.")
 
 
 def _list() -> None:

@@ -7,10 +7,15 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-flex = typer.Typer(no_args_is_help=True, help="Turn one instruction into its own benchmark (FlexBench, FlexEval).")
+flex = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Turn one instruction into its own benchmark (FlexBench, FlexEval).",
+)
 Folder = Annotated[
     str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged, or its --out.")
 ]
@@ -25,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
     )
     flex.command("sheets", help="Judged conversations to people as blind annotation sheets.")(_sheets)
     flex.command("agree", help="How far the judge, and other people, agree with experts' labels.")(_agree)
-    app.add_typer(flex, name="flex")
+    app.add_typer(flex, name="flex", rich_help_panel=panels.ANY)
 
 
 def _table(

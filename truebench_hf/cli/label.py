@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
@@ -21,10 +22,12 @@ def add_to(app: typer.Typer) -> None:
     label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
     help = "Filled-in sheets back: the run's report then sets its pass rate right."
     label.command("read", help=help, epilog=TEXTS["label read"])(_read)
-    app.add_typer(label, name="label", no_args_is_help=True)
-    app.command("arbitrate-sheets", help="Arbitrated labels to people as annotation sheets, and back as agreement.")(
-        _sheets
-    )
+    app.add_typer(label, name="label", no_args_is_help=True, rich_help_panel=panels.SCORE)
+    app.command(
+        "arbitrate-sheets",
+        help="Arbitrated labels to people as annotation sheets, and back as agreement.",
+        rich_help_panel=panels.JUDGES,
+    )(_sheets)
 
 
 def _sample(

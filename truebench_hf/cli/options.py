@@ -22,11 +22,12 @@ _PANELS = (
 
 
 def command(
-    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None
-) -> None:
+    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None,
+    panel: str | None = None,
+) -> None:  # fmt: skip
     """Add a command whose flags are the fields of `options`; `action` gets the options object.
 
-    `more` is what `--help` says below the flags.
+    `more` is what `--help` says below the flags, `panel` the heading under which the command stands.
     """
 
     def run(**values: Any) -> None:
@@ -34,7 +35,7 @@ def command(
 
     run.__signature__ = inspect.Signature([_parameter(*field) for field in _fields(options)])  # type: ignore[attr-defined]
     run.__annotations__ = {}
-    app.command(name, help=help, epilog=more)(run)
+    app.command(name, help=help, epilog=more, rich_help_panel=panel)(run)
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:
@@ -54,7 +55,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
     several = typing.get_origin(kind) is tuple
     help, shown = field.metadata["help"], field.default is not None and field.default is not False
-    metavar = "SPEC" if "role" in field.metadata else "TEXT" if several else None
+    metavar = "SPEC" if "role" in field.metadata else "TEXT" if several and not field.metadata["argument"] else None
     more: dict[str, Any] = {"help": help, "rich_help_panel": panel, "metavar": metavar}
     flag = typer.Argument(**more) if field.metadata["argument"] else typer.Option(show_default=shown, **more)
     default = inspect.Parameter.empty if _required(field) else [] if several else field.default

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.options import command
 from truebench_hf.errors import unknown
 from truebench_hf.options import Options, option
@@ -40,7 +41,12 @@ def add_to(app: typer.Typer) -> None:
         prompts, "official", OfficialOptions, _official,
         "The judge prompts of FACTS Grounding from its evaluation_prompts.csv, for --prompt NAME=FILE.",
     )  # fmt: skip
-    app.add_typer(prompts, name="prompts", help="See what judges are asked; --prompt puts another text in its place.")
+    app.add_typer(
+        prompts,
+        name="prompts",
+        rich_help_panel=panels.JUDGES,
+        help="See what judges are asked; --prompt puts another text in its place.",
+    )
 
 
 def _list() -> None:

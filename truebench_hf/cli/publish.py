@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
@@ -27,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
     group.command("results", help=help, epilog=TEXTS["publish results"])(_results)
     group.command("space", help="The Space: leaderboard, explorer and playground.")(_space)
     group.command("metric", help="One of the evaluate metrics, as a Space that evaluate.load finds.")(_metric)
-    app.add_typer(group, name="publish")
+    app.add_typer(group, name="publish", rich_help_panel=panels.REST)
 
 
 def _results(

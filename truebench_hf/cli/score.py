@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import unknown
 from truebench_hf.terminal import say
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def add_to(app: typer.Typer) -> None:
     """Add the command that scores what is judged already."""
     help = "Tables from run folders, judgments.jsonl or official evaluation files."
-    app.command("score", help=help, epilog=TEXTS["score"])(_score)
+    app.command("score", help=help, epilog=TEXTS["score"], rich_help_panel=panels.SCORE)(_score)
 
 
 def _score(

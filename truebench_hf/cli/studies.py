@@ -7,6 +7,12 @@ from typing import Any
 
 import typer
 
+from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
+from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
+from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
+from truebench_hf.benchmarks.facts.study import FactsRun
+from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
@@ -16,57 +22,76 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
+from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
 from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.benchmarks.tick.given import Score, ScoreOptions
 from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOptions
+from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.cli import panels
 from truebench_hf.cli.checklist import checklist
+from truebench_hf.cli.facts import facts
 from truebench_hf.cli.flex import flex
 from truebench_hf.cli.options import command
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.report.console import show
-from truebench_hf.terminal import say
+from truebench_hf.terminal import complain, say
 
 _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "run": (RunOptions, Run, "Score a model on TRUEBench: answer, judge every criterion, print scores."),
     "generate": (GenerateOptions, Generate, "First stage of a run: only the answers."),
     "judge": (JudgeGivenOptions, JudgeAnswers, "Second stage of a run: judge the answers in a run folder."),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
-    "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
     "calibrate": (
         CalibrateOptions, Calibration,
         "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
     ),
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
+    "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
+    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
+    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
+    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
+    "checklist validate": (
+        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
+    ),
+    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
     "pairwise": (
         PairwiseOptions, Pairwise,
         "Hold judges against people's preferences between two responses, by four protocols (TICK).",
     ),
-    "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
-    "checklist validate": (
-        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
+    "refine": (RefineOptions, Refine, "Let a model improve its answers by its own checklists (STICK)."),
+    "best-of": (BestOfOptions, BestOf, "Draw N answers, and let the model select the best ones (STICK)."),
+    "facts run": (
+        FactsOptions, FactsRun, "Judge whether long answers are grounded in their prompt, and whether they answer at all.",
     ),
-    "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
+    "facts select-template": (
+        SelectOptions, SelectTemplate,
+        "Choose, on labelled answers, how each judge is asked about grounding and eligibility.",
+    ),
+    "facts classify": (ClassifyOptions, Classify, "Sort prompts by domain and task, so that scores can be told apart."),
     "flex build": (BuildOptions, FlexBuild, "Take an instruction apart into dimensions: its own benchmark."),
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
     "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
-    "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
-    "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
-    "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
+    "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
+
+_PANELS = dict.fromkeys(("run", "generate", "judge"), panels.SCORE)
+_PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
+_PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add one command per study; `GROUP NAME` goes into the group."""
-    groups = {"": app, "checklist": checklist, "flex": flex}
+    groups = {"": app, "checklist": checklist, "facts": facts, "flex": flex}
     for name, (options, study, help) in _COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        command(groups[group], last, options, _shown(study), help, TEXTS[name])
+        command(groups[group], last, options, _shown(study), help, TEXTS[name], _PANELS.get(name))
 
 
 def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
@@ -77,6 +102,9 @@ def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
             return
         report = ["report.html"] if outcome.sections else []
         say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
+        if outcome.failed:
+            complain(outcome.failed)
+            raise typer.Exit(1)
         if outcome.incomplete and not getattr(options, "allow_unscored", False):
             raise typer.Exit(3)
 

@@ -12,10 +12,13 @@ _ROWS = (
 _SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
 
 ARGUMENTS = {
-    "smollm2 and hf:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
+    "smollm2, hf: and reward:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
     "vllm:": (
         "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "kv_cache_gib",
         "tensor_parallel_size", "enforce_eager", "prefix_caching", "chat_template_kwargs",
+    ),
+    "hf-classifier:": (
+        "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
     ),
     "openai:": (
         "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
@@ -105,6 +108,17 @@ TEXTS = {
     f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "best-of": "All scoring functions select among the same answers, and keep all that share the top score. Beside them "
+    "stand the greedy answer, a random pick and the best possible. With --outside drfr or rating the criteria of the data "
+    "are for the outside judge alone. Conversations of several turns are left out, and counted. A reward model's options "
+    "go by --reward-arg.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "refine": "One checklist per instruction, written without a look at any response, serves all iterations: the model "
+    "answers each question on its present version, then rewrites it. It ends where all are YES. --critique free is the "
+    "baseline, a critique in prose. With --outside drfr or rating the criteria of the data are for the outside judge alone, "
+    "and the model's checklist is always a written one. Conversations of several turns are left out, and counted.\n\n"
+    "Judging a question a call in words is level rubric; decision reads probabilities.\n\n"
+    f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
     "flex build": "Segmentation, criteria, verification (and mending until complete), granularity, dependencies, logic. What "
@@ -127,6 +141,12 @@ TEXTS = {
     "Two branches that exclude each other and were both found are asked again, then reported as a conflict.\n\n"
     "--conversations takes people's logs: rows with messages, whose roles may be user, human or customer, and assistant, "
     f"ai, gpt, bot or agent.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex decompose": "Instructions are matched by id, else by text; those of one side alone are listed. Every human question "
+    "gets the nearest of our dimensions for a partner, and beside that each at most one: sentence cosine and ROUGE-L of "
+    "partners, with --bertscore BERTScore, numbers of dimensions, and the instructions on which both sides differ most. A "
+    "--judge compares both lists on six criteria and overall, with either list first; what hangs on the order is a tie.\n\n"
+    "flex build takes the same SOURCE:PATH (of infobench the hard set is compared).\n\n"
+    f"Exit code 3: on some instructions the judge is undecided.\n\n{_MODELS}\n\n{_GOING_ON}",
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
@@ -140,6 +160,36 @@ TEXTS = {
     "and model; rows that differ in nothing else are one instruction), or in files by --responses. checklists_mini has "
     "both checklists and responses. Per response the share of questions answered YES, over all their mean and DRFR; "
     f"--votes k with --judge-temperature is maj@k.\n\n{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "facts run": "Rows of one's own have a request (or question, query, user_input, prompt) and a document (or context), or "
+    "passages (contexts, retrieved_contexts, documents: texts, or objects with id and text); id, system, language, domain, "
+    "task, context_tokens, split, baseline and reference are optional. Answers that retrieval has logged may hold all of it "
+    "in their rows.\n\n"
+    "An answer is grounded when everything it claims rests on system instruction, document and request together. It is "
+    "ineligible when every judge finds major issues in following the request, beside a baseline answer; then it counts as "
+    "inaccurate. What a judge leaves open is counted, never inaccurate, and disqualifies nothing. A prompt that does not "
+    "fit the window of a model or judge is told with the numbers; nothing is cut. Judges may be added to a folder.\n\n"
+    f"{_MODELS}\n\n"
+    "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
+    "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
+    f"SIGHUP.\n\n{_GOING_ON}",
+    "facts select-template": "A labelled row has the columns of `facts run` data, response (or answer), and accurate, eligible or "
+    "both: yes or no, blank where nobody said. Eligibility is asked about where there is a baseline answer. sentences (a list "
+    "of text and grounded) or ungrounded_sentences label parts of the answer.\n\n"
+    "For each judge the template with the highest macro F1 is chosen, undecided answers counting as wrong. How well the "
+    "chosen ones agree on answers that had no say in it stands beside, and a winner that the labels do not tell from the "
+    "runner-up is marked. templates.json holds the choice, and for hf-classifier: judges a calibrator and a threshold: "
+    "`truebench facts run --template OUT/templates.json` asks the judges so.\n\n"
+    f"{_MODELS}\n\n{_GOING_ON}",
+    "facts classify": "A model sorts every prompt into the domains (finance, technology, retail, medical, legal, other) and tasks "
+    "(question answering, summary, rewriting, other) that the paper names. classified.jsonl holds the rows for `facts run "
+    "--data`, whose tables then mark what was classified. What the data knows itself is kept, and the model is held against "
+    f"it.\n\n{_MODELS}\n\nExit code 3: prompts are unsorted.\n\n{_GOING_ON}",
+    "facts rank": "Runs are joined where judges, templates, prompts and baseline are the same, and the documents of a split; what "
+    "differs is said in one line. A model's splits may lie in several folders. The fused rank is Condorcet's: of two models "
+    "the one that is ahead in more of the rankings (one per judge and split) stands above; ties go by the mean score, and "
+    "models that beat each other in a ring are ordered by Schulze's method and named.\n\n"
+    "Self-preference: points a judge gives its own model beyond the mean of the other judges, less the same for all other "
+    "models.",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import anonymous, jsonl, records
-from truebench_hf.benchmarks.truebench.board import board, content
+from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.folder import FORMAT, read_info
 from truebench_hf.errors import UserError
@@ -47,6 +47,8 @@ def stage_run(run: Path, out: Path) -> Staged:
         raise UserError(f"{run}: scores.json cannot be read: {error}") from error
     if not info or not isinstance(scores, dict):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
+    if info.get("kind", "") not in ("", KIND):
+        raise UserError(f"{run}: is a study of kind {info['kind']}; what is published are runs of kind {KIND}")
     checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
     settings, held = info.get("settings", {}), len(checked.judged)
     if settings.get("data_sha256") != checked.data_sha256 or settings.get("items", held) != held:

@@ -31,6 +31,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     ),
     "preference": ("says which of two responses is better", "pairwise"),
     "split_criterion": ("writes the demands of a criterion one by one", "rewards"),
+    "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
+    "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
     "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
     "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
@@ -45,6 +47,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "flex_end": ("tells whether a conversation is over", "flex simulate"),
     "flex_grade": ("grades how cooperative a user is", "flex profiles"),
     "flex_profile": ("draws up a kind of user from conversations", "flex profiles"),
+    "flex_compare": ("says which of two lists of dimensions is better, by criterion", "flex decompose"),
     "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
     "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
     "grounding_json": ("labels each sentence of an answer by its document, strictly", "facts"),
@@ -55,6 +58,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "grounding_response": ("judges whether an answer is grounded, as a whole", "facts"),
     "grounding_simpleqa": ("the same, or that the answer attempts nothing", "facts"),
     "eligibility": ("rates whether an answer does what was asked", "facts"),
+    "classify": ("sorts a prompt by domain and task", "facts classify"),
 }
 _DOCUMENT = "The workshop moves to Friday at 10. Participants bring a laptop."
 # What templates may branch on: the category of the instruction, and whether there is whatever else a case can have.
@@ -75,10 +79,11 @@ _REQUIREMENT = {
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
     "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
 }  # fmt: skip
+_ASKED = "Does the generated conversation ask whether a hotel is needed?"
 _INSTRUCTION: dict[str, Any] = {
     "instruction": "Ask whether a hotel is needed. If so, name the limit.", "tag": "x", "findings": ["missing: the limit"],
     "segments": [{"id": "s1", "text": "Ask whether a hotel is needed."}],
-    "dimensions": [{"id": "d1", "question": "Does the generated conversation ask whether a hotel is needed?",
+    "dimensions": [{"id": "d1", "question": _ASKED,
                     "condition": "", "script": "", "segments": ["s1"]}],
     "profile": {"summary": "Willing.", "communication_style": "Short.", "information_disclosure": "What is asked.",
                 "problem_solving": "Step by step.", "goals": ["a hotel"], "catchphrases": ["One more question."], "traits": ["calm"]},
@@ -131,6 +136,8 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     form = {"structured": structured, "reasoning": reasoning}
     alone = {key: shown[key] for key in ("instruction", "tag")} | {"rubric": first}
     opinions = [{"verdict": "PASS", "reason": "It greets and signs."}, {"verdict": "FAIL", "reason": "No subject."}]
+    answered = [{"text": "Is it an e-mail?", "answer": "NO", "reason": "It has no subject line."}]
+    answered += [{"text": "Does it name the day?", "answer": answer, "reason": ""} for answer in ("YES", "OPEN")]
     kinds = [{"name": "quantity_limit", "definition": "A number binds."}]
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
@@ -143,14 +150,17 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "preference": shown | {"other": "Kim, it is on Friday now.", "structured": structured},
         "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
+        "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        "flex_compare": _INSTRUCTION
+        | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,
         "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "tag")},
     }
     return (
         _grounding(case, structured)
-        if name.startswith(("grounding_", "eligibility"))
+        if name.startswith(("grounding_", "eligibility", "classify"))
         else given.get(name, shown | form)
     )
 
@@ -167,5 +177,7 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
         "sentence": "Please bring a laptop.",
         "number": 2,
         "excerpts": [_DOCUMENT],
+        "domains": [{"name": "finance", "definition": "Banks and taxes."}],
+        "tasks": [{"name": "summary", "definition": "In short."}],
     }
     return shown | parts | {"structured": structured}

@@ -68,15 +68,21 @@ def held_out(
 
     No group is in both. Raises `UserError` for columns of unequal length or a bad kind.
     """
-    from sklearn.model_selection import GroupKFold
-
-    total = parallel(probabilities=probabilities, labels=labels, groups=groups)
+    parallel(probabilities=probabilities, labels=labels, groups=groups)
     if kind not in FITTERS:
         raise unknown("calibrator", kind, FITTERS)
+    for train, test in parts(groups, folds, seed):
+        yield fit(kind, [probabilities[row] for row in train], [labels[row] for row in train]), train, test
+
+
+def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """(training rows, test rows) of each fold, every group in one of the two; none below two groups."""
+    from sklearn.model_selection import GroupKFold
+
     codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
     folds = min(folds, len(codes))
     if folds < 2:
         return
     split = GroupKFold(folds, shuffle=True, random_state=seed)
-    for train, test in split.split(range(total), groups=[codes[group] for group in groups]):
-        yield fit(kind, [probabilities[row] for row in train], [labels[row] for row in train]), train, test
+    for train, test in split.split(range(len(groups)), groups=[codes[group] for group in groups]):
+        yield train.tolist(), test.tolist()

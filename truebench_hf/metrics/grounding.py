@@ -26,20 +26,27 @@ class Grounding:
     undecided: int
 
 
+def disqualified(eligible: Sequence[Label]) -> bool:
+    """Whether the judges' labels on the eligibility of one response disqualify it: there are some, and all are "no".
+
+    An undecided judge disqualifies nothing (paper 002, section 3.2: by consensus of all judges).
+    """
+    return bool(eligible) and all(decide(label) is False for label in eligible)
+
+
 def grounding(grounded: Sequence[Sequence[Label]], eligible: Sequence[Sequence[Label]] | None = None) -> Grounding:
     """Both scores from "yes"/"no" verdicts: one row per response, in it one label per judge; None is undecided.
 
-    `eligible` has the judges' labels on eligibility; a response is ineligible only if it has some and all are "no", so
-    an undecided judge disqualifies nothing. None: every response is eligible. Raises `UserError` for other labels and
-    for rows of unequal length.
+    `eligible` has the judges' labels on eligibility, of which `disqualified` makes what becomes of the response. None:
+    every response is eligible. Raises `UserError` for other labels and for rows of unequal length.
     """
     rows = [[decide(label) for label in row] for row in grounded]
     judges = {len(row) for row in rows}
     if len(judges) > 1:
         raise UserError(f"every response needs one grounding verdict per judge; rows have {sorted(judges)} of them")
-    votes = [[decide(label) for label in row] for row in eligible] if eligible is not None else [[] for _ in rows]
+    votes: Sequence[Sequence[Label]] = eligible if eligible is not None else [[] for _ in rows]
     parallel(grounded=rows, eligible=votes)
-    out = [bool(row) and all(vote is False for vote in row) for row in votes]
+    out = list(map(disqualified, votes))
     scores = [_shares([row[judge] for row in rows], out) for judge in range(next(iter(judges), 0))]
     return Grounding(
         unadjusted=mean_of(*(plain for plain, _ in scores)),
@@ -53,7 +60,7 @@ def grounding(grounded: Sequence[Sequence[Label]], eligible: Sequence[Sequence[L
 
 def _shares(verdicts: Sequence[bool | None], out: Sequence[bool]) -> tuple[float | None, float | None]:
     """One judge's share before and after disqualification, over the responses that are settled."""
-    adjusted = [False if disqualified else verdict for verdict, disqualified in zip(verdicts, out, strict=True)]
+    adjusted = [False if gone else verdict for verdict, gone in zip(verdicts, out, strict=True)]
     return _share(verdicts), _share(adjusted)
 
 

@@ -62,7 +62,7 @@ def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
 def soft_criterion(instances: Sequence[Labels]) -> Score:
     """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
     flat = [[label for turn in turns for label in turn] for turns in instances]
-    return _mean([_share([label == "yes" for label in labels]) if _decided(labels) else None for labels in flat])
+    return mean_share([_share([label == "yes" for label in labels]) if _decided(labels) else None for labels in flat])
 
 
 def soft_turn(instances: Sequence[Labels]) -> Score:
@@ -71,7 +71,7 @@ def soft_turn(instances: Sequence[Labels]) -> Score:
     for turns in instances:
         settled = [conjunction(turn) for turn in turns if turn]
         shares.append(None if not settled or None in settled else _share([bool(value) for value in settled]))
-    return _mean(shares)
+    return mean_share(shares)
 
 
 def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
@@ -80,7 +80,7 @@ def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
     for given, points in zip(labels, weights, strict=True):
         flat = [label for turn in given for label in turn], [weight for turn in points for weight in turn]
         shares.append(weighted_share(*flat))
-    return _mean(shares)
+    return mean_share(shares)
 
 
 def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> float | None:
@@ -113,7 +113,8 @@ def _score(successes: int, n: int, unscored: int) -> Score:
     return Score(successes / n * 100 if n else None, n, unscored, percent(wilson(successes, n)))
 
 
-def _mean(shares: Sequence[float | None]) -> Score:
+def mean_share(shares: Sequence[float | None]) -> Score:
+    """The mean of shares (0 to 1), one an instance, in percent with its interval; undecided ones are left out."""
     known = [share for share in shares if share is not None]
     value = 100 * sum(known) / len(known) if known else None
     return Score(value, len(known), len(shares) - len(known), percent(clustered_share(known, [1.0] * len(known))))

@@ -19,10 +19,14 @@ CUT_OFF = "the answer was cut off at the token limit"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why an answer cannot be used. `final`: another answer would have the same problem, so none is asked for."""
+    """Why an answer cannot be used. `final`: another answer would have the same problem, so none is asked for.
+
+    `failed`: there is no answer, since the request failed; the same one may do better another day.
+    """
 
     text: str
     final: bool = False
+    failed: bool = False
 
 
 async def ask(
@@ -46,7 +50,7 @@ async def ask(
         try:
             completion = await caller.complete(request)
         except RequestFailed as error:  # it was retried below
-            return Problem(f"{who} gave no answer: {error}")
+            return Problem(f"{who} gave no answer: {error}", failed=True)
         found = read(completion.text, completion.truncated)
         if not isinstance(found, Problem):
             return found

@@ -17,8 +17,12 @@ _OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)
 _END = 32  # tokens, enough for the tag where it is not a single one
 
 
-def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[str, Any] | None = None) -> list[int]:
-    """The tokens of a conversation up to where the answer begins. `options` go to the chat template.
+def encode_chat(
+    tokenizer: Any, messages: Sequence[Message], options: Mapping[str, Any] | None = None, *, answered: bool = False
+) -> list[int]:
+    """The tokens of a conversation up to where the answer begins, or of one that is `answered`, to its end.
+
+    `options` go to the chat template.
 
     Control tokens written out in a message are encoded as the text they are, so that a judged response cannot end its
     message and speak for the judge. transformers before 5.20 cannot do that, and reads them as control tokens.
@@ -27,7 +31,7 @@ def encode_chat(tokenizer: Any, messages: Sequence[Message], options: Mapping[st
     how = dict(options or {})
     if "sanitize_control_tokens" in inspect.signature(tokenizer.apply_chat_template).parameters:
         how.setdefault("sanitize_control_tokens", True)
-    encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **how)
+    encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=not answered, return_dict=True, **how)
     return list(encoded["input_ids"])
 
 

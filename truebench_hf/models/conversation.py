@@ -27,7 +27,7 @@ async def converse(
     for number, turn in enumerate(instance.turns, 1):
         messages.append(Message("user", turn.prompt))
         try:
-            completion = await caller.complete(ChatRequest(_sent(instance, tuple(messages)), sampling))
+            completion = await caller.complete(ChatRequest(sent(instance, tuple(messages)), sampling))
         except RequestFailed as error:
             return Response(
                 instance.id, response.model, tuple(messages), response.reasoning, response.usage,
@@ -56,7 +56,7 @@ def with_history(instance: Instance, messages: Messages) -> Messages:
     return messages[:at] + instance.history + messages[at:]
 
 
-def _sent(instance: Instance, messages: Messages) -> Messages:
+def sent(instance: Instance, messages: Messages) -> Messages:
     """What the model is sent: the whole conversation, and the context ahead of the first that the user says in it."""
     whole = with_history(instance, messages)
     if not instance.context:

@@ -24,32 +24,79 @@ def locate() -> tuple[str, str | None]:
 
 
 @functools.cache
-def load(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
-    """(model, tokenizer) of a checkpoint, loaded once per process. Raises UserError when it cannot be had."""
+def load(
+    folder: str, gguf: str | None, revision: str, dtype: str, device: str, *, reward: bool = False
+) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, or with `reward` one that rates.
+
+    Raises UserError when it cannot be had, and where a reward model has no head with a single logit.
+    """
+    target, precision = _prepared(dtype, device)
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+
+    where: dict[str, Any] = {"revision": revision} if revision else {}
+    if gguf:
+        where["gguf_file"] = gguf
+    spec = f"{'reward' if reward else 'hf'}:{folder}"
+    kind = AutoModelForSequenceClassification if reward else AutoModelForCausalLM
+    try:
+        with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
+            tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+            model, told = kind.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
+    except (OSError, ValueError, ImportError) as error:
+        raise _unusable(spec, error) from error
+    if not tokenizer.chat_template:
+        raise UserError(f"{spec}: has no chat template; choose an instruction-tuned model")
+    # What is missing was filled in at random, and the rewards would be.
+    if reward and (told["missing_keys"] or model.config.num_labels != 1):
+        raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
+    return model.to(target).eval(), tokenizer
+
+
+@functools.cache
+def load_classifier(folder: str, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
+    """(model, tokenizer) of a sequence classifier, loaded once per process. Raises UserError when it cannot be had.
+
+    Code that a repository brings is never run.
+    """
+    target, precision = _prepared(dtype, device)
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+        model, told = AutoModelForSequenceClassification.from_pretrained(
+            folder, dtype=precision, output_loading_info=True, **where
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise _unusable(f"hf-classifier:{folder}", error) from error
+    if told["missing_keys"]:  # transformers would fill them with random numbers
+        raise UserError(
+            f"hf-classifier:{folder}: has no weights for {min(told['missing_keys'])}; choose a model that was trained "
+            "for sequence classification"
+        )
+    if not tokenizer.is_fast:
+        raise UserError(f"hf-classifier:{folder}: has no fast tokenizer, which documents are cut up with")
+    return model.to(target).eval(), tokenizer
+
+
+def _prepared(dtype: str, device: str) -> tuple[str, Any]:
+    """(device, dtype) to load with; torch and transformers are there and quiet. Raises UserError without them."""
     # Read when torch is first imported. Threads that spin for long while they wait make a busy machine many times
     # slower; threads that do not spin at all make a quiet one half as fast.
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     try:
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.utils import logging
     except ImportError as error:
         raise UserError("local models need torch and transformers: pip install 'truebench-hf[local]'") from error
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # advice on kernels and formats is not for who asked for a score
-    where: dict[str, Any] = {"revision": revision} if revision else {}
-    if gguf:
-        where["gguf_file"] = gguf
     target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
-    precision = torch.float32 if dtype == "auto" and target == "cpu" else dtype
-    try:
-        with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
-            tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=precision, **where)
-    except (OSError, ValueError, ImportError) as error:
-        first = " ".join(str(error).split())[:300]
-        raise UserError(f"hf:{folder}: cannot be loaded: {first}; check the name, or give a local folder") from error
-    if not tokenizer.chat_template:
-        raise UserError(f"hf:{folder}: has no chat template; choose an instruction-tuned model")
-    return model.to(target).eval(), tokenizer
+    return target, torch.float32 if dtype == "auto" and target == "cpu" else dtype
+
+
+def _unusable(spec: str, error: Exception) -> UserError:
+    first = " ".join(str(error).split())[:300]
+    return UserError(f"{spec}: cannot be loaded: {first}; check the name, or give a local folder")

@@ -22,7 +22,9 @@ SPECS = {
     "smollm2": "the embedded SmolLM2-135M-Instruct; no network, no key, a weak judge",
     "hf:REPO_OR_PATH": "a chat model run by transformers in this process",
     "vllm:REPO_OR_PATH": "a chat model run by vLLM in this process",
+    "hf-classifier:REPO_OR_PATH": "a small judge of grounding, run by transformers; decides whether a document supports a claim",
     "openai:MODEL": "a model behind any OpenAI-compatible server",
+    "reward:REPO_OR_PATH": "a reward model run by transformers, to select answers by",
     "scripted:FILE": "a test double that answers by the rules in a JSON file",
 }
 
@@ -57,6 +59,19 @@ def open_model(
         from truebench_hf.models.local import LocalModel, LocalOptions
 
         return LocalModel(name or kind, read_options(LocalOptions, given, spec))
+    if kind == "hf-classifier":
+        _need("transformers", "local")
+        _need("torch", "local")
+        from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions
+
+        return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
+    if kind == "reward":
+        _need("transformers", "local")
+        _need("torch", "local")
+        from truebench_hf.models.local import LocalOptions
+        from truebench_hf.models.reward import RewardModel
+
+        return RewardModel(name, read_options(LocalOptions, given, spec))
     if kind == "vllm":
         _need("vllm", "vllm")
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
@@ -135,7 +150,11 @@ def family(spec: str) -> str:
     Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
     """
     kind, _, rest = spec.lower().rstrip("/").partition(":")
-    name = rest if kind in ("hf", "vllm", "openai", "scripted", "loaded", "function") else f"{kind}:{rest}".rstrip(":")
+    name = (
+        rest
+        if kind in ("hf", "hf-classifier", "vllm", "openai", "scripted", "loaded", "function")
+        else f"{kind}:{rest}".rstrip(":")
+    )
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
         found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]

@@ -5,6 +5,7 @@ full in the first line that has it; the lines after it name that one's instance 
 """
 
 from truebench_hf.records.judged import Judged, public, public_verdict, secrets_in, unanswered
+from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.reader import Reader, read_outcomes
 from truebench_hf.records.rows import JUDGMENTS, RESPONSES
 from truebench_hf.records.writer import judgment_lines, response_lines, to_row
@@ -13,6 +14,8 @@ __all__ = [
     "JUDGMENTS",
     "RESPONSES",
     "Judged",
+    "Mark",
+    "Marked",
     "Reader",
     "judgment_lines",
     "public",

@@ -7,19 +7,24 @@ from dataclasses import dataclass, field, replace
 
 from truebench_hf import anonymous
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
+from truebench_hf.records.marks import Marked
 from truebench_hf.redaction import count
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An instance, its response, and per turn one verdict per criterion. `usage` maps model and judge to tokens."""
+    """An instance, its response, and per turn one verdict per criterion. `usage` maps model and judge to tokens.
+
+    `marked` is the last answer, piece by piece, where judges looked at it so.
+    """
 
     instance: Instance
     response: Response
     verdicts: tuple[tuple[Verdict, ...], ...]
     usage: Mapping[str, Usage] = field(default_factory=dict)
     recorded: bool | None = None  # what an official evaluation file says of the instance, by label, vote or quirk
+    marked: tuple[Marked, ...] = ()
 
     @property
     def labels(self) -> list[list[Label | None]]:
@@ -65,7 +70,9 @@ def public(item: Judged) -> Judged:
     response = item.response
     error = response.error and anonymous.text(response.error)
     response = replace(response, model=anonymous.name(response.model), error=error)
-    return replace(item, response=response, verdicts=tuple(tuple(map(public_verdict, turn)) for turn in item.verdicts))
+    verdicts = tuple(tuple(map(public_verdict, turn)) for turn in item.verdicts)
+    marked = tuple(replace(one, judge=anonymous.name(one.judge)) for one in item.marked)
+    return replace(item, response=response, verdicts=verdicts, marked=marked)
 
 
 def public_verdict(verdict: Verdict) -> Verdict:
@@ -82,6 +89,7 @@ def secrets_in(judged: Iterable[Judged]) -> int:
         for texts in (
             (message.content for message in item.response.messages), item.response.reasoning, (item.response.error,),
             (text for turn in item.verdicts for verdict in turn for text in (verdict.criterion.text, verdict.reason)),
+            (text for one in item.marked for mark in one.marks for text in (mark.note, *mark.beside)),
         )
         for text in texts
     )  # fmt: skip

@@ -12,12 +12,14 @@ from pydantic import TypeAdapter, ValidationError
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.records.judged import Judged
+from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.rows import (
     JUDGMENTS,
     RESPONSES,
     ConversationRow,
     CriterionRow,
     JudgedRow,
+    MarkedRow,
     MessageRow,
     ResponseRow,
     VerdictRow,
@@ -40,7 +42,8 @@ class Reader:
         verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
         usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
         instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], usage, where)
-        return Judged(instance, response, verdicts, usage, found.get("recorded")), found["judge"]
+        marked = tuple(map(_read_marked, found.get("marked", [])))
+        return Judged(instance, response, verdicts, usage, found.get("recorded"), marked), found["judge"]
 
     def answered(self, row: Any, where: str) -> tuple[Instance, Response]:
         """An instance with its response, of a line of `responses.jsonl`."""
@@ -133,6 +136,14 @@ def _read_messages(rows: Sequence[MessageRow]) -> tuple[Message, ...]:
 
 def _read_criterion(item: CriterionRow) -> Criterion:
     return Criterion(item["criterion"], item.get("kind"), item.get("condition"), item.get("weight", 1.0))
+
+
+def _read_marked(row: MarkedRow) -> Marked:
+    pieces = (
+        Mark(one["text"], one.get("tone", ""), one.get("word", ""), one.get("note", ""), tuple(one.get("beside", ())))
+        for one in row["marks"]
+    )
+    return Marked(row["judge"], tuple(pieces))
 
 
 def _read_verdict(item: VerdictRow, judge: str) -> Verdict:

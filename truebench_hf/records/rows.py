@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
+from truebench_hf.records.marks import Tone
 from truebench_hf.types import Label, Role
 
 JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
@@ -49,6 +50,25 @@ class VerdictRow(CriterionRow):
     judge: NotRequired[str]
 
 
+@with_config(_FORM)
+class MarkRow(TypedDict):
+    """A piece of an answer; what is not there is as in `Mark()`."""
+
+    text: str
+    tone: NotRequired[Tone]
+    word: NotRequired[str]
+    note: NotRequired[str]
+    beside: NotRequired[list[str]]
+
+
+@with_config(_FORM)
+class MarkedRow(TypedDict):
+    """The last answer in pieces, as a judge sees it."""
+
+    judge: str
+    marks: list[MarkRow]
+
+
 class ConversationRow(TypedDict):
     """`prompts` stands where messages do not tell all: per turn its own, null where it is that of the user's message.
 
@@ -84,9 +104,10 @@ class ResponseRow(ConversationRow):
 
 @with_config(_FORM)
 class JudgedRow(ConversationRow):
-    """A line of `judgments.jsonl`: a verdict per criterion, per turn."""
+    """A line of `judgments.jsonl`: a verdict per criterion, per turn; `marked` where answers were judged in pieces."""
 
     judge: str
     passed: bool | None
     verdicts: list[list[VerdictRow]]
     recorded: NotRequired[bool]
+    marked: NotRequired[list[MarkedRow]]

@@ -9,6 +9,7 @@ from typing import Any
 
 from truebench_hf.metrics.votes import vote_share
 from truebench_hf.records.judged import Judged
+from truebench_hf.records.marks import Marked
 from truebench_hf.types import Criterion, Instance, Message, Response, Usage, Verdict
 
 
@@ -38,6 +39,8 @@ def to_row(judged: Judged, judge: str) -> dict[str, Any]:
     })  # fmt: skip
     if response.usage != judged.usage.get("model", Usage()):
         row["response_usage"] = asdict(response.usage)
+    if judged.marked:
+        row["marked"] = list(map(_marked, judged.marked))
     return row if judged.recorded is None else row | {"recorded": judged.recorded}
 
 
@@ -97,6 +100,11 @@ def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
     if verdict.votes:
         row["vote_share"] = vote_share(verdict.votes, verdict.label)
     return row if verdict.judge == judge else row | {"judge": verdict.judge}
+
+
+def _marked(marked: Marked) -> dict[str, Any]:
+    found = ({name: value for name, value in asdict(mark).items() if name == "text" or value} for mark in marked.marks)
+    return {"judge": marked.judge, "marks": list(found)}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:

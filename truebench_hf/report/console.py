@@ -1,11 +1,11 @@
-"""Sections on the terminal: the tables of a report. Charts and conversations are for the page."""
+"""Sections on the terminal: the tables of a report, and texts with marks. Charts and conversations are for the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from truebench_hf.report.sections import Grid, Scores, Section, interval, value
+from truebench_hf.report.sections import Grid, Highlighted, Scores, Section, interval, value
 from truebench_hf.terminal import cell, console, say
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _PROSE = 72  # characters to a line of running text
 _WIDEST = 400  # what is longer is broken, not cut
+# How marked pieces look; the sign tells the same where there are no colours.
+_TONES = {"yes": ("green", "✓"), "no": ("bold red", "✗"), "open": ("yellow", "?")}
 
 
 def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = ()) -> None:
@@ -20,7 +22,11 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
     if lead:
         say(lead)
     for section in sections:
-        if isinstance(section, Grid | Scores) and section.printed:
+        if isinstance(section, Highlighted):
+            _line(section.title, "italic")
+            console().print(_pieces(section))
+            _line(section.note, "dim")
+        elif isinstance(section, Grid | Scores) and section.printed:
             table = _table(_scores(section) if isinstance(section, Scores) else section)
             _line(section.title if isinstance(section, Grid) else "", "italic")
             # Wide enough for every column: where output goes to a file, a table cut at 80 characters is worthless.
@@ -30,6 +36,25 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
             _line(section.note, "dim")
     for note in notes:
         _line(f"Note: {note}", "yellow")
+
+
+def _pieces(section: Highlighted) -> Table:
+    """A line for each piece that is marked, the excerpts and the note beside it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None, padding=(0, 1), expand=True)
+    table.add_column(ratio=3, overflow="fold")
+    table.add_column(ratio=2, overflow="fold")
+    for mark in section.marks:
+        if not (mark.word or mark.text.strip()):
+            continue
+        style, sign = _TONES.get(mark.tone, ("dim" if mark.tone else "", " "))
+        word = f" [{mark.word}]" if mark.word else ""
+        beside = [f"“{excerpt}”" for excerpt in mark.beside]
+        note: list[Text] = [cell("\n".join(beside)), cell(f"{chr(10) if beside else ''}{mark.note}", "dim")]
+        table.add_row(cell(f"{sign} {mark.text.strip()}{word}", style), Text.assemble(*note))
+    return table
 
 
 def _line(text: str, style: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from truebench_hf.records.marks import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
 
 Cells = tuple[str | int, ...]
@@ -122,17 +123,33 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Highlighted:
+    """A text whose pieces are coloured by what was found of them, each with the excerpts that it was held against."""
+
+    title: str
+    marks: tuple[Mark, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Exchange:
-    """One turn: its messages, the model's thinking, and its criteria, bare where there is no verdict (yet)."""
+    """One turn: its messages, the model's thinking, and its criteria, bare where there is no verdict (yet).
+
+    `marked` is the answer in pieces, as each judge sees it.
+    """
 
     messages: tuple[Message, ...]
     verdicts: tuple[Verdict | Criterion, ...]
     reasoning: str = ""
+    marked: tuple[Highlighted, ...] = ()
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """A judged conversation. `name` says which, `who` whose it is where several stand side by side."""
+    """A judged conversation. `name` says which, `who` whose it is where several stand side by side.
+
+    `context` is the document behind it, shown where the conversation stands alone.
+    """
 
     name: str
     exchanges: tuple[Exchange, ...]
@@ -140,6 +157,7 @@ class Conversation:
     error: str = ""
     who: str = ""
     language: str = ""
+    context: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,7 +169,7 @@ class Conversations:
     note: str = ""
 
 
-Section = Grid | Scores | Matrix | Dots | Bars | Plot | Conversations
+Section = Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Conversations
 
 
 def exchanges(

@@ -112,7 +112,7 @@ def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
 
 def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:
     kind, _, name = spec.partition(":")
-    if spec != "smollm2" and (kind not in _KINDS - {"smollm2"} or not name):
+    if spec != "smollm2" and (kind not in _KINDS - {"smollm2", "reward"} or not name):
         raise unknown(f"{flag} spec", spec, SPECS)
     if base_url is not None and kind != "openai":
         raise UserError(f"{flag}-base-url {base_url}: only goes with openai: specs, not with {flag} {spec}")

@@ -32,12 +32,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The rows of a study, its columns, and the `main` one that rows are ranked by: the highest first or the lowest."""
+    """The rows of a study, its columns, and the `main` one that rows are ranked by: the highest first or the lowest.
+
+    `title` is what the board is called, and `unit` what the figures of the main column are.
+    """
 
     main: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     order: Literal["descending", "ascending"] = "descending"
+    title: str = ""
+    unit: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in `run.json` under "board"."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Ledger, canonical, digest
 from truebench_hf.models.protocol import (
     ChatModel,
     ChatRequest,
@@ -26,7 +27,10 @@ _DOUBT = 0.45  # P(yes) of decisions: not met, and in doubt, so that what is ask
 
 
 class EstimatedModel:
-    """A model in name and identity that answers with the `example` of a request, or with some 400 tokens."""
+    """A model in name and identity that answers with the `example` of a request, or with some 400 tokens.
+
+    These differ by model and draw: judges are asked about every response, and equal requests would count once.
+    """
 
     def __init__(self, model: ChatModel) -> None:
         self.spec: str = model.spec
@@ -36,7 +40,8 @@ class EstimatedModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
-        text = request.example or _FILLER
+        own = digest(canonical([asdict(self.identity), request.sample]))[:12]
+        text = request.example or own + _FILLER[len(own) :]
         read = sum(map(tokens, (message.content for message in request.messages)))
         return Completion(text, usage=Usage(read, min(tokens(text), request.sampling.max_tokens), calls=1))
 

@@ -39,17 +39,25 @@ class FolderOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions(FolderOptions):
-    """What a study is made on."""
+class SampleOptions(FolderOptions):
+    """How much of its data a study takes."""
 
     PANEL: ClassVar[str] = "Data"
 
-    data: str = option(help="The data: see the command's own text.")
     limit: int | None = option(
         None, help="Only N items (instances, responses or rubrics): a sample that keeps the shares of their groups. "
         "A larger N takes the same and more, so that a study can be extended."
     )  # fmt: skip
     seed: int = option(0, help="Draws the sample, and whatever else is drawn.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(SampleOptions):
+    """What a study is made on."""
+
+    PANEL: ClassVar[str] = "Data"
+
+    data: str = option(help="The data: see the command's own text.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,8 @@ class Outcome(Generic[V]):
     """`value` is what the Python call returns. `files` maps a name to its content: rows (or lines of text) for `.jsonl`, a JSON value for
     `.json`, a text or parts of one for all others. The rest is the report: `sections`, the `notes` above and the
     `facts` below them. `known` are further facts for `run.json`,
-    `results` what there are results of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored.
+    `results` what there are results of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored; `failed` says in a line
+    why a bar that the options set was not met.
     """
 
     value: V
@@ -34,6 +35,7 @@ class Outcome(Generic[V]):
     known: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
     incomplete: int = 0
+    failed: str = ""
 
 
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:

@@ -48,7 +48,7 @@ class Study(Generic[O, T, D, V]):
 
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]] = ()
-    prompts: ClassVar[tuple[str, ...]] = ()
+    prompts: tuple[str, ...] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
     renewed: ClassVar[tuple[str, ...]] = ()  # of `known`: what may change, since the ledger tells the calls apart
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
@@ -174,7 +174,9 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             asyncio.run(self._work())
             models = {part: caller.model.spec for part, caller in self._callers.items()}
-            notes = [*self.all.left_out, *filter(None, [self.unforeseen])]
+            left = self.all.left_out
+            told = f"{len(left)} rows of the data are left out (the first: {left[0]})." if left else ""
+            notes = list(filter(None, [told, self.unforeseen]))
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()

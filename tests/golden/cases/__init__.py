@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tests.golden.cases import arbitration, calibration, contrast, meta, pairs, runs, taxonomy, tick
+from tests.golden.cases import (
+    arbitration,
+    calibration,
+    checklists,
+    contrast,
+    facts,
+    flex,
+    meta,
+    pairs,
+    runs,
+    stick,
+    taxonomy,
+    tick,
+)  # fmt: skip
 
 CASES = (
     *runs.CASES,
@@ -13,4 +26,8 @@ CASES = (
     *taxonomy.CASES,
     *tick.CASES,
     *pairs.CASES,
+    *facts.CASES,
+    *flex.CASES,
+    *checklists.CASES,
+    *stick.CASES,
 )

@@ -38,4 +38,4 @@ def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str
             "Conversations": str(one.conversations),
         }  # fmt: skip
         rows.append(Row(anonymous.name(one.model), setting, cells, facts))
-    return Board("coverage", tuple(columns), tuple(rows))
+    return Board("coverage", tuple(columns), tuple(rows), title="FlexEval", unit="Coverage in %")

@@ -20,6 +20,7 @@ dimensions:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -32,7 +33,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
 
-FILE = "procedure.yaml"
+FILE, SEVERAL = "procedure.yaml", "procedures"
 
 
 @dataclass(frozen=True)
@@ -225,3 +226,16 @@ def load(given: str) -> Procedure:
         f"{given}: holds no {FILE}; `truebench flex build INSTRUCTION.md --out {given}` makes one, or give a YAML file "
         f"or a built-in instruction ({', '.join(ours)})"
     )
+
+
+def load_all(given: str) -> list[Procedure]:
+    """As `load`, and of the folder of a batch every procedure in it. Raises UserError."""
+    folder = Path(given)
+    if (folder / FILE).is_file() or not (batch := sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))):
+        return [load(given)]
+    return [read_procedure(file) for file in batch]
+
+
+def folder_name(name: str) -> str:
+    """An id that can name a folder."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "instruction"

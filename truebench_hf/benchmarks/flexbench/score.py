@@ -95,7 +95,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         self.procedure = load(options.folder)
         self.knowledge = knowledge_of(options.knowledge)
         self.known = {
-            "instruction": self.procedure.id, "procedure_sha256": digest(as_yaml(self.procedure)),
+            "procedure_sha256": digest(as_yaml(self.procedure)),
             "knowledge_sha256": digest(self.knowledge),
         }  # fmt: skip
         talks = (
@@ -178,7 +178,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         content: dict[str, Any] = {
             "instruction": self.procedure.id, "models": [one.as_json() for one in found], "provenance": self.provenance,
         }  # fmt: skip
-        notes = [f"{undecided} verdicts were not judged; they are left out, and counted"] if undecided else []
+        notes = [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
         return Outcome(
             found, {JUDGMENTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.errors import UserError
+from truebench_hf.judging.case import stated
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
@@ -23,8 +24,11 @@ HELP = (
 )
 
 
-def load(data: str) -> list[Entry]:
-    """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field."""
+def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
+    """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field.
+
+    A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
+    """
     kind, colon, path = data.partition(":")
     if colon and kind.isidentifier() and not Path(data).exists():
         records: Iterable[Record] = _of_source(kind, path)
@@ -35,31 +39,39 @@ def load(data: str) -> list[Entry]:
     found: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
         clean = Record(record.where, masked(dict(record.row)), record.number)
-        entry = read(clean if "checklists" in clean.row else _of_criteria(clean, str(number)))
+        whole = clean if "checklists" in clean.row else _of_criteria(clean, str(number))
+        if isinstance(whole, str):
+            if left_out is None:
+                raise UserError(f"{whole}; a checklist is for one instruction: leave the row out")
+            left_out.append(whole)
+            continue
+        entry = read(whole)
         if entry.id in found:
             raise UserError(f"{record.where}: id {entry.id!r} stands twice; every row needs its own")
         found[entry.id] = entry
     if not found:
-        raise UserError(f"--data {data}: holds no rows")
+        why = "all rows have several turns; a checklist is for one instruction" if left_out else "holds no rows"
+        raise UserError(f"--data {data}: {why}")
     return list(found.values())
 
 
-def selection(entries: list[Entry]) -> Items[Entry]:
+def selection(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
     """The items of a study: a sample keeps the shares of languages and categories."""
     return Items(
-        entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category)
-    )
+        entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category),
+        left_out=tuple(left_out),
+    )  # fmt: skip
 
 
-def _of_criteria(record: Record, number: str) -> Record:
-    """A row with a prompt and criteria: these are its chosen checklist."""
+def _of_criteria(record: Record, number: str) -> Record | str:
+    """A row with a prompt and criteria: these are its chosen checklist. A text says why it cannot be used."""
     instance = instances.of_row(record, number)
     if len(instance.turns) != 1:
-        raise UserError(f"{record.where}: has {len(instance.turns)} turns; a checklist is for one instruction")
+        return f"{record.where}: has {len(instance.turns)} turns to be answered"
     *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
     shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
     said = [asdict(message) for message in (*before, Message("user", shown))]
-    questions = [criterion.text for criterion in instance.turns[0].criteria]
+    questions = list(map(stated, instance.turns[0].criteria))
     row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": said}
     return Record(record.where, row | {"checklists": _chosen("data", questions) if questions else []}, record.number)
 

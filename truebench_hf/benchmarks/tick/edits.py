@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.tick.source import FILE
 from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.redaction import masked
 from truebench_hf.study.study import Study
 
 NOTED = "checklists"
@@ -42,14 +43,17 @@ def keep(study: Study[Any, Any, Any, Any], rows: Sequence[Any]) -> tuple[list[An
     """(the rows of `checklists.jsonl` to write, what `run.json` notes of them).
 
     Where the file was read by this very command, rows that are not in work (with a smaller --limit) stay as they are. The
-    note is written at once: the study may be killed between the two files.
+    note is written at once: the study may be killed between the two files. Raises UserError where the file was edited
+    meanwhile.
     """
+    refuse_edited(study.options)
     info, file = study.folder.info, Path(study.options.out) / FILE
     given, written = study.options.checklists is not None, list(rows)
     if _same(study.options.checklists, file) or _same(study.options.data, file):
         given, mine = True, {row["id"]: row for row in rows}
         there = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
         written = [mine.pop(id, row) for id, row in there] + list(mine.values())
+    written = masked(written)  # as it will stand in the file
     before = info.get(NOTED)
     noted = {NOTED: (before if isinstance(before, dict) else {}) | {digest(canonical(written)): given}}
     info |= noted

@@ -116,9 +116,30 @@ class Entry:
 
     def people(self, response: Text, checklist: Written) -> tuple[Label | None, ...] | None:
         """The majority of the annotators on each question, None on a tie; None where nobody answered."""
-        said = [(response.id, checklist.id) == (one.response_id, one.checklist_id) for one in self.answers]
-        given = [one.answers for one, its in zip(self.answers, said, strict=True) if its]
+        about = (response.id, checklist.id)
+        given = [one.answers for one in self.answers if (one.response_id, one.checklist_id) == about]
         return tuple(majority(votes).label for votes in zip(*given, strict=True)) if given else None  # type: ignore[misc]
+
+
+# What a row, and the entries of its lists, may leave out, and what that means.
+_ROW: dict[str, Any] = {"language": "", "category": "", "label_source": ""}
+_LISTS: dict[str, dict[str, Any]] = {
+    "responses": {"model": ""}, "checklists": {"source": "human", "run": 1, "chosen": False}, "categories": {},
+    "answers": {}, "judgments": {"sample": 1}, "preferences": {}, "ratings": {"checklist_id": None, "effect": None},
+}  # fmt: skip
+
+
+def filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with all columns: what it may leave out is written down. Nothing is checked."""
+    whole = {**_ROW, **{name: [] for name in _LISTS}, **row}
+    for name, absent in _LISTS.items():
+        if isinstance(whole[name], list):
+            whole[name] = [absent | one if isinstance(one, dict) else one for one in whole[name]]
+    if isinstance(lists := whole["checklists"], list):
+        whole["checklists"] = [
+            {"id": f"c{n}", **one} if isinstance(one, dict) else one for n, one in enumerate(lists, 1)
+        ]
+    return whole
 
 
 def read(record: Record) -> Entry:

@@ -62,8 +62,6 @@ class Answered:
 class Score(Judging[ScoreOptions, Answered]):
     """Every response to every instruction, question by question."""
 
-    kind, unit = "checklist-score", "instructions"
-
     def items(self) -> Items[Answered]:
         rows = list(map(_apart, source.records(self.options)))
         unique = {_instruction(record): record for record in reversed(rows)}  # the first of those that are alike

@@ -27,7 +27,8 @@ BENCHMARK = "tick"  # what judge prompts know the conventions of its questions b
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.
 VERDICTS = "verdicts.jsonl"
 FILES = ("scores.json", source.FILE, RESPONSES, VERDICTS)
-_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "prompts")
+_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured")
+PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
 _MOST_CATEGORIES = 100  # a leaderboard of more columns nobody reads
 
 
@@ -98,9 +99,10 @@ def _board(
     shown = {name: by for name, by in known.items() if len(name) <= LONGEST // 2}
     columns = [Column(name, title) for name, title in SCORES.items()]
     columns += [Column(f"category:{name}", name, "Categories") for name in shown]
-    asked = [[one.listed.instance.id, [(c.text, c.weight) for c in one.listed.criteria]] for one in graded]
     how = {name: made.get(name) for name in _JUDGING}
-    setting = digest(canonical([made["data_sha256"], asked, anonymous.settings(how)]))
+    how["prompts"] = {name: text for name, text in made["prompts"].items() if name not in PROMPTS}
+    asked = [asdict(one.listed.instance) for one in graded]  # with its criteria, whoever wrote them
+    setting = digest(canonical([asked, anonymous.settings(how)]))
     facts = {
         "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
         "Data": anonymous.name(str(made.get("data") or "one instruction")),
@@ -110,4 +112,10 @@ def _board(
         cells = {name: found[name][model] for name in SCORES}
         cells |= {f"category:{name}": by[model] for name, by in shown.items()}
         lines.append(Row(anonymous.name(model), setting, cells, facts))
-    return Board("pass_rate", tuple(columns), tuple(lines))
+    return Board(
+        "pass_rate",
+        tuple(columns),
+        tuple(lines),
+        title="TICK: any prompts",
+        unit="Mean pass rate in %: questions answered YES",
+    )

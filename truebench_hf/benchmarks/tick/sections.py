@@ -11,6 +11,7 @@ from truebench_hf.benchmarks.tick.scores import Graded, Pair
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.records import Judged
+from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -125,7 +126,9 @@ def _asked(one: Listed) -> Conversation:
 def _answered(model: str, found: Judged) -> Conversation:
     passed, instance, response = found.passed, found.instance, found.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    shown = _exchanges(instance, response.answers, found.verdicts[0], "".join(response.reasoning))
+    shown = _exchanges(
+        instance, response.answers, tuple(map(as_counted, found.verdicts[0])), "".join(response.reasoning)
+    )
     name = f"{_title(instance)} · {model}"
     return Conversation(name, shown, outcome, response.error or "", language=instance.language)
 

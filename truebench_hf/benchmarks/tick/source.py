@@ -107,7 +107,9 @@ async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 
     if item.known is not None:
         return item.known
     options: ChecklistOptions = study.options
-    caller, instance = study.caller(options.writer).in_role("generator"), bare(item.instance)
+    caller, instance = study.caller(options.writer), bare(item.instance)
+    if options.writer != "generator":
+        caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
     before = with_history(instance, as_answered(instance, ()))
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
     found = await generate_checklist(

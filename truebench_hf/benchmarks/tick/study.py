@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from truebench_hf.benchmarks.tick import edits, source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions, QuestionJudgeOptions
-from truebench_hf.benchmarks.tick.results import FILES, judged, results
+from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
 from truebench_hf.errors import UserError
@@ -52,7 +52,9 @@ class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, Mo
 class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
-    files, prompts = FILES, ("generate_checklist",)
+    kind, unit = "tick", "instructions"  # one board, whoever asked the models
+    files, prompts = FILES, PROMPTS
+    unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
         """Options on who writes checklists say nothing where none is written: they stay as another session had them."""
@@ -68,8 +70,6 @@ class Judging(Study[O, T, Graded, Report]):
 
 class Tick(Judging[TickOptions, Item]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
-
-    kind, unit = "tick", "instructions"
 
     def items(self) -> Items[Item]:
         found = source.items(self.options)

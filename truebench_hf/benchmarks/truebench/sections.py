@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
-from truebench_hf.metrics.pass_rate import outcome as ascounted
 from truebench_hf.records import Judged
-from truebench_hf.report.sections import (
-    Conversation,
-    Conversations,
-    Grid,
-    Matrix,
-    Outcome,
-    Scores,
-    Section,
-    exchanges,
-)
-from truebench_hf.types import Instance, Report, Score, Verdict
+from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.types import Instance, Report, Score
 
 HEADLINES = {
     "overall": "Pass rate",
@@ -124,7 +114,7 @@ def _both(instance: Instance) -> tuple[str, str] | None:
 
 def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
-    verdicts = [_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
+    verdicts = [as_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
     failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
     decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
     ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
@@ -145,22 +135,3 @@ def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
     """Every instance, passed or not as the run's own scores count it."""
     passed = outcomes(judged, report.provenance)
     return Conversations("Instances", tuple(conversation(item, p) for item, p in zip(judged, passed, strict=True)))
-
-
-def conversation(item: Judged, passed: bool | None) -> Conversation:
-    """A judged instance to look at; what the data does not tell is left out of its name."""
-    instance, response = item.instance, item.response
-    outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
-    kind = " / ".join(filter(None, (instance.category, instance.task)))
-    name = " · ".join(filter(None, (instance.id, instance.language, kind)))
-    turns = exchanges(response.messages, [tuple(map(_counted, turn)) for turn in item.verdicts], response.reasoning)
-    return Conversation(name, turns, outcome, response.error or "", language=instance.language)
-
-
-def _counted(verdict: Verdict) -> Verdict:
-    """A verdict as it counts: a fault that is there, worth negative points, is a fail."""
-    points = verdict.criterion.weight
-    if points == 1:
-        return verdict
-    criterion = replace(verdict.criterion, text=f"{verdict.criterion.text} ({points:g} points)")
-    return replace(verdict, criterion=criterion, label=ascounted(verdict.label, points))

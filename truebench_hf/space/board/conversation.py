@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from truebench_hf.benchmarks.truebench.sections import conversation
 from truebench_hf.records import Judged, public, public_verdict
+from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment, inert
 from truebench_hf.report.sections import Exchange, exchanges
 from truebench_hf.types import Criterion, Verdict

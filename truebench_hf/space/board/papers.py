@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
+from truebench_hf.benchmarks.facts import board as facts
+from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.benchmarks.truebench import board as truebench
@@ -110,6 +112,36 @@ def _type_column(row: Mapping[str, Any]) -> str:
     return f"{what}:{row[printed].lower().replace(' ', '_').replace('-', '_')}" if what else "pooled:accuracy"
 
 
+@cache
+def _facts() -> Run:
+    """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
+    tables = {facts.MAIN.name: facts_paper.FINAL, facts.UNADJUSTED.name: facts_paper.UNADJUSTED}
+    found = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
+    parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
+    rows = []
+    for model, final in found[facts.MAIN.name].items():
+        scores = {
+            name: _printed(by_model[model], "Average", sum(facts_paper.SPLITS.values()))
+            for name, by_model in found.items()
+        }
+        scores |= {
+            f"paper:{split}:{judge}": _printed(final, f"{split}/{judge}", facts_paper.SPLITS[split])
+            for split, judge in parts
+        }
+        told = {"Judge": "three judges of the paper", "Data": "FACTS Grounding paper, 1,719 prompts"}
+        rows.append(Row(model, "", scores, told | {"Baseline": "not told in the paper"}))
+    more = (
+        Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
+        for split, judge in parts
+    )
+    return lines(facts.KIND, Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)), "paper", "")
+
+
+def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:
+    value, half = row[column], row[f"{column}/ci95"]
+    return Score(value, n, 0, (value - half, value + half))
+
+
 PAPERS = {
     truebench.KIND: Paper(
         "TRUEBench", "Pass rate in %",
@@ -133,5 +165,16 @@ PAPERS = {
             "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
         ),
         _judges,
+    ),
+    facts.KIND: Paper(
+        "FACTS Grounding", "Accurate answers in %, mean over the judges",
+        (
+            "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",
+            "† Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "
+            "intervals as printed there: not measured here, and not comparable with other judges or documents.",
+            "What a judge left undecided is out of its share. Runs are ranked together over the same documents, judges, "
+            "templates and baseline.",
+        ),
+        _facts,
     ),
 }  # fmt: skip

@@ -41,7 +41,7 @@ class _RunFile(BaseModel):
         names = [column.name for column in board.columns]
         texts = [text for column in board.columns for text in (column.name, column.title)]
         texts += [text for row in board.rows for text in (row.name, row.setting, *row.facts)]
-        values = [column.group for column in board.columns]
+        values = [board.title, board.unit, *(column.group for column in board.columns)]
         values += [text for row in board.rows for text in row.facts.values()]
         sizes = [len(board.rows), 2 * len(names), *(25 * len(row.facts) for row in board.rows)]
         scores = [score for row in board.rows for score in row.scores.values()]
@@ -87,6 +87,8 @@ class Run:
     ascending: bool
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
+    title: str = ""
+    unit: str = ""
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
@@ -158,7 +160,7 @@ def lines(kind: str, board: Board, source: Source, content: str, folder: Path | 
         entries.append(
             Entry(key, kind, row.name, source, setting, overall, row.scores, row.facts, ascending, folder, content)
         )
-    return Run(kind, board.main, ascending, board.columns, tuple(entries))
+    return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit)
 
 
 def once(found: Iterable[Entry]) -> list[Entry]:

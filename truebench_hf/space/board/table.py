@@ -49,16 +49,18 @@ class Kind:
     name: str
     columns: tuple[Column, ...]  # the main one first
     facts: tuple[str, ...]
+    called: str = ""
+    figures: str = ""
 
     @property
     def title(self) -> str:
         """What visitors read for the kind."""
-        return PAPERS[self.name].title if self.name in PAPERS else self.name
+        return PAPERS[self.name].title if self.name in PAPERS else self.called or self.name
 
     @property
     def unit(self) -> str:
         """What the figures are."""
-        return PAPERS[self.name].unit if self.name in PAPERS else self.columns[0].title
+        return PAPERS[self.name].unit if self.name in PAPERS else self.figures or self.columns[0].title
 
     @cached_property
     def scores(self) -> dict[str, str]:
@@ -163,7 +165,9 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
         rest = [column for column in columns.values() if column.name != name]
         said = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
         facts = dict.fromkeys((*old.facts, *said))
-        kinds[run.kind] = Kind(run.kind, (*first, *rest), tuple(facts))
+        kinds[run.kind] = Kind(
+            run.kind, (*first, *rest), tuple(facts), old.called or run.title, old.figures or run.unit
+        )
         entries += [
             replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries
         ]

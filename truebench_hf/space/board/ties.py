@@ -21,13 +21,14 @@ def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[Entry, ...]:
     """The entries ranked by comparing instances in pairs (`metrics.comparison.paired_difference`).
 
-    `outcomes` holds per entry key what `records.read_outcomes` gave; an entry without is compared by the interval of its score.
+    `outcomes` holds per entry key what `records.read_outcomes` gave. An entry without any, and one whose score is another
+    share than that of what passed (a mean over judges, say), is compared by the interval of its score.
     """
     import numpy as np
 
     found: dict[str, Entry] = {}
     for group in _settings(entries):
-        known = [entry for entry in group if entry.key in outcomes]
+        known = [entry for entry in group if _is_the_share(entry, outcomes.get(entry.key, {}))]
         ids = sorted({i for entry in known for i in outcomes[entry.key]})
         columns = {e.key: np.array([outcomes[e.key].get(i) for i in ids], dtype=float) for e in known}
 
@@ -38,6 +39,12 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[
 
         found |= {entry.key: entry for entry in _ranked(group, ahead)}
     return tuple(found[entry.key] for entry in entries)
+
+
+def _is_the_share(entry: Entry, outcomes: Outcomes) -> bool:
+    decided = [passed for passed in outcomes.values() if passed is not None]
+    value = entry.overall.value
+    return bool(decided) and value is not None and abs(100 * sum(decided) / len(decided) - value) < 1e-6
 
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:

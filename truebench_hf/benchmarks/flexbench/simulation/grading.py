@@ -130,7 +130,7 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             (one.cooperativeness, one.score, sum(grade == one.score for grade, _ in grades), one.summary)
             for one in self.profiles
         )
-        notes = [f"{ungraded} conversations were not graded"] if ungraded else []
+        notes = [f"conversations not graded: {ungraded}"] if ungraded else []
         shown = Grid("Kinds of users", ("user", "grade", "conversations", "summary"), table, prose=(3,))
         return Outcome(
             self.profiles, {FILE: [asdict(one) for one in self.profiles], GRADES: rows}, "FlexBench: kinds of users", [shown],

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder, read_talks
-from truebench_hf.benchmarks.flexbench.procedure import Procedure, as_yaml, load
+from truebench_hf.benchmarks.flexbench.procedure import Procedure, load
 from truebench_hf.benchmarks.flexbench.score import knowledge_of
 from truebench_hf.benchmarks.flexbench.simulation import users
 from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
@@ -97,7 +97,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.knowledge = knowledge_of(options.knowledge)
         self.people = read_talks(Path(options.human)) if options.human else []
         self.known = {
-            "instruction": self.procedure.id, "instruction_sha256": digest(self.procedure.instruction),
+            "instruction_sha256": digest(self.procedure.instruction),
             "knowledge_sha256": digest(self.knowledge),
             "profiles_sha256": digest(str([asdict(one) for one in self.profiles])),
         }  # fmt: skip
@@ -168,11 +168,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
             "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in found],
         }  # fmt: skip
-        notes = [f"{broken} conversations broke off; the same command goes on with them"] if broken else []
+        notes = [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: told}
         return Outcome(
             list(done), files, "FlexBench: conversations", self._sections(done), lead=_LEAD, notes=notes, incomplete=broken,
-            known={"simulated": {"procedure_sha256": digest(as_yaml(self.procedure))}},
         )  # fmt: skip
 
     def _sections(self, done: Sequence[Talk]) -> list[Section]:

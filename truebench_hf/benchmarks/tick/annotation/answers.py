@@ -61,6 +61,7 @@ def read_rows(rows: Sequence[Row]) -> list[Entry]:
 
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as JSONL, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8", "backslashreplace")
     part.replace(path)

@@ -113,8 +113,9 @@ def board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Boar
     cells = {one.name: Score(100 * getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
     setting = digest(canonical([made["data_sha256"], made["categories"]]))
     return Board(
-        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),)
-    )
+        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),),
+        title="TICK: categories of questions", unit="F1 in %",
+    )  # fmt: skip
 
 
 def sections(

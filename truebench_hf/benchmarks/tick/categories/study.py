@@ -87,7 +87,8 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
     files, prompts = ("scores.json", "categories.jsonl"), ("categories",)
 
     def items(self) -> Items[Question]:
-        self.entries = data.load(self.options.data)
+        left_out: list[str] = []
+        self.entries = data.load(self.options.data, left_out)
         every = [question for entry in self.entries for question in questions(entry, self.options.categories)]
         if not every:
             raise UserError(f"--data {self.options.data}: holds no checklist")
@@ -100,6 +101,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
             every, lambda one: f"{one.entry.id} {one.checklist.id} {one.index + 1}",
             lambda one: [rows[one.entry.id], one.checklist.id, one.index],
             lambda one: (one.entry.language, one.entry.category), lambda one: one.entry.id,
+            left_out=tuple(left_out),
         )  # fmt: skip
 
     def check(self) -> None:
@@ -159,6 +161,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
         if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):
             notes.append(f"in {other} rows annotators sorted by other categories than these; they are passed over")
+        notes += [f"rows with several turns left out: {len(self.all.left_out)}"] if self.all.left_out else []
         files = {"scores.json": result, "categories.jsonl": [one.row() for one in done]}
         facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
         drawn = sections(options.model, scores, result["categories"], rates)

@@ -20,7 +20,8 @@ def board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Board:
         *(Column(f"subset:{name}", name, "Subsets") for name in subsets),
     )  # fmt: skip
     setting = digest(canonical(made["data_sha256"]))
-    return Board("accuracy", columns, tuple(_row(line, setting, made) for line in scores))
+    rows = tuple(_row(line, setting, made) for line in scores)
+    return Board("accuracy", columns, rows, title="Pairwise judges", unit="Agreement with people in %")
 
 
 def _row(line: LineScores, setting: str, made: Mapping[str, Any]) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 from truebench_hf import anonymous
@@ -11,7 +12,7 @@ from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
 from truebench_hf.judging.checklists import USUAL
-from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series, fixed, interval
+from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval
 from truebench_hf.study.board import Board, Column, Row
 
 TITLE = "TICK: checklists and their judges, validated"
@@ -22,14 +23,7 @@ _MEASURES = ("BLEU", "ROUGE-1 F1", "ROUGE-2 F1", "ROUGE-L F1")
 
 def sections(entries: Sequence[Entry]) -> list[Section]:
     """Whatever the rows have something for."""
-    found: list[Section | None] = [
-        _alike(entries),
-        _rates(entries),
-        *_accuracy(entries),
-        *_lengths(entries),
-        _hard(entries),
-    ]
-    return [one for one in found if one is not None]
+    return [*_alike(entries), *_rates(entries), *_accuracy(entries), *_lengths(entries), *_hard(entries)]
 
 
 def board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
@@ -46,121 +40,132 @@ def board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
         lines.append(Row(anonymous.name(by), str(made["data_sha256"]), scores, facts))
     columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
     there = {name for line in lines for name in line.scores}
-    return Board("accuracy", tuple(one for one in columns if one.name in there), tuple(lines)) if lines else None
+    if not lines:
+        return None
+    shown = tuple(one for one in columns if one.name in there)
+    return Board(
+        "accuracy", shown, tuple(lines), title="TICK: judges of checklists", unit="Agreement with annotators in %"
+    )
 
 
-def _alike(entries: Sequence[Entry]) -> Grid | None:
-    rows = [
-        (
-            one.author, one.instructions, one.checklists, fixed(found.bleu, 3), fixed(found.rouge_1, 3),
-            fixed(found.rouge_2, 3), fixed(found.rouge_l, 3), fixed(found.count, 3),
-        )
-        for one in likeness(entries) if (found := one.overlap)
+def _alike(entries: Sequence[Entry]) -> list[Section]:
+    rows: list[Cells] = [
+        (one.author, one.instructions, one.checklists, *(fixed(value, 3) for value in astuple(one.overlap)))
+        for one in likeness(entries) if one.overlap
     ]  # fmt: skip
+    names = (*_MEASURES, "Count MAE")
     paper = [
-        (row["Checklist Source"].replace("H'", PEOPLE), "", "", *(fixed(row[name], 3) for name in _MEASURES), fixed(row["Count MAE"], 3))
+        (row["Checklist Source"].replace("H'", PEOPLE), "", "", *(fixed(row[name], 3) for name in names))
         for row in paper_rows("2")
-    ]  # fmt: skip
+    ]
     note = (
         "Sentence BLEU (sacrebleu, 0 to 1) and F1 of ROUGE (rouge-score, no stemming) of all questions of a list as one "
         "text, averaged over an author's lists for an instruction, then over instructions; count MAE in questions. Words "
         "are found in every script; Chinese, Japanese and Thai go sign by sign. The paper does not say which BLEU it "
         "took; but for punctuation BLEU-4 lies below ROUGE-1, so that its column is of another kind than ours."
     )
-    header = ("Checklists by", "instructions", "lists", *_MEASURES, "count MAE")
-    return (
-        Grid("Checklists and the chosen ones (like the paper's table 2)", header, tuple(rows), tuple(paper), note)
-        if rows
-        else None
-    )
+    header = ("Checklists by", "instructions", "lists", *names)
+    return _table("Checklists and the chosen ones (like the paper's table 2)", header, rows, paper, note)
 
 
-def _rates(entries: Sequence[Entry]) -> Grid | None:
+def _rates(entries: Sequence[Entry]) -> list[Section]:
     rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in rates(entries)]
     by = {"Internal": "people (Internal)", "InFoBench": "GPT-4 (InFoBench)"}
     paper = [
         (row["Checklist Generator"], by[name], "", "", fixed(row[name], 3)) for row in paper_rows("3a") for name in by
     ]
-    note = "Pearson's r over responses of the pass rates under a checklist and under the chosen one, by the same answerer; run by run, then averaged. Left out: responses with an open question in one of them."
-    header = ("Checklists by", "answered by", "pairs", "left out", "Pearson r")
-    return (
-        Grid("Pass rates under other checklists (like the paper's table 3a)", header, tuple(rows), tuple(paper), note)
-        if rows
-        else None
+    note = (
+        "Pearson's r over responses of the pass rates under a checklist and under the chosen one, by the same answerer; "
+        "run by run, then averaged. Left out: responses with an open question in one of them."
     )
+    header = ("Checklists by", "answered by", "pairs", "left out", "Pearson r")
+    return _table("Pass rates under other checklists (like the paper's table 3a)", header, rows, paper, note)
 
 
 def _accuracy(entries: Sequence[Entry]) -> list[Section]:
     found = accuracy(entries)
-    if not found:
-        return []
     rows = [
-        (one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored, fixed(one.score.value, 1), interval(one.score), fixed(one.undecided and 100 * one.undecided, 1))
+        (
+            one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored,
+            fixed(one.score.value, 1), interval(one.score), fixed(one.undecided and 100 * one.undecided, 1),
+            fixed(one.corrected, 1),
+        )
         for one in found
     ]  # fmt: skip
+    name, accurate = "Checklist Evaluator", "Question-Level Accuracy"
     paper = [
-        (
-            row["Checklist Evaluator"],
-            "reasoning",
-            "1 answer",
-            "",
-            "",
-            fixed(100 * row["Question-Level Accuracy"], 1),
-            "",
-            "",
-        )
+        (row[name], "reasoning", "1 answer", "", "", fixed(100 * row[accurate], 1), "", "", "")
         for row in paper_rows("3b")
     ]
-    note = "Against the majority of the annotators, in percent; what a majority of k leaves open is wrong. maj@k is the mean over all subsets of k answers. Left out: questions on which annotators have no majority, or which were answered less often. Errors of annotators lower what a judge can reach: see the row of one annotator against the others."
-    header = ("Answered by", "mode", "votes", "questions", "left out", "accuracy", "95 % interval", "undecided")
-    table = Grid("Answers to single questions (like the paper's table 3b)", header, tuple(rows), tuple(paper), note)
-    most = max(one.k for one in found)
-    return [table, _curve(found, most)] if most > 1 else [table]
+    note = (
+        "Against the majority of the annotators, in percent; what a majority of k leaves open is wrong. maj@k is the mean "
+        "over all subsets of k answers. Left out: questions on which annotators have no majority, or which were answered "
+        "less often. Errors of annotators lower what a judge can reach (see one annotator against the others); corrected is "
+        "what it would reach without them, if all err independently, as three annotators and more agree among themselves."
+    )
+    header = (
+        "Answered by",
+        "mode",
+        "votes",
+        "questions",
+        "left out",
+        "accuracy",
+        "95 % interval",
+        "undecided",
+        "corrected",
+    )
+    drawn = [_curve(found)] if max((one.k for one in found), default=1) > 1 else []
+    return [*_table("Answers to single questions (like the paper's table 3b)", header, rows, paper, note), *drawn]
 
 
-def _curve(found: Sequence[Accuracy], most: int) -> Plot:
+def _curve(found: Sequence[Accuracy]) -> Plot:
     """Figure 2: accuracy by the number of votes."""
-    lines: dict[tuple[str, str], list[tuple[float, float, float, str]]] = {}
+    lines: dict[str, list[tuple[float, float, float, str]]] = {}
     for one in found:
         if one.mode and one.score.value is not None:
-            lines.setdefault((one.by, one.mode), []).append(
-                (one.k, one.score.value, 0.5, f"maj@{one.k}: {one.score.value:.1f}")
-            )
-    low = 10 * (min(point[1] for points in lines.values() for point in points) // 10)
-    series = tuple(Series(f"{by}, {mode}", tuple(points), joined=True) for (by, mode), points in lines.items())
-    return Plot(
-        "Accuracy by votes (like the paper's figure 2)", series, Axis("votes", 1, most), Axis("accuracy, %", low, 100)
-    )
+            point = (one.k, one.score.value, 0.5, f"maj@{one.k}: {one.score.value:.1f}")
+            lines.setdefault(f"{one.by}, {one.mode}", []).append(point)
+    low = min((point[1] for points in lines.values() for point in points), default=0.0)
+    series = tuple(Series(name, tuple(points), joined=True) for name, points in lines.items())
+    votes, share = Axis("votes", 1, max(one.k for one in found)), Axis("accuracy, %", min(90, 10 * (low // 10)), 100)
+    return Plot("Accuracy by votes (like the paper's figure 2)", series, votes, share)
 
 
 def _lengths(entries: Sequence[Entry]) -> list[Section]:
+    """Figure 5, as numbers and as lines."""
     found = lengths(entries)
     if not found:
         return []
-    sizes = range(min(min(one) for one in found.values()), max(max(one) for one in found.values()) + 1)
-    rows: list[tuple[str | int, ...]] = [(str(size), *(one[size] for one in found.values())) for size in sizes]
+    low, high = min(map(min, found.values())), max(map(max, found.values()))
+    sizes, (least, most) = range(low, high + 1), USUAL
+    rows: list[Cells] = [(str(size), *(one[size] for one in found.values())) for size in sizes]
     rows.append(("lists", *(one.total() for one in found.values())))
-    rows.append(
-        (
-            f"outside {USUAL[0]} to {USUAL[1]}",
-            *(sum(n for size, n in one.items() if not USUAL[0] <= size <= USUAL[1]) for one in found.values()),
-        )
-    )
-    shares = tuple(
-        Series(author, tuple((size, 100 * one[size] / one.total(), 0.5, f"{one[size]} of {one.total()}") for size in sizes), joined=True)
-        for author, one in found.items()
-    )  # fmt: skip
-    drawn = Plot("How long checklists are", shares, Axis("questions", sizes[0], sizes[-1]), Axis("lists, %", 0, 100))
-    return [Grid("How long checklists are (like the paper's figure 5)", ("questions", *found), tuple(rows)), drawn]
+    outside = (sum(n for size, n in one.items() if not least <= size <= most) for one in found.values())
+    rows.append((f"outside {least} to {most}", *outside))
+    series = []
+    for author, one in found.items():
+        points = ((size, 100 * one[size] / one.total(), 0.5, f"{one[size]} of {one.total()}") for size in sizes)
+        series.append(Series(author, tuple(points), joined=True))
+    axes = Axis("questions", min(low, least), max(high, most)), Axis("lists, %", 0, 100)
+    return [
+        Grid("How long checklists are (like the paper's figure 5)", ("questions", *found), tuple(rows)),
+        Plot("How long checklists are", tuple(series), *axes),
+    ]
 
 
-def _hard(entries: Sequence[Entry]) -> Grid | None:
+def _hard(entries: Sequence[Entry]) -> list[Section]:
     rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in difficulty(entries)]
     paper = [(author, by, "", "", r) for author, by, r in _PAPER_B2]
-    note = "Pearson's r of the number of questions and the score of a response to the instruction: far from 0 where long checklists go with hard (or easy) instructions."
-    header = ("Checklists by", "score of the response", "pairs", "left out", "Pearson r")
-    return (
-        Grid("Length and difficulty (like the paper's appendix B.2)", header, tuple(rows), tuple(paper), note)
-        if rows
-        else None
+    note = (
+        "Pearson's r of the number of questions and the score of a response to the instruction: far from 0 where long "
+        "checklists go with hard (or easy) instructions."
     )
+    header = ("Checklists by", "score of the response", "pairs", "left out", "Pearson r")
+    return _table("Length and difficulty (like the paper's appendix B.2)", header, rows, paper, note)
+
+
+def _table(
+    title: str, header: tuple[str, ...], rows: Sequence[Cells], paper: Sequence[Cells], note: str
+) -> list[Section]:
+    """The table, if it has a row of ours."""
+    return [Grid(title, header, tuple(rows), tuple(paper), note)] if rows else []

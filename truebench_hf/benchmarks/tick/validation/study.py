@@ -93,7 +93,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
     files = ("validation.json", "rows.jsonl", "verdicts.jsonl")
 
     def items(self) -> Items[Entry]:
-        entries, options = data.load(self.options.data), self.options
+        left_out: list[str] = []
+        entries, options = data.load(self.options.data, left_out), self.options
         if not (options.generator or any(len(entry.checklists) > 1 or entry.answers for entry in entries)):
             raise UserError(
                 f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
@@ -101,10 +102,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         taken = {one.author for entry in entries for one in entry.checklists} & set(numbered(options.generator))
         taken |= {one.by for entry in entries for one in entry.judgments} & set(numbered(options.judge))
         if taken:
-            raise UserError(
-                f"--data {options.data}: holds what {taken.pop()} gave already; leave it out of the options"
-            )
-        return data.selection(entries)
+            raise UserError(f"--data {options.data}: holds what {min(taken)} gave already; leave it out of the options")
+        return data.selection(entries, left_out)
 
     def judge_settings(self) -> Iterator[JudgeSettings]:
         for spec in self.options.judge:
@@ -179,6 +178,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             "usage": self.provenance["usage"],
         }
         notes = [f"{what}: {n} of {len(entries)}" for what, n in result["left_out"].items() if n]
+        notes += [f"rows with several turns left out: {len(self.all.left_out)}"] if self.all.left_out else []
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
         files = {
             "validation.json": result,

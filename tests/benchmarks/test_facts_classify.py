@@ -1,0 +1,128 @@
+"""Prompts sorted by domain and task: what is read, what is kept, and that breakdowns say they are classified."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.runs import command_here, script, write_jsonl
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.classify import DOMAINS, TASKS, ClassifyOptions, classify, read_kinds
+from truebench_hf.models.asking import Problem
+
+
+def said(domain: str, task: str, before: str = "A bank.") -> str:
+    return f'{before}\n```json\n{{"domain": "{domain}", "task": "{task}"}}\n```'
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "why"),
+    [
+        (said("finance", "summary"), ("finance", "summary", "A bank."), "as asked for"),
+        (said("Finance", "Question Answering"), ("finance", "question answering", "A bank."), "letter case"),
+        ('{"reason": "It is.", "domain": "legal", "task": "other"}', ("legal", "other", "It is."), "structured"),
+        (said("other", "other"), ("other", "other", "A bank."), "none fits"),
+        ("finance and summary", None, "no object"),
+        ('{"domain": "finance"}', None, "no task"),
+        (said("sports", "summary"), None, "a domain that there is not"),
+        (said("finance", "poem"), None, "a task that there is not"),
+        (said("finance", "summary") + said("legal", "summary"), None, "two domains"),
+        (said("finance", "summary", "The domain is legal."), None, "prose says another"),
+        (said("finance", "summary") + " Or not.", None, "more behind it"),
+        ('{"domain": ["finance"], "task": "summary"}', None, "a list"),
+        ("", None, "nothing"),
+    ],
+)
+def test_readings(text: str, found: tuple[str, str, str] | None, why: str) -> None:
+    read = read_kinds(text)
+    assert (read == found) if found else isinstance(read, Problem), why
+
+
+def test_a_cut_answer_is_never_read() -> None:
+    assert isinstance(read_kinds(said("finance", "summary"), True), Problem)
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=50, deadline=None)
+def test_no_text_is_too_strange(text: str) -> None:
+    read = read_kinds(text)
+    assert isinstance(read, Problem) or (read[0] in DOMAINS and read[1] in TASKS)
+
+
+def prompts(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "prompts.jsonl", [
+        {"id": "a", "document": "A bank lends.", "request": "What does it do?", "baseline": "It lends."},
+        {"id": "b", "passages": [{"id": "p", "text": "A court decides."}], "request": "In short?", "domain": "legal",
+         "baseline": "It decides."},
+        {"id": "c", "document": "Unreadable.", "request": "Well?", "system": "Be brief.", "baseline": "No."},
+    ])  # fmt: skip
+
+
+def model(path: Path) -> str:
+    return script(path, [
+        {"contains": "A bank lends", "reply": said("finance", "question answering")},
+        {"contains": "A court decides", "reply": said("finance", "summary")},
+        {"contains": "Unreadable", "reply": "I cannot say."},
+    ])  # fmt: skip
+
+
+def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: Path) -> None:
+    made = classify(
+        ClassifyOptions(data=str(prompts(tmp_path)), model=model(tmp_path / "m.json"), out=str(tmp_path / "out"))
+    )
+    assert [(one.domain, one.task) for one in made] == [
+        ("finance", "question answering"), ("finance", "summary"), (None, None),
+    ]  # fmt: skip
+    kept = data.load(str(tmp_path / "out" / "classified.jsonl"))
+    assert [(item.domain, item.task, item.classified) for item in kept] == [
+        ("finance", "question answering", ("domain", "task")), ("legal", "summary", ("task",)), ("", "", ()),
+    ]  # fmt: skip
+    assert [item.groups for item in kept] == [
+        {"domain (classified)": "finance", "task (classified)": "question answering"},
+        {"domain": "legal", "task (classified)": "summary"}, {},
+    ]  # fmt: skip
+    before = data.load(str(tmp_path / "prompts.jsonl"))
+    assert [item.source for item in kept] == [item.source for item in before]
+    assert [(item.id, item.baseline) for item in kept] == [(item.id, item.baseline) for item in before]
+    counts = json.loads((tmp_path / "out" / "counts.json").read_text(encoding="utf-8"))
+    assert counts["counts"]["domain"] == {"finance": 2, "unsorted": 1}
+    assert (counts["right"]["domain"]["value"], counts["right"]["domain"]["n"]) == (0.0, 1)  # it took legal for finance
+    assert "no JSON object" in counts["unsorted"]["c"]
+
+
+def test_a_runs_tables_say_that_they_are_classified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(
+        capsys, "facts", "classify", "--data", str(prompts(tmp_path)), "--model", model(tmp_path / "m.json"),
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert (done.returncode, "1 of 3 prompts are unsorted" in done.stdout) == (3, True)
+    judge = script(tmp_path / "j.json", [
+        {"contains": "rating", "reply": '{"rating": "no issues"}'}, {"contains": "verdict", "reply": '{"verdict": "accurate"}'},
+    ])  # fmt: skip
+    answering = script(tmp_path / "a.json", [], {"reply": "It lends."})
+    done = command_here(
+        capsys, "facts", "run", "--data", str(tmp_path / "out/classified.jsonl"), "--model", answering, "--judge", judge,
+        "--template", "response", "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    by: dict[str, Any] = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["by"]
+    assert {column: list(cells) for column, cells in by.items()} == {
+        "domain (classified)": ["finance"], "task (classified)": ["question answering", "summary"], "domain": ["legal"],
+    }  # fmt: skip
+    assert "classified" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+
+
+def test_an_estimate_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, record = model(tmp_path / "m.json"), tmp_path / "asked"
+    done = command_here(
+        capsys, "facts", "classify", "--data", "facts_mini", "--model", spec, "--model-arg", f"record={record}",
+        "--out", str(tmp_path / "out"), "--estimate",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (record.exists(), (tmp_path / "out").exists()) == (False, False)
+    assert " 12 " in done.stdout  # one call a prompt: the example of the usual answer can be read

@@ -1,0 +1,106 @@
+"""Twenty documents of 30,000 tokens against a server, and the embedded model on the sample: time, memory, no silent cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.facts import FINE, mini
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, write_jsonl
+
+ANSWER = "The last line of the document says that the gate closes at nine."
+TOKENS, DOCUMENTS, JUDGES = 30_000, 20, 3
+SUPPORTED = {
+    "sentence": ANSWER, "rationale": "Its last line.", "excerpts": ["The gate closes at nine."], "label": "supported"
+}  # fmt: skip
+
+
+def document(number: int) -> str:
+    """So many words that tokenizers make about 30,000 tokens of them, and a last line that only a whole prompt holds."""
+    chance = random.Random(number)
+    words = ("gate", "garden", "visitor", "ticket", "season", "keeper", "orchard", "notice", "path", "river")
+    lines = [f"Paragraph {i}: " + " ".join(chance.choices(words, k=96)) + "." for i in range(TOKENS // 100)]
+    return "\n".join([f"Notice {number}", *lines, "The gate closes at nine."])
+
+
+def measured(*arguments: str, **env: str) -> tuple[int, str, float, float]:
+    """(exit code, what was printed, seconds, peak MiB) of a command in a process of its own."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "truebench_hf.cli.main", *arguments], cwd=ROOT, env={**os.environ, "COLUMNS": "200", **env},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    told = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, told, time.monotonic() - began, used.ru_maxrss / 1024
+
+
+@pytest.mark.slow
+def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
+    rows = [
+        {"id": number, "system": "Use the notice alone.", "request": f"When does gate {number} close?",
+         "document": document(number), "baseline": "At nine."}
+        for number in range(DOCUMENTS)
+    ]  # fmt: skip
+    data = write_jsonl(tmp_path / "long.jsonl", rows)
+    with OpenAIServer(record=200) as server:
+        server.add_scripts([
+            {"contains": "<test_response_", "message": {"content": FINE}},
+            {"contains": "<response_", "message": {"content": json.dumps(SUPPORTED)}},
+            {"message": {"content": ANSWER}},
+        ])  # fmt: skip
+        judges = [part for number in range(JUDGES) for part in ("--judge", f"openai:judge-{number}")]
+        given = ["facts", "run", "--data", data, "--model", "openai:model", *judges, "--out", str(tmp_path / "run")]
+        given += ["--model-base-url", server.url, "--judge-base-url", server.url, "--eligibility", "full"]
+        code, told, seconds, peak = measured(*given, OPENAI_API_KEY="k")
+        bodies: list[Any] = server.stats()["bodies"]
+    assert code == 0, told
+    print(f"\n{DOCUMENTS} documents of {TOKENS} tokens, {JUDGES} judges: {seconds:.1f} s, {peak:.0f} MiB at most")
+    assert len(bodies) == DOCUMENTS * (1 + 2 * JUDGES)
+    texts = ["\n".join(message["content"] for message in body["messages"]) for body in bodies]
+    assert all("Paragraph 0:" in text and "The gate closes at nine." in text for text in texts), "nothing is cut"
+    asked = [text for text in texts if "<document_" in text]
+    openings = {text[: text.index("</document_")] for text in asked}
+    assert len(openings) == DOCUMENTS, (
+        "all prompts on a document begin alike, so that servers reuse what they have read"
+    )
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert scores["scores"]["all"]["mean"]["final"]["value"] == 100.0
+    verdict = json.loads((tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()[0])
+    (excerpt,) = verdict["grounding"]["openai:judge-0"]["units"][0]["excerpts"]
+    assert (excerpt["found"], excerpt["place"], excerpt["start"] > 100_000) == (True, "document", True)
+    assert seconds < 120
+    assert peak < 600
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # 19 calls of some ten seconds of a processor each
+def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path) -> None:
+    """Three judges are three templates of one small model (told apart by arguments that change nothing); that is said."""
+    few = write_jsonl(tmp_path / "few.jsonl", mini()[7:8])  # the shortest in English; a call takes seconds
+    given = ["facts", "run", "--data", few, "--model", "smollm2", "--max-tokens", "48"]
+    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-max-tokens", "32"]
+    given += ["--judge-arg", "2.dtype=float32", "--judge-arg", '3.chat_template_kwargs={"number": 3}']
+    given += ["--template", "json", "--template", "2.response", "--template", "3.simpleqa"]
+    code, told, seconds, peak = measured(*given, "--out", str(tmp_path / "run"))
+    print(f"\nSmolLM2 on a document, 3 judges: {seconds:.1f} s, {peak:.0f} MiB at most")
+    assert code in (0, 3), told
+    assert "far too weak to be trusted" in told
+    assert "one model is asked in several ways" in told
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert [one["template"] for one in scores["judges"].values()] == ["json", "response", "simpleqa"]
+    assert scores["scores"]["all"]["answers"] == 1
+    for both in scores["scores"]["all"]["judges"].values():
+        assert both["unadjusted"]["n"] + both["unadjusted"]["unscored"] == 1
+    assert scores["failed"] == 0

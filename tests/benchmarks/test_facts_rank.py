@@ -1,0 +1,280 @@
+"""Joining finished runs and ranking their models: what is refused, and the figures where they are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from tests.support.runs import command_here, script, write_jsonl
+from truebench_hf.benchmarks.facts import paper, ranking_sections
+from truebench_hf.benchmarks.facts.ranking import rank
+from truebench_hf.benchmarks.facts.scores import Both, Cell
+from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Grid
+from truebench_hf.types import Score
+
+JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
+
+
+def score(value: float | None, n: int = 100) -> Score:
+    return Score(value, n, 0, None if value is None else (max(0.0, value - 5), min(100.0, value + 5)))
+
+
+def cell(judges: dict[str, tuple[float | None, float | None]], answers: int = 100) -> Cell:
+    both = {name: Both(score(plain), score(final)) for name, (plain, final) in judges.items()}
+    means = [
+        None if any(one is None for one in side) else mean(one for one in side if one is not None)
+        for side in zip(*judges.values(), strict=True)
+    ]
+    return Cell(answers, 3, both, Both(score(means[0]), score(means[1])))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., str]:
+    """Makes the folder of a finished run as `facts run` leaves it."""
+
+    def made(model: str, splits: dict[str, Cell], name: str = "", **changed: Any) -> str:
+        from dataclasses import asdict
+
+        path = tmp_path / (name or model.replace(":", "_").replace(" ", "_"))
+        path.mkdir()
+        judges = {judge: dict(JUDGE) for judge in next(iter(splits.values())).judges}
+        cells = {split: asdict(one) for split, one in splits.items()}
+        named = {split: one for split, one in cells.items() if split}
+        scores = {
+            "model": model, "judges": judges, "baseline": {"name": "given", "sha256": "b" * 64},
+            "data": {"name": "d", "sha256": "d" * 64, "splits": {split: split * 8 for split in named}},
+            "scores": {"all": next(iter(cells.values()))}, "splits": named, "by": {},
+        } | changed.pop("scores", {})  # fmt: skip
+        (path / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+        info = {"kind": "facts", "format": 1, "sessions": [{"started": "x", "finished": "y"}]} | changed
+        (path / "run.json").write_text(json.dumps(info), encoding="utf-8")
+        return str(path)
+
+    return made
+
+
+@pytest.fixture
+def printed(folder: Callable[..., str]) -> list[str]:
+    """The nine models of the paper as nine runs, in the order of the alphabet."""
+    before, after = paper.paper_scores(paper.UNADJUSTED), paper.paper_scores(paper.FINAL)
+    return [
+        folder(model, {
+            split: cell({judge: (before[model][split, judge], after[model][split, judge]) for judge in paper.JUDGES}, n)
+            for split, n in paper.SPLITS.items()
+        })
+        for model in sorted(before)
+    ]  # fmt: skip
+
+
+def grid(ranking: Any, title: str) -> Grid:
+    return next(one for one in ranking_sections.sections(ranking) if isinstance(one, Grid) and one.title == title)
+
+
+def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
+    found = rank(printed)
+    rows = {row["Response Model"]: row for row in paper.paper_rows(paper.FINAL)}
+    assert [one.model for one in found.standings] == list(rows)
+    for one in found.standings:
+        assert one.fused == rows[one.model]["Fused Rank"]
+        assert one.mean.final.value == pytest.approx(rows[one.model]["Average"], abs=0.1)
+    before = {row["Response Model"]: row["Fused Rank"] for row in paper.paper_rows(paper.UNADJUSTED)}
+    assert {one.model: one.fused_unadjusted for one in found.standings} == before
+    # Disqualification turns the first two round, as in the paper.
+    assert {one.model: one.moved for one in found.standings if one.moved} == {
+        "Gemini 2.0 Flash Experimental": 1, "Gemini 1.5 Flash": -1,
+    }  # fmt: skip
+    assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(3.03, abs=0.005)
+    assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(2.26, abs=0.005)
+    shown = grid(found, "Self-preference of judges")
+    assert shown.rows[-1][-2:] == ("+3.03", "+2.26")
+    assert [row[-2:] for row in shown.paper] == [("+3.03", "+2.26"), ("+3.23", "")]
+    tied = next(note for note in ranking_sections.notes(found) if "equally many" in note)
+    assert tied.count(" above ") == 2
+
+
+def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
+    folders = [folder(name, {"": cell({"j": (90.0, value)})}) for name, value in (("m1", 60.0), ("m2", 80.0))]
+    found = rank(folders)
+    assert [(one.model, one.fused, one.moved, one.mean.effect) for one in found.standings] == [
+        ("m2", 1, 0, -10.0),
+        ("m1", 2, -1, -30.0),  # both were first before
+    ]
+    assert found.standings[0].mean.final.ci95 == pytest.approx((75.0, 85.0))
+    assert (found.standings[0].span, found.preferences) == ((1, 1), ())
+    assert found.joined.splits == ("all answers",)
+
+
+def test_a_model_alone(folder: Callable[..., str]) -> None:
+    found = rank([folder("m", {"": cell({"j": (90.0, 80.0)})})])
+    assert [(one.fused, one.span) for one in found.standings] == [(1, (1, 1))]
+
+
+def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]) -> None:
+    one, other = cell({"j": (90.0, 80.0)}), cell({"j": (70.0, 60.0)})
+    folders = [
+        folder("m", {"open": one}, "a"),
+        folder("m", {"blind": other}, "b"),
+        folder("n", {"open": other, "blind": other}),
+    ]
+    found = rank(folders)
+    assert found.standings[0].mean.final.value == 70.0
+    # Two independent means of half width 5: the half width of their mean is 5 / sqrt 2.
+    assert found.standings[0].mean.final.ci95 == pytest.approx((70 - 3.5355, 70 + 3.5355), abs=1e-3)
+    partly = rank(folders[::2])
+    assert (partly.joined.splits, partly.joined.left_out) == (("open",), ("blind",))
+    assert any("Not ranked on blind" in note for note in ranking_sections.notes(partly))
+
+
+def test_what_no_judge_decided_leaves_a_model_without_a_rank(folder: Callable[..., str]) -> None:
+    found = rank([folder("m", {"": cell({"j": (None, None)})}), folder("n", {"": cell({"j": (50.0, 50.0)})})])
+    assert [(one.model, one.fused, one.moved) for one in found.standings] == [("n", 1, 0), ("m", None, None)]
+    assert grid(found, "Ranks").rows[1][:3] == ("-", "m", "-")
+
+
+def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]) -> None:
+    """Two close models are told apart where one is right wherever the other is, and not where their answers differ."""
+    score = cell({"j": (60.0, 60.0)})
+    folders = {name: folder(name, {"": score}) for name in ("good", "other", "mixed")}
+    right = {"good": range(70), "other": range(60), "mixed": range(35, 100)}
+
+    def verdict(name: str, number: int) -> dict[str, Any]:
+        label = "yes" if number in right[name] else "no"
+        return {"id": str(number), "split": "", "ineligible": number == 99, "grounded": {"j": label}}
+
+    for name, path in folders.items():
+        write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])
+    found = {one.model: one.span for one in rank(list(folders.values())).standings}
+    assert found == {"good": (1, 2), "other": (2, 3), "mixed": (1, 3)}
+    # By the means alone (60 of 100 each), nothing could be told.
+    for path in folders.values():
+        (Path(path) / "verdicts.jsonl").unlink()
+    assert {one.span for one in rank(list(folders.values())).standings} == {(1, 3)}
+
+
+def test_a_ring_is_named(folder: Callable[..., str]) -> None:
+    columns = {"a": (3, 1, 2), "b": (2, 3, 1), "c": (1, 2, 3)}
+    folders = [
+        folder(model, {"": cell({f"j{i}": (90.0, 10.0 * value) for i, value in enumerate(row)})})
+        for model, row in columns.items()
+    ]
+    found = rank(folders)
+    assert found.fused.cycles == (("a", "b", "c"),)
+    assert any("a, b, c beat each other in a ring" in note for note in ranking_sections.notes(found))
+
+
+def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., str]) -> None:
+    judges = ("openai:gpt-4o", "openai:claude-4")
+    rows = {
+        "openai:gpt-4o": (80.0, 70.0),
+        "openai:gpt-5": (60.0, 60.0),
+        "hf:claude-tiny": (50.0, 60.0),
+        "x": (40.0, 40.0),
+    }
+    folders = [
+        folder(model, {"": cell({judge: (value, value) for judge, value in zip(judges, row, strict=True)})}, f"r{i}")
+        for i, (model, row) in enumerate(rows.items())
+    ]
+    found = {one.judge: one for one in rank(folders).preferences}
+    gpt, claude = found.values()
+    assert (gpt.own, gpt.by) == (("openai:gpt-4o",), "model")  # gpt-5 is one of the others
+    assert gpt.final.preference == pytest.approx(10 - mean((0, -10, 0)))
+    assert (claude.own, claude.by) == (("hf:claude-tiny",), "family")
+    assert claude.final.preference == pytest.approx(10 - mean((-10, 0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"judges": {"j": JUDGE, "k": JUDGE}}, "is judged by j, k, .* by j; join runs of equal judges"),
+        ({"judges": {"j": JUDGE | {"template": "span"}}}, 'judge j has template "span", in .* template "json"'),
+        ({"judges": {"j": JUDGE | {"eligibility": "full"}}}, 'judge j has eligibility "full"'),
+        ({"judges": {"j": JUDGE | {"prompts": {"p": "2"}}}}, "judge j has other prompts"),
+        ({"judges": {"j": JUDGE | {"threshold": 0.3}}}, "judge j has threshold 0.3, in .* threshold null"),
+        ({"baseline": {"name": "given", "sha256": "c" * 64}}, r"compared with given \(SHA-256 cccccccc\)"),
+        ({"model": "m"}, "m has a run on open already"),
+        ({"data": {"sha256": "x", "splits": {"open": "other"}}}, "its open holds other documents"),
+        ({"splits": {"open": {}}}, r"scores\.json cannot be read"),
+        ({"model": None, "splits": 3}, r"scores\.json cannot be read"),
+    ],
+)
+def test_runs_that_do_not_go_together_are_refused_in_one_line(
+    folder: Callable[..., str], change: dict[str, Any], words: str
+) -> None:
+    whole = {"open": cell({"j": (90.0, 80.0)})}
+    folders = [folder("m", whole, "first"), folder("n", whole, "second", scores=change)]
+    with pytest.raises(UserError, match=words) as caught:
+        rank(folders)
+    assert "second" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_without_a_finished_run_are_refused(folder: Callable[..., str], tmp_path: Path) -> None:
+    whole = {"": cell({"j": (90.0, 80.0)})}
+    empty = folder("a", whole)
+    (Path(empty) / "scores.json").unlink()
+    cases = {
+        str(tmp_path / "nowhere"): "is no run folder",
+        folder("b", whole, kind="run"): "holds a study of kind run; give the --out of `truebench facts run`",
+        folder("c", whole, sessions=[{"started": "x", "finished": None}]): "the run is not finished",
+        empty: "has no scores yet",
+    }
+    for path, words in cases.items():
+        with pytest.raises(UserError, match=words):
+            rank([path])
+    with pytest.raises(UserError, match="no run folders"):
+        rank([])
+
+
+def test_files(printed: list[str], tmp_path: Path) -> None:
+    found = rank(printed[:3])
+    assert [file.name for file in ranking_sections.write(found, str(tmp_path / "out"))] == ["rank.json", "report.html"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Self-preference of judges" in page
+    assert "paper: Gemini 1.5 Flash" in page
+    kept = json.loads((tmp_path / "out" / "rank.json").read_text(encoding="utf-8"))
+    assert [one["fused"] for one in kept["models"]] == [1, 2, 3]
+    assert [file.name for file in ranking_sections.write(found, str(tmp_path / "r.html"))] == ["r.html"]
+    with pytest.raises(UserError, match=r"ends in \.html or \.json"):
+        ranking_sections.write(found, str(tmp_path / "r.xlsx"))
+
+
+def test_two_runs_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    judge = script(tmp_path / "judge.json", [
+        {"contains": "bananas are blue", "reply": 'No. {"verdict": "inaccurate"}'},
+        {"contains": "verdict", "reply": 'Yes. {"verdict": "accurate"}'},
+        {"contains": "rating", "reply": 'It does. {"rating": "no issues"}'},
+    ])  # fmt: skip
+    folders = []
+    for name, answer in (("honest", "It is as the document says."), ("dreamer", "All bananas are blue.")):
+        model = script(tmp_path / f"{name}.json", [], {"reply": answer})
+        folders.append(str(tmp_path / f"run-{name}"))
+        done = command_here(
+            capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", model, "--judge", judge,
+            "--template", "response", "--out", folders[-1],
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    done = command_here(capsys, "facts", "rank", *folders, "--out", str(tmp_path / "ranked"))
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("│") for line in done.stdout.splitlines() if ".json" in line and "│" in line]
+    assert [(cells[1].strip(), cells[2].strip()[-12:], cells[3].strip()) for cells in lines[:2]] == [
+        ("1", "/honest.json", "100.00"), ("2", "dreamer.json", "0.00"),
+    ]  # fmt: skip
+    kept = json.loads((tmp_path / "ranked" / "rank.json").read_text(encoding="utf-8"))
+    assert [one["mean"]["final"]["value"] for one in kept["models"]] == [100.0, 0.0]
+    other = str(tmp_path / "other")
+    command_here(
+        capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", "scripted:" + str(tmp_path / "honest.json"),
+        "--judge", judge, "--template", "response", "--judge-max-tokens", "99", "--out", other,
+    )  # fmt: skip
+    done = command_here(capsys, "facts", "rank", folders[1], other)
+    assert done.returncode == 2
+    assert "has max_tokens 99, in" in done.stderr

@@ -1,0 +1,315 @@
+"""Choosing judge templates on labelled answers: rows, figures, the file that a run reads, and classifiers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import tiny_classifier
+from tests.support.runs import command_here, script, write_jsonl
+from truebench_hf.benchmarks.facts import chosen
+from truebench_hf.benchmarks.facts.selecting import rows
+from truebench_hf.benchmarks.facts.selecting.fitting import fitted
+from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
+from truebench_hf.benchmarks.facts.selecting.study import Selection, select_template
+from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Grid
+from truebench_hf.rows import Record
+
+ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
+
+
+def labelled(tmp_path: Path, count: int = 24, **more: Any) -> Path:
+    """Answers to `count` documents, two each: every second pair is inaccurate (blue) and ineligible (stubby)."""
+    made = []
+    for number in range(count):
+        facts = {"document": f"Document {number} says that bananas are yellow.", "request": "Which colour is it?"}
+        facts |= {"baseline": "Bananas are yellow."}
+        bad = number % 2 == 1
+        for kind in ("a", "b"):
+            text = (
+                f"Bananas are {'blue' if bad else 'yellow'} <{kind}{number}>."
+                if kind == "a"
+                else f"{kind}{number} stubby"
+                if bad
+                else f"Yellow it is, {kind}{number}."
+            )
+            made.append(facts | {
+                "id": f"{number}{kind}", "response": text, "accurate": "no" if "blue" in text else "yes",
+                "eligible": "no" if "stubby" in text else "yes",
+            } | more)  # fmt: skip
+    return write_jsonl(tmp_path / "labelled.jsonl", made)
+
+
+def judge(path: Path, *rules: dict[str, Any]) -> str:
+    """A judge that sees what is blue and what is stubby, but for the rules before."""
+    return script(path, [
+        *rules,
+        {"contains": ["rating", "stubby"], "reply": 'Too short. {"rating": "major issues"}'},
+        {"contains": "rating", "reply": 'Fine. {"rating": "minor issues"}'},
+        {"contains": "are blue", "reply": INACCURATE},
+        {"contains": "verdict", "reply": ACCURATE},
+    ])  # fmt: skip
+
+
+def select(tmp_path: Path, data: Path | str, *judges: str, **more: Any) -> Selection:
+    options = {"template": ("response",), "eligibility": ("request",), "out": str(tmp_path / "out")} | more
+    return select_template(SelectOptions(labelled=str(data), judge=judges, **options))
+
+
+def test_figures_of_two_judges(tmp_path: Path) -> None:
+    right = judge(tmp_path / "right.json")
+    lenient = judge(tmp_path / "lenient.json", {"contains": "are blue", "reply": ACCURATE})
+    found = select(tmp_path, labelled(tmp_path), right, lenient)
+    assert found.grounding is not None
+    one, other = found.grounding.measured
+    assert (one.found.macro_f1, one.found.undecided, one.chosen) == (1.0, 0, True)
+    # 12 of 48 answers are inaccurate: who calls all accurate is right on 75 %, with an F1 of 6/7 on one side alone.
+    assert (other.found.accuracy, other.found.fpr, other.found.fnr) == (0.75, 1.0, 0.0)
+    assert other.found.macro_f1 == pytest.approx(3 / 7)
+    assert found.grounding.base == other.found  # which is what always accurate does
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("no way of asking is better than always saying the same") == 1
+    assert found.eligibility is not None
+    ineligible = found.eligibility.measured[0].found
+    assert (ineligible.tp, ineligible.tn, ineligible.fp, ineligible.fn) == (12, 36, 0, 0)  # positive: ineligible
+
+
+def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
+    silent = judge(tmp_path / "silent.json", {"contains": ["verdict", "<a"], "error": "down"})
+    found = select(tmp_path, labelled(tmp_path), silent)
+    assert found.grounding is not None
+    measured = found.grounding.measured[0]
+    # It answers on 24 of 48 and is right on all of them, none of which is inaccurate.
+    assert (measured.found.n, measured.found.undecided, measured.found.accuracy) == (48, 24, 1.0)
+    assert measured.strict_f1 == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
+
+
+def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, data = judge(tmp_path / "judge.json"), labelled(tmp_path)
+    done = command_here(
+        capsys, "facts", "select-template", "--labelled", str(data), "--judge", spec, "--template", "response",
+        "--eligibility", "full", "--eligibility", "request", "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "out" / "templates.json"
+    assert json.loads(file.read_text(encoding="utf-8"))["judges"] == {
+        spec: {"template": "response", "eligibility": "full"}
+    }
+    assert "these labels do not tell full from request" in done.stdout  # equal, and the first named is taken
+    assert chosen.read(str(file), {"x": spec}) == {"x": chosen.Chosen("response", "full")}
+    model = script(tmp_path / "model.json", [], {"reply": "Yellow."})
+    done = command_here(
+        capsys, "facts", "run", "--data", "facts_mini", "--limit", "2", "--model", model, "--judge", spec,
+        "--template", str(file), "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))["judges"][spec]
+    assert (told["template"], told["eligibility"]) == ("response", "full")
+
+
+def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
+    from truebench_hf.benchmarks.facts.selecting.sections import tables
+
+    found = select(tmp_path, labelled(tmp_path), judge(tmp_path / "judge.json"))
+    shown = {
+        one.title: one for one in tables(found.grounding, found.eligibility, found.sentences) if isinstance(one, Grid)
+    }
+    second, fourth = (
+        shown["Grounding against labels (like the paper's table 2)"],
+        shown["Eligibility against labels (like the paper's table 4)"],
+    )
+    assert second.rows[0][:4] == ("always accurate", "-", "42.86", "75.00")
+    assert (len(second.paper), len(fourth.paper)) == (21, 6)
+    assert fourth.rows[0][0] == "always ineligible"
+
+
+def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
+    made = rows.load("facts_mini")
+    assert len(made) == 36
+    assert [sum(row.accurate == label for row in made) for label in ("yes", "no")] == [24, 12]
+    assert [sum(row.rated and row.eligible == label for row in made) for label in ("yes", "no")] == [12, 12]
+    for row in made:
+        assert bool(row.spans) == (row.accurate == "no")
+        assert row.rest == "yes" or row.id.endswith("evasive")
+        for span in row.spans:
+            assert row.label(span.start + 1, span.start + 2) == "no"
+        assert row.label(None, None) is None
+
+
+def record(**row: Any) -> Record:
+    plain = {"document": "D", "request": "R", "response": "One. Two. Three.", "accurate": "yes"}
+    return Record("row 1", {name: value for name, value in (plain | row).items() if value is not None})
+
+
+def test_labels_of_parts_of_an_answer() -> None:
+    row = rows.of_record(
+        record(sentences=[{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]), "1"
+    )
+    assert [row.label(0, 4), row.label(5, 9), row.label(10, 16), row.label(0, 9)] == ["yes", "no", None, "no"]
+    row = rows.of_record(record(ungrounded_sentences=["Two."]), "1")
+    assert [row.label(0, 4), row.label(5, 9), row.label(10, 16)] == ["yes", "no", "yes"]
+    row = rows.of_record(record(ungrounded_sentences='["Two."]'), "1")  # as CSV holds it
+    assert row.label(5, 9) == "no"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"response": None}, "field 'response' must be the answer"),
+        ({"response": 3}, "field 'response' must be a text"),
+        ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
+        ({"document": None}, "has no"),
+        ({"sentences": [{"text": "Four.", "grounded": "no"}]}, "'Four.', which does not stand in the answer"),
+        ({"ungrounded_sentences": "Two."}, "must be JSON"),
+        ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
+        ({"ungrounded_sentences": [{"text": "Two."}]}, "does not stand in the answer"),
+    ],
+)
+def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match="row 1") as caught:
+        rows.of_record(record(**row), "1")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"accurate": "yes", "eligible": None},
+            "needs answers of both kinds, accurate and inaccurate; there are 48 and 0",
+        ),
+        ({"accurate": None, "eligible": None}, "no answer has a label"),
+        ({"accurate": None, "baseline": None}, "no answer has a label"),
+        ({"id": "same"}, "id same stands twice"),
+    ],
+)
+def test_labels_that_choose_nothing_are_refused(tmp_path: Path, changed: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        select(tmp_path, labelled(tmp_path, **changed), judge(tmp_path / "judge.json"))
+
+
+def test_one_question_without_labels_is_left_out_and_said(tmp_path: Path) -> None:
+    found = select(tmp_path, labelled(tmp_path, eligible=None), judge(tmp_path / "judge.json"))
+    assert found.eligibility is None
+    found = select(
+        tmp_path, labelled(tmp_path, accurate=None), judge(tmp_path / "judge.json"), out=str(tmp_path / "two")
+    )
+    assert found.grounding is None
+    assert "Grounding was not judged" in (tmp_path / "two" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"template": ("json5",)}, "json5"),
+        ({"eligibility": ("none",)}, "unknown eligibility"),
+        ({"folds": 1}, "--folds is at least 2"),
+        ({"kind": "plat"}, "did you mean platt"),
+        ({"judge": ()}, "name a --judge"),
+    ],
+)
+def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        SelectOptions(**{"labelled": "facts_mini", "judge": ("smollm2",), "out": "o"} | options)
+
+
+@pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers
+def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A classifier that finds a sentence supported where the gate is open in what it reads: the evidence or the claim."""
+    names = {0: "unsupported", 1: "supported"}
+    spec = f"hf-classifier:{tiny_classifier.save(tmp_path / 'model', names=names, exact=True)}"
+    made = [
+        {"id": f"{number}{kind}", "document": f"w{number} gate w1" if kind != "c" else f"w{number}", "request": "w2",
+         "response": {"a": "w3 open w4", "b": "w3 w4", "c": ""}[kind], "accurate": {"a": 1, "b": 0, "c": 1}[kind]}
+        for number in range(20) for kind in "ab"
+    ]  # fmt: skip
+    data = write_jsonl(tmp_path / "labelled.jsonl", made)
+    found = select_template(SelectOptions(labelled=str(data), judge=(spec,), out=str(tmp_path / "out")))
+    assert found.grounding is not None
+    assert [(one.template, one.found.macro_f1) for one in found.grounding.measured] == [("classifier", 1.0)]
+    cut = found.chosen[spec].fitted
+    assert cut is not None
+    assert 0 < cut.threshold < 1
+    write_jsonl(tmp_path / "answers.jsonl", [
+        {"id": "1", "document": "w5 gate", "request": "w1", "answer": "w6 open"},
+        {"id": "2", "document": "w5 gate", "request": "w1", "answer": "w6 open\nw7 w8"},
+        {"id": "3", "document": "w5 gate", "request": "w1", "answer": " ".join(["w9"] * 60) + " open"},
+    ])  # fmt: skip
+    arguments = ("facts", "run", "--answers", str(tmp_path / "answers.jsonl"), "--model-name", "m", "--judge", spec)
+    done = command_here(
+        capsys, *arguments, "--template", str(tmp_path / "out/templates.json"), "--out", str(tmp_path / "run")
+    )
+    assert done.returncode == 3, done.stderr  # the third is undecided: its sentence leaves no room for the document
+    kept = [json.loads(line) for line in (tmp_path / "run/verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [one["grounded"][spec] for one in kept] == ["yes", "no", None]
+    units = kept[1]["grounding"][spec]["units"]
+    assert [(unit["text"], unit["label"]) for unit in units] == [("w6 open", "supported"), ("w7 w8", "unsupported")]
+    assert "leaves no room" in kept[2]["undecided"]
+    told = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["judges"][spec]
+    assert (told["template"], told["threshold"], told["eligibility"]) == ("classifier", cut.threshold, "none")
+    # Beside a judge that writes, that one alone rates eligibility, and this is said.
+    lenient = judge(tmp_path / "judge.json")
+    done = command_here(
+        capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline-file",
+        str(write_jsonl(tmp_path / "base.jsonl", [{"id": str(n), "answer": "w2"} for n in (1, 2, 3)])),
+        "--out", str(tmp_path / "both"),
+    )  # fmt: skip
+    assert "Eligibility is judged by 1 of 2 judges" in done.stdout, done.stderr
+    assert "from 0.5 on, which is a guess" in done.stdout
+    # Another cut gives other verdicts: the folder does not go on with it.
+    done = command_here(capsys, *arguments, "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert "template" in done.stderr
+    done = command_here(capsys, *arguments, "--template", "1.json", "--out", str(tmp_path / "other"))
+    assert (done.returncode, "is a classifier, which no template asks" in done.stderr) == (2, True)
+
+
+def test_the_cut_of_a_classifier() -> None:
+    """Fitted on all answers; the labels are those of cuts that had not seen the document."""
+    shares = [0.95 if row % 2 else 0.7 for row in range(40)]
+    gold: list[Any] = ["yes" if row % 2 else "no" for row in range(40)]
+    found = fitted("platt", shares, gold, [row // 2 for row in range(40)], folds=5, seed=0)
+    assert found is not None
+    assert found.labels == tuple(gold)
+    assert found.cut.share(0.7) < found.cut.threshold <= found.cut.share(0.95)  # 0.5 would have called all supported
+    assert fitted("platt", shares, ["yes"] * 40, range(40), folds=5, seed=0) is None  # one kind of answer
+    assert fitted("platt", [None] * 40, gold, range(40), folds=5, seed=0) is None  # no probability
+    assert fitted("platt", [], [], [], folds=5, seed=0) is None
+
+
+def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:
+    """An oracle for single sentences of facts_mini is right on every one that it is asked about."""
+    wrong = [row["sentence"] for one in jsonl_rows() for row in one["ungrounded_sentences"]]
+    spec = script(tmp_path / "oracle.json", [
+        *({"contains": f">\n{sentence}\n</span", "reply": INACCURATE} for sentence in wrong),
+        {"contains": "verdict", "reply": ACCURATE},
+    ])  # fmt: skip
+    found = select(tmp_path, "facts_mini", spec, template=("span",))
+    (one,) = found.sentences.values()
+    assert (one.tp, one.fn, one.fp, one.undecided) == (len(wrong), 0, 0, 0)
+    assert one.tn > 100
+    assert found.grounding is not None
+    assert found.grounding.measured[0].found.macro_f1 == 1.0  # 24 accurate answers and 12 that are not
+
+
+def jsonl_rows() -> list[dict[str, Any]]:
+    from truebench_hf.benchmarks.facts.data import MINI
+
+    return [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+
+
+def test_an_estimate_counts_every_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = judge(tmp_path / "judge.json")
+    done = command_here(
+        capsys, "facts", "select-template", "--labelled", str(labelled(tmp_path, 4)), "--judge", spec,
+        "--out", str(tmp_path / "out"), "--estimate",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "out").exists()
+    calls = int(next(line for line in done.stdout.splitlines() if " all " in line).split("│")[3].replace(",", ""))
+    # 8 answers: two variants of eligibility, six templates of one call (a sentence each), and one with a double check.
+    assert 8 * (2 + 6) < calls <= 8 * (2 + 6 + 4)

@@ -1,0 +1,83 @@
+"""Sentence labels of a run against the sentences that facts_mini made up, and how they are shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.facts import baselines, log, mini, sentence_oracle
+from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.scores import GroundingScores
+from truebench_hf.benchmarks.facts.study import FactsRun
+from truebench_hf.report.console import show
+from truebench_hf.space.board import conversation
+from truebench_hf.space.board.explorer import RecentRuns
+from truebench_hf.space.board.store import Board
+from truebench_hf.study.outcome import Outcome
+
+Ran = tuple[Path, Outcome[GroundingScores]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """(the folder, the outcome) of a run over all 36 answers by the usual template, json."""
+    folder = tmp_path_factory.mktemp("json")
+    options = FactsOptions(
+        data="facts_mini", answers=log(folder / "log.jsonl"), judge=(sentence_oracle(folder / "judge.json"),),
+        baseline=baselines(folder / "b.jsonl"), out=str(folder / "runs" / "x"), model_name="m",
+    )  # fmt: skip
+    return folder / "runs" / "x", FactsRun(options).run()
+
+
+def test_sentences_are_labelled_as_the_sample_knows_them(run: Ran) -> None:
+    out, outcome = run
+    assert outcome.incomplete == 0
+    mean = outcome.value.all.mean
+    assert (mean.unadjusted.value, mean.final.value) == pytest.approx((200 / 3, 100 / 3))
+    rows = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
+        (units,) = (one["units"] for one in ungrounded["grounding"].values())
+        wrong = {unit["text"] for unit in units if unit["label"] in ("unsupported", "contradictory")}
+        assert wrong == {entry["sentence"] for entry in known["ungrounded_sentences"]}, known["id"]
+        assert all(ungrounded["answer"][unit["start"] : unit["end"]] == unit["text"] for unit in units)
+        for other in (grounded, evasive):
+            (found,) = other["grounding"].values()
+            assert {unit["label"] for unit in found["units"]} == {"supported"}
+            assert all(excerpt["place"] == "document" for unit in found["units"] for excerpt in unit["excerpts"])
+
+
+def test_the_page_colours_sentences_with_the_excerpt_beside(run: Ran) -> None:
+    page = (run[0] / "report.html").read_text()
+    made_up = sum(len(row["ungrounded_sentences"]) for row in mini())
+    inside = page.count('class="tb-piece tb-no"')
+    assert inside == made_up + sum(len(row["ungrounded_sentences"]) for row in mini()[:1]), (
+        "one stands ahead as an example"
+    )
+    assert "✗ contradictory" in page
+    assert '<q dir="auto">Harlow Valley Credit Union (document)</q>' in page
+
+
+def test_the_terminal_shows_some_with_signs(run: Ran, capsys: pytest.CaptureFixture[str]) -> None:
+    show(run[1].sections)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Not grounded: facts-mini-01#2: scripted:" in told
+    assert "10 supported, 1 unsupported, 1 contradictory" in told
+    assert "[contradictory]" in told
+    assert "Not grounded: facts-mini-02" not in told, "one is enough"
+
+
+def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
+    board = Board([run[0].parent])
+    (entry,) = (entry for entry in board.snapshot.entries if entry.kind == "facts" and entry.folder)
+    page = conversation.render(RecentRuns().of(entry)["facts-mini-01#2"])
+    for text in (
+        "✗ contradictory",
+        "✓ supported",
+        "(document)</q>",
+        "<summary>Document</summary>",
+        "scripted:judge.json: ",
+    ):
+        assert text in page
+    assert str(run[0].parents[1]) not in page, "no folder of this machine"

@@ -1,0 +1,196 @@
+"""Sorting prompts by domain and task: `truebench facts classify`.
+
+Abstract: the open set of FACTS Grounding has no columns for them, so that scores cannot be told apart by domain or task.
+A model sorts its rows into the domains and tasks that paper 002 names (section 2.1), and what it says is marked as
+classified wherever it is shown. What the data knows itself is kept, and tells how often the model is right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.judging.choice import read_choice
+from truebench_hf.judging.grounding.material import material
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.report.sections import Grid, Section, interval, value
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Message, Score
+
+OTHER = "other"
+DOMAINS = {
+    "finance": "banking, insurance, taxes, investment, the accounts of companies",
+    "technology": "software, devices, engineering, science put to use",
+    "retail": "shops, products, prices, deliveries, what customers say of them",
+    "medical": "health, illness, treatment, medicines, studies of these",
+    "legal": "laws, contracts, court decisions, rules that bind",
+    OTHER: "none of these",
+}
+TASKS = {
+    "question answering": "the request wants something in particular out of the material: facts, reasons, a comparison",
+    "summary": "the request wants the material, or a part of it, in short",
+    "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
+    OTHER: "none of these",
+}
+_EXAMPLE = f'{"The document is a notice of a bank about its accounts, and the request asks what changes. " * 2}\n```json\n{{"domain": "finance", "task": "question answering"}}\n```'
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A prompt with what the model says of it; None with the reason where nothing could be read."""
+
+    item: Item
+    domain: str | None
+    task: str | None
+    reason: str
+
+    def row(self, spec: str) -> dict[str, Any]:
+        """As `facts run --data` reads it: what the data knows comes first, what is the model's is named."""
+        item, said = self.item, {"domain": self.domain, "task": self.task}
+        filled = [name for name, label in said.items() if label and not getattr(item, name)]
+        source = item.source
+        passages: dict[str, Any] = {"passages": [asdict(one) for one in source.passages]}
+        return {
+            "id": item.id, "system": source.system or None, "request": source.request,
+            **(passages if source.passages else {"document": source.document}),
+            "domain": item.domain or self.domain, "task": item.task or self.task, "language": item.language or None,
+            "context_tokens": item.length, "split": item.split or None, "baseline": item.baseline,
+            "reference": item.reference, "classified": filled, "classified_by": spec, "classified_why": self.reason,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyOptions(StudyOptions):
+    """Which prompts, and who sorts them."""
+
+    data: str = option(help="facts_mini, open (the public set, from the Hub), a path or a Hub id, as for `facts run`.")
+    model: str = role(help="Who sorts: a model spec.")
+    max_tokens: int = option(512, panel="Method", binds=True, help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+
+
+class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
+    """Every prompt, sorted once; a document too long for the model is unsorted, with the numbers."""
+
+    kind, unit, prompts = "facts-classify", "prompts", ("classify",)
+    files = ("classified.jsonl", "counts.json")
+
+    def items(self) -> Items[Item]:
+        """All prompts of the data."""
+        return Items(
+            data.load(self.options.data), lambda item: item.id, asdict, lambda item: (item.split, item.language),
+            size=lambda item: len(item.document),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts, domains=_kinds(DOMAINS), tasks=_kinds(TASKS))
+
+    def setup(self) -> None:
+        self.schemas = SchemaFallback(self.caller("model"))
+
+    async def work(self, item: Item) -> Sorted:
+        """The domain and task of one prompt."""
+        values = material(item.source) | {"domains": _kinds(DOMAINS), "tasks": _kinds(TASKS)}
+
+        def request(structured: bool) -> ChatRequest:
+            text = self.options.prompts.render("classify", **values, structured=structured)
+            sampling = Sampling(max_tokens=self.options.max_tokens)
+            schema = _schema() if structured else None
+            return ChatRequest((Message("user", text),), sampling, schema=schema, example=_EXAMPLE)
+
+        found = await self.schemas.ask(request, lambda made: ask(self.caller("model"), made, read_kinds, _again))
+        if isinstance(found, Problem):
+            return Sorted(item, None, None, found.text)
+        return Sorted(item, *found)
+
+    def score(self, done: Sequence[Sorted]) -> Outcome[Sequence[Sorted]]:
+        unsorted = [one for one in done if one.domain is None]
+        right = {name: known(done, name) for name in ("domain", "task")}
+        counts = {name: dict(Counter(getattr(one, name) or "unsorted" for one in done)) for name in right}
+        files = {
+            "classified.jsonl": [one.row(self.options.model) for one in done],
+            "counts.json": {
+                "counts": counts, "right": {name: asdict(score) for name, score in right.items()},
+                "unsorted": {one.item.id: one.reason for one in unsorted}, "provenance": self.provenance,
+            },
+        }  # fmt: skip
+        notes = [f"{len(unsorted)} of {len(done)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
+        notes.append(f"`truebench facts run --data {self.options.out}/classified.jsonl` tells scores apart by them.")
+        return Outcome(
+            done, files, "FACTS Grounding: prompts by domain and task", _sections(counts, right, len(done)), notes=notes,
+            facts={"Model": self.options.model}, incomplete=len(unsorted),
+        )  # fmt: skip
+
+
+def read_kinds(text: str, truncated: bool = False) -> tuple[str, str, str] | Problem:
+    """(domain, task, reason) as an answer states them, each once; else what is wrong with it."""
+    if truncated:
+        return Problem("it is cut off")
+    found = [
+        read_choice(text, name, {kind: kind for kind in kinds})
+        for name, kinds in (("domain", DOMAINS), ("task", TASKS))
+    ]
+    domain, task = found
+    if isinstance(domain, Problem):
+        return domain
+    return task if isinstance(task, Problem) else (domain.value, task.value, domain.reason)
+
+
+def known(done: Iterable[Sorted], name: str) -> Score:
+    """How often the model says what the data knows, where the data's own word is among the kinds."""
+    kinds = {"domain": DOMAINS, "task": TASKS}[name]
+    pairs = [(getattr(one.item, name).casefold(), getattr(one, name)) for one in done]
+    return pass_rate([None if said is None else said == truth for truth, said in pairs if truth in kinds])
+
+
+def _kinds(kinds: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "definition": definition} for name, definition in kinds.items()]
+
+
+def _again(problem: str) -> str:
+    return (
+        f"Your answer cannot be used: {problem}. Sort the prompt again, in the form asked for above: `domain` and `task` "
+        "once each, by their names, in one JSON object at the end."
+    )
+
+
+def _schema() -> dict[str, Any]:
+    names = {name: {"type": "string", "enum": list(kinds)} for name, kinds in (("domain", DOMAINS), ("task", TASKS))}
+    fields: dict[str, Any] = {"reason": {"type": "string"}, **names}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _sections(counts: Mapping[str, Mapping[str, int]], right: Mapping[str, Score], total: int) -> list[Section]:
+    rows = tuple(
+        (name, kind, number, f"{100 * number / total:.1f}")
+        for name, kinds in counts.items()
+        for kind, number in sorted(kinds.items(), key=lambda pair: -pair[1])
+    )
+    shown: list[Section] = [Grid("Prompts by domain and task, classified", ("", "kind", "prompts", "%"), rows)]
+    held = [
+        (name, value(one), interval(one), one.n, one.unscored) for name, one in right.items() if one.n or one.unscored
+    ]
+    if held:
+        note = "How often the model says what the data says itself, where that is one of the kinds."
+        header = ("", "agreement %", "95 % interval", "n", "unsorted")
+        shown.append(Grid("Against the data's own columns", header, tuple(held), note=note))
+    return shown
+
+
+def classify(options: ClassifyOptions) -> Sequence[Sorted]:
+    """Sort prompts; `truebench facts classify` as a Python call. Raises UserError."""
+    return Classify(options).run().value

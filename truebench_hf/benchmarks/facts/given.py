@@ -1,0 +1,174 @@
+"""Answers that are there already: logs of retrieval to be graded, and baseline answers from a file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from truebench_hf import row_files
+from truebench_hf.answer_files import Answers, of_row, read_answers
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.data import Item, source_of
+from truebench_hf.errors import UserError
+from truebench_hf.models.conversation import as_answered
+from truebench_hf.records import JUDGMENTS
+from truebench_hf.redaction import masked
+from truebench_hf.rows import Record
+from truebench_hf.terminal import warn
+from truebench_hf.types import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An item, and the answer to it that is there. Several to one item have ids of their own; `document` is the item's."""
+
+    item: Item
+    response: Response | None
+    document: str
+
+
+def given_answers(path: str, items: Sequence[Item] | None, model_name: str | None = None) -> tuple[str, list[Given]]:
+    """(whose they are, the answers of a file in the order of the data), each with what it must rest on.
+
+    Rows belong to the item of their id, unless they show another request, or else to the one item with their request.
+    What a row itself says was retrieved takes the place of the item's document. Without items every row must say so. An
+    item without an answer has that for its error. Raises UserError where rows cannot be used, belong to nothing, or are
+    of several models and `model_name` is none of them.
+    """
+    file = _file(path, "--answers")
+    rows = [masked(row) for row in read_answers(file)]
+    names = list(dict.fromkeys(row.model for row in rows if row.model))
+    if len(names) > 1 and model_name not in names:
+        raise UserError(f"{path}: holds answers of {', '.join(names)}; say by --model-name which are meant")
+    if len(names) > 1:
+        rows = [row for row in rows if row.model == model_name]
+    model = model_name or (names[0] if names else file.stem)
+    if not rows:
+        raise UserError(f"{path}: holds no answers")
+    pairs = _by_themselves(rows, path) if items is None else _matched(items, rows, path)
+    found = [one for item, own in pairs for one in _given(item, own, model, path)]
+    return model, found
+
+
+def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
+    """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
+    found: dict[str, str] = {}
+    for item, rows in _matched(items, [masked(row) for row in _baselines(_file(path, "--baseline"))], path):
+        texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
+        if len(texts) > 1:
+            raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")
+        if texts:
+            found[item.id] = texts[0]
+    return found
+
+
+def _baselines(file: Path) -> Iterator[Answers]:
+    """Rows of answers, a column `baseline` ahead of all others."""
+    for record in row_files.records(file):
+        own = {"response": record.row["baseline"]} if record.row.get("baseline") else {}
+        yield of_row({**record.row, **own}, record.where)
+
+
+def _file(path: str, flag: str) -> Path:
+    """The file, or the answers of a run folder."""
+    place = Path(path)
+    place = place / JUDGMENTS if place.is_dir() else place
+    if not place.is_file():
+        raise UserError(f"{flag} {path}: no such file, nor a run folder with {JUDGMENTS}")
+    return place
+
+
+def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
+    """Items made of the rows; equal ids with equal sources are one item with several answers."""
+    found: dict[str, tuple[Item, list[Answers]]] = {}
+    for number, row in enumerate(rows, 1):
+        record = Record(row.where, row.row, number)
+        if source_of(record) is None:
+            raise UserError(
+                f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
+                "context, document, contexts or passages"
+            )
+        item = data.of_row(record, row.id or str(number))
+        held, own = found.setdefault(item.id, (item, []))
+        if held.source != item.source:
+            raise UserError(
+                f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
+            )
+        own.append(row)
+    return list(found.values())
+
+
+def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
+    """Every item with the rows that belong to it. Rows that belong to none are left out with a warning."""
+    by_id = {item.id: item for item in items}
+    by_request: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        by_request[_plain(item.source.request)].append(item)
+    found: dict[str, list[Answers]] = {item.id: [] for item in items}
+    strange: list[Answers] = []
+    for row in rows:
+        its = _item(row, by_id, by_request)
+        (found[its.id] if its else strange).append(row)
+    if len(strange) == len(rows):
+        raise UserError(
+            f"{path}: none of its {len(rows)} rows belongs to an item of the data (the first: {strange[0].where}, id "
+            f"{strange[0].id}); give rows with ids or requests of the data"
+        )
+    if strange:
+        warn(
+            f"{path}: {len(strange)} of {len(rows)} rows belong to no item of the data and are left out (the first: "
+            f"{strange[0].where}, id {strange[0].id})"
+        )
+    return [(item, found[item.id]) for item in items]
+
+
+def _item(row: Answers, by_id: Mapping[str, Item], by_request: Mapping[str, Sequence[Item]]) -> Item | None:
+    shown = [_plain(text) for text in row.prompts]
+    named = by_id.get(row.id) if row.id is not None else None
+    # Some tools number what has no id of its own: then an id is no more than a place.
+    if named and (not shown or any(_plain(named.source.request) in text for text in shown)):
+        return named
+    alike = {item.id: item for text in shown for item in by_request.get(text, ())}
+    if len(alike) > 1:
+        raise UserError(f"{row.where}: its request is that of items {' and '.join(alike)}; give their ids")
+    return next(iter(alike.values()), None)
+
+
+def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[Given]:
+    """The different answers to an item, the first under its id."""
+    different: dict[str, Answers] = {}
+    for row in rows:
+        if (text := _text(row)) is not None:
+            different.setdefault(text, row)
+    several: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
+    names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(several) + 1))]
+    return [
+        _one(replace(item, id=name), text, row, model, path, item.id)
+        for name, (text, row) in zip(names, several, strict=True)
+    ]
+
+
+def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Given:
+    retrieved = source_of(Record(row.where, row.row)) if row else None
+    if retrieved:
+        item = replace(
+            item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
+        )
+    error = None if text is not None else f"no answer in {Path(path).name}"
+    thinking = row.thinking[:1] if row and text is not None else ()
+    messages = as_answered(item.instance, [] if text is None else [text])
+    return Given(item, Response(item.id, model, messages, thinking, error=error), document)
+
+
+def _text(row: Answers) -> str | None:
+    """The one answer of a row. Raises UserError where it has several turns."""
+    texts = (row.answers,) if isinstance(row.answers, str) else row.answers or (None,)
+    if len(texts) > 1:
+        raise UserError(f"{row.where}: holds {len(texts)} answers; give one to each request")
+    return texts[0]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,133 @@
+"""One answer with what every judge said of it, and the forms in which that is kept and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.benchmarks.facts.scores import Decided
+from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Unit
+from truebench_hf.records import Judged, Mark, Marked
+from truebench_hf.records.marks import Tone, filled
+from truebench_hf.types import Criterion, Label, Response, Usage, Verdict
+
+_TONES: Mapping[str | None, Tone] = {
+    "supported": "yes", "unsupported": "no", "contradictory": "no", "no_rad": "none", None: "open"
+}  # fmt: skip
+_WORDS = {"no_rad": "nothing to verify", None: "undecided"}
+_RATINGS: Mapping[str | None, Label | None] = {"no_issues": "yes", "minor": "yes", "major": "no", None: None}
+_SAID = {"no_issues": "no issues", "minor": "minor issues", "major": "major issues", None: "undecided"}
+ELIGIBLE = "The response does what was asked: not every judge finds major issues in it."
+GROUNDED = "The response is grounded in its prompt"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """An answer to an item; verdicts and ratings by the judges' names. `document` names what several answers share.
+
+    `itself`: the answer is its own baseline, so that nobody was asked whether it is eligible.
+    """
+
+    item: Item
+    document: str
+    response: Response
+    grounding: Mapping[str, Grounding]
+    ratings: Mapping[str, Eligibility]
+    baseline: str | None = None
+    itself: bool = False
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The answer, "" where there is none."""
+        return self.response.answers[0] if self.response.answers else ""
+
+    @property
+    def decided(self) -> Decided:
+        """The labels that scores are made of."""
+        return Decided(
+            self.document, tuple(map(_grounded, self.grounding.values())),
+            tuple(_RATINGS[one.rating] for one in self.ratings.values()), self.item.split, self.item.groups,
+        )  # fmt: skip
+
+    @property
+    def undecided(self) -> str:
+        """Why a verdict is missing that a score needs; "" where none is.
+
+        Whether an answer is eligible is settled by one judge who finds it so.
+        """
+        for name, one in self.grounding.items():
+            if one.accurate is None:
+                return self.response.error or f"{name}: {one.reason}"
+        if self.itself or self._eligible[0] is not None:
+            return ""
+        return next((f"{name}: {one.reason}" for name, one in self.ratings.items() if one.rating is None), "")
+
+    @property
+    def _eligible(self) -> tuple[Label | None, str]:
+        """(whether the answer is eligible, what each judge said)."""
+        labels = [_RATINGS[one.rating] for one in self.ratings.values()]
+        label: Label | None = "yes" if "yes" in labels else None if None in labels else "no"
+        said = (f"{anonymous.name(name)}: {_SAID[one.rating]}. {one.reason}" for name, one in self.ratings.items())
+        return label, "\n".join(said)
+
+    @property
+    def judged(self) -> Judged:
+        """As reports and the Space show it: a criterion on eligibility, and one a judge on grounding."""
+        verdicts = tuple(self._verdicts())
+        instance = self.item.instance
+        turn = replace(instance.turns[0], criteria=tuple(verdict.criterion for verdict in verdicts))
+        marked = tuple(
+            Marked(name, filled(self.answer, [(unit.start, _mark(unit)) for unit in one.units]))
+            for name, one in self.grounding.items()
+            if one.units
+        )
+        return Judged(replace(instance, turns=(turn,)), self.response, (verdicts,), self.usage, marked=marked)
+
+    def _verdicts(self) -> Iterator[Verdict]:
+        if self.ratings and not self.itself:
+            label, said = self._eligible
+            votes = tuple(_RATINGS[one.rating] for one in self.ratings.values())
+            yield Verdict(Criterion(ELIGIBLE), label, said, " + ".join(self.ratings), votes=votes)
+        for name, one in self.grounding.items():
+            text = f"{GROUNDED} ({anonymous.name(name)}, {one.template})."
+            yield Verdict(Criterion(text), _grounded(one), one.reason, name)
+
+    def row(self, model: str) -> dict[str, Any]:
+        """Its line in `verdicts.jsonl`."""
+        decided = self.decided
+        return {
+            "id": self.item.id, "document": self.document, "split": self.item.split, "model": model,
+            "ineligible": decided.ineligible,
+            "grounded": dict(zip(self.grounding, decided.grounded, strict=True)),
+            "eligible": dict(zip(self.ratings, decided.eligible, strict=True)),
+            "groups": self.item.groups, "undecided": self.undecided, "is_baseline": self.itself,
+            "answer": self.answer, "error": self.response.error, "baseline": self.baseline,
+            "grounding": {name: asdict(one) for name, one in self.grounding.items()},
+            "ratings": {name: asdict(one) for name, one in self.ratings.items()},
+        }  # fmt: skip
+
+
+def _grounded(one: Grounding) -> Label | None:
+    return None if one.accurate is None else "yes" if one.accurate else "no"
+
+
+def _mark(unit: Unit) -> Mark:
+    """A sentence or span as it is shown: a label that says supported without a findable excerpt is in doubt."""
+    tone, word = _TONES[unit.label], _WORDS.get(unit.label, str(unit.label))
+    if unit.untraced:
+        tone, word = "open", f"{word}, excerpt not found"
+    if unit.checked is False:
+        word += ", not confirmed by its excerpt alone"
+    if unit.start is None:
+        word += ", not in the answer word for word"
+    return Mark(unit.text, tone, word, unit.reason, tuple(map(_excerpt, unit.excerpts)))
+
+
+def _excerpt(one: Excerpt) -> str:
+    if not one.found:
+        return f"{one.text} (not in the prompt)"
+    return f"{one.text} ({one.place})" if one.ratio == 1 else f"{one.text} ({one.place}, {one.ratio:.0%} alike)"

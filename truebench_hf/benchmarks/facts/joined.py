@@ -1,0 +1,183 @@
+"""Runs of several models put together: finished, judged alike, and on the same documents, or an error that says what differs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.facts.board import KIND
+from truebench_hf.benchmarks.facts.scores import Both
+from truebench_hf.engine.folder import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.types import Score
+
+WHOLE = "all answers"  # the name of the only split, where the data names none
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What one model got on one split: the hash of its documents, and the scores by judge and on average.
+
+    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    """
+
+    sha256: str
+    answers: int
+    ineligible: int
+    judges: Mapping[str, Both]
+    mean: Both
+    graded: Mapping[str, float | None] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The scores of every model by split; `judges` as all runs asked them, `left_out` are splits that some model lacks."""
+
+    models: Mapping[str, Mapping[str, Split]]
+    judges: Mapping[str, Mapping[str, Any]]
+    baseline: Mapping[str, Any]
+    left_out: tuple[str, ...]
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that all models have, in the order of the first run."""
+        return tuple(next(iter(self.models.values())))
+
+
+def join(folders: Sequence[str]) -> Joined:
+    """Put the runs in these folders together. One model's splits may lie in several of them.
+
+    Raises UserError, in one line, on a folder without a finished run, on runs that were judged otherwise or compared
+    with another baseline than the first, on splits of one name and other documents, and on a split that stands twice.
+    """
+    if not folders:
+        raise UserError("no run folders: name those of `truebench facts run`")
+    runs = {folder: _read(folder) for folder in folders}
+    first = next(iter(runs))
+    models: dict[str, dict[str, Split]] = {}
+    hashes: dict[str, tuple[str, str]] = {}
+    for folder, run in runs.items():
+        _check_alike(folder, run, first, runs[first])
+        held = models.setdefault(run["model"], {})
+        for name, split in _splits(run).items():
+            if name in held:
+                raise UserError(f"{folder}: {run['model']} has a run on {name} already; name one of the two")
+            where, known = hashes.setdefault(name, (folder, split.sha256))
+            if known != split.sha256:
+                raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
+            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
+    shared = [name for name in hashes if all(name in held for held in models.values())]
+    if not shared:
+        raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
+    whole = {model: {name: held[name] for name in shared} for model, held in models.items()}
+    return Joined(whole, runs[first]["judges"], runs[first]["baseline"], tuple(n for n in hashes if n not in shared))
+
+
+def _read(folder: str) -> dict[str, Any]:
+    path = Path(folder)
+    info = read_info(path) if path.is_dir() else {}
+    if info.get("kind") != KIND:
+        what = f"holds a study of kind {info['kind']}" if info.get("kind") else "is no run folder"
+        raise UserError(f"{folder}: {what}; give the --out of `truebench facts run`")
+    try:
+        run = json.loads((path / "scores.json").read_text(encoding="utf-8"))
+        found = {name: run[name] for name in ("model", "judges", "baseline", "data", "scores", "splits")}
+        _splits(found)
+    except FileNotFoundError as error:
+        raise UserError(f"{folder}: has no scores yet; repeat its command, which goes on where it was") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{folder}: scores.json cannot be read ({type(error).__name__}: {error}); repeat the run's command"
+        ) from error
+    if not info.get("sessions") or not info["sessions"][-1].get("finished"):
+        raise UserError(f"{folder}: the run is not finished; repeat its command, which goes on where it was")
+    return found
+
+
+def _graded(folder: Path, split: str) -> dict[str, float | None]:
+    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+    file = folder / "verdicts.jsonl"
+    rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
+    try:
+        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
+        ) from error
+
+
+def _final(row: Mapping[str, Any]) -> float | None:
+    labels = list(row["grounded"].values())
+    if row["ineligible"]:
+        return 0.0
+    return None if None in labels or not labels else sum(label == "yes" for label in labels) / len(labels)
+
+
+def _splits(run: Mapping[str, Any]) -> dict[str, Split]:
+    """The scores of each split; where the data names none, of all answers."""
+    hashes, cells = run["data"].get("splits") or {}, run["splits"]
+    if not cells:
+        return {WHOLE: _split(run["scores"]["all"], run["data"]["sha256"])}
+    return {name: _split(cell, hashes[name]) for name, cell in cells.items()}
+
+
+def _split(cell: Mapping[str, Any], sha256: str) -> Split:
+    judges = {name: _both(both) for name, both in cell["judges"].items()}
+    return Split(sha256, cell["answers"], cell["ineligible"], judges, _both(cell["mean"]))
+
+
+def _both(given: Mapping[str, Any]) -> Both:
+    return Both(_score(given["unadjusted"]), _score(given["final"]))
+
+
+def _score(given: Mapping[str, Any]) -> Score:
+    ends = given["ci95"]
+    return Score(given["value"], given["n"], given["unscored"], None if ends is None else (ends[0], ends[1]))
+
+
+def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
+    """Raise UserError on the first thing in which a run's judging differs from that of the first run."""
+    theirs, ours = wanted["judges"], run["judges"]
+    if set(theirs) != set(ours):
+        raise UserError(
+            f"{folder}: is judged by {_names(ours)}, {first} by {_names(theirs)}; join runs of equal judges"
+        )
+    for judge, how in theirs.items():
+        for name in dict.fromkeys([*how, *ours[judge]]):
+            before, now = (json.dumps(side.get(name), ensure_ascii=False) for side in (how, ours[judge]))
+            if before != now:
+                raise UserError(f"{folder}: judge {judge} has {_told(name, now)}, in {first} {_told(name, before)}")
+    before, now = wanted["baseline"], run["baseline"]
+    if _essence(before) != _essence(now):
+        raise UserError(
+            f"{folder}: answers are compared with {_named(now)}, in {first} with {_named(before)}; join runs of one baseline"
+        )
+
+
+def _essence(baseline: Mapping[str, Any]) -> Any:
+    """What makes two baselines the same: the answers, wherever they lay, or else the model that gives them."""
+    return baseline.get("sha256") or dict(baseline)
+
+
+def _told(name: str, value: str) -> str:
+    short = value if len(value) <= 60 else value[:57] + "..."
+    return f"{name} {short}" if name != "prompts" else f"other prompts ({short})"
+
+
+def _named(baseline: Mapping[str, Any]) -> str:
+    shown = str(baseline.get("name"))
+    return f"{shown} (SHA-256 {baseline['sha256'][:8]})" if baseline.get("sha256") else shown
+
+
+def _names(judges: Mapping[str, Any]) -> str:
+    return ", ".join(judges) or "nobody"
+
+
+def spec_of(judge: str) -> str:
+    """The spec of a judge's name, which is numbered where one is named more than once."""
+    return re.sub(r"#\d+\Z", "", judge)

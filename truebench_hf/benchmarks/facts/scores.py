@@ -1,0 +1,186 @@
+"""From verdicts on answers to the scores of a run (paper 002, section 3), and the form in which they are kept.
+
+`scores.json` of a run folder; every CELL is about the answers of one split or group, "all" about all of them:
+
+    {"model": "openai:gpt-4.1",                 whose answers these are
+     "judges": {"openai:o3": {                  by name: the spec, numbered where one is named twice
+        "template": "json", "eligibility": "request",    how it is asked
+        "identity": {...}, "prompts": {NAME: SHA-256}, "max_tokens": 8192}, ...},
+     "baseline": {"name": "openai:gpt-4.1"},    what answers are compared with; of a model with "sha256", its identity
+     "data": {"name": "open", "sha256": ..., "splits": {"open": SHA-256, ...}},   hashes over documents, requests and
+                                                the baseline answers that came with them, by split
+     "scores": {"all": CELL},
+     "splits": {"open": CELL, "blind": CELL},   {} where the data names no split
+     "by": {"domain": {"finance": CELL, ...}, "task": {...}, "length": {...}},   only what the data has columns for
+     "undecided": {"grounding": {JUDGE: 2, ...}, "eligibility": {...}, "answers": {ID: REASON, ...}},
+     "failed": 1}                               answers that could not be generated, undecided for every judge
+
+    CELL  = {"answers": 860, "ineligible": 12, "judges": {JUDGE: BOTH}, "mean": BOTH}
+    BOTH  = {"unadjusted": SCORE, "final": SCORE}
+    SCORE = {"value": percent or null, "n": decided, "unscored": undecided, "ci95": [low, high] or null}
+
+Two runs may be joined where judges, baseline and the hash of a split are equal. `verdicts.jsonl` beside it has a line
+per answer: {"id", "document", "split", "ineligible", "grounded": {JUDGE: label}, "eligible": {JUDGE: label}} and more,
+labels being "yes", "no" or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.grounding import disqualified
+from truebench_hf.metrics.intervals import clustered_mean, clustered_share, percent
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.types import Label, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What each judge said of one answer to a document: is it grounded, and eligible ("no": major issues)?
+
+    `groups` are the values of the data's columns by which scores are told apart: {"domain": "finance"}.
+    """
+
+    document: str
+    grounded: tuple[Label | None, ...]
+    eligible: tuple[Label | None, ...]
+    split: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ineligible(self) -> bool:
+        """Whether all judges see major issues."""
+        return disqualified(self.eligible)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The share of accurate answers in percent; `final` counts ineligible ones as inaccurate."""
+
+    unadjusted: Score
+    final: Score
+
+    @property
+    def effect(self) -> float | None:
+        """What disqualification changes, in points; None where a score is undefined."""
+        one, other = self.unadjusted.value, self.final.value
+        return None if one is None or other is None else other - one
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The scores of some answers, by judge and on average over the judges."""
+
+    answers: int
+    ineligible: int
+    judges: Mapping[str, Both]
+    mean: Both
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingScores:
+    """The scores of all answers, of those of each split, and of each group by the name of its column."""
+
+    all: Cell
+    splits: Mapping[str, Cell]
+    by: Mapping[str, Mapping[str, Cell]]
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `scores.json`."""
+        by = {column: {name: asdict(cell) for name, cell in cells.items()} for column, cells in self.by.items()}
+        return {"scores": {"all": asdict(self.all)}, "splits": _plain(self.splits), "by": by}
+
+
+def score(decided: Sequence[Decided], judges: Sequence[str]) -> GroundingScores:
+    """The scores of answers on which each of `judges`, in this order, has decided or not."""
+    splits = _grouped(decided, lambda one: one.split)
+    columns = dict.fromkeys(name for one in decided for name in one.groups)
+    by = {column: _grouped(decided, lambda one, name=column: one.groups.get(name, "")) for column in columns}
+    return GroundingScores(
+        cell(decided, judges),
+        {name: cell(some, judges) for name, some in splits.items()},
+        {
+            column: {name: cell(some, judges) for name, some in groups.items()}
+            for column, groups in by.items()
+            if groups
+        },
+    )
+
+
+def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
+    """The scores of some answers.
+
+    A judge's undecided answers are left out of its share, unless they are ineligible: then they are inaccurate. The
+    mean is that of the judges' shares, undefined where one of them is; in its `unscored` no judge decided.
+    """
+    out = [one.ineligible for one in decided]
+    plain = [[_truth(label) for label in one.grounded] for one in decided]
+    final = [[False] * len(row) if gone else row for row, gone in zip(plain, out, strict=True)]
+    clusters = [one.document for one in decided]
+    shares = {
+        name: Both(*(_share([row[place] for row in rows], clusters) for rows in (plain, final)))
+        for place, name in enumerate(judges)
+    }
+    means = (
+        _mean(rows, clusters, [getattr(both, name) for both in shares.values()])
+        for rows, name in ((plain, "unadjusted"), (final, "final"))
+    )
+    return Cell(len(decided), sum(out), shares, Both(*means))
+
+
+def _grouped(decided: Iterable[Decided], key: Any) -> dict[str, list[Decided]]:
+    """By the value of a column; what has none is in no group."""
+    groups: dict[str, list[Decided]] = {}
+    for one in decided:
+        if name := key(one):
+            groups.setdefault(name, []).append(one)
+    return groups
+
+
+def _truth(label: Label | None) -> bool | None:
+    return {"yes": True, "no": False}.get(label or "")
+
+
+def _share(values: Sequence[bool | None], clusters: Sequence[str]) -> Score:
+    """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
+    found = pass_rate(values)
+    if len(set(clusters)) == len(clusters):
+        return found
+    tops, bottoms = _sums([[value] for value in values], clusters)
+    spread = clustered_share([top[0] for top in tops], [bottom[0] for bottom in bottoms])
+    return Score(found.value, found.n, found.unscored, percent(spread))
+
+
+def _mean(rows: Sequence[Sequence[bool | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:
+    """The mean of the judges' shares. Its interval comes from how documents differ: more judges are no more answers."""
+    import numpy as np
+
+    if len(shares) == 1:
+        return shares[0]
+    n = sum(any(value is not None for value in row) for row in rows)
+    value = mean_of(*(share.value for share in shares))
+    if value is None:
+        return Score(None, n, len(rows) - n)
+    tops, bottoms = (np.asarray(side, dtype=float)[:, None, :] for side in _sums(rows, clusters))
+    return Score(value, n, len(rows) - n, percent(clustered_mean(tops, bottoms)))
+
+
+def _sums(
+    rows: Sequence[Sequence[bool | None]], clusters: Sequence[str]
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Per document how many verdicts of each judge are yes, and how many are decided."""
+    tops: dict[str, list[float]] = {}
+    bottoms: dict[str, list[float]] = {}
+    for row, document in zip(rows, clusters, strict=True):
+        top, bottom = (side.setdefault(document, [0.0] * len(row)) for side in (tops, bottoms))
+        for place, value in enumerate(row):
+            top[place] += value is True
+            bottom[place] += value is not None
+    return list(tops.values()), list(bottoms.values())
+
+
+def _plain(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    return {name: asdict(one) for name, one in cells.items()}

@@ -1,0 +1,123 @@
+"""Labelled answers: a prompt, an answer to it, and what people say of it.
+
+A row has the columns of FACTS data (see `facts/data.py`), `response` (or `answer`), and `accurate`, `eligible` or both:
+yes or no, blank where nobody said. `baseline` is the answer that eligibility is measured against. `sentences` may label
+parts of the answer: a list of {"text": ..., "grounded": yes or no}; or `ungrounded_sentences` names those that are not
+grounded (texts, or objects with `sentence`), and then all others are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from truebench_hf import row_files
+from truebench_hf.benchmarks.facts.data import MINI, Item, of_row
+from truebench_hf.errors import UserError
+from truebench_hf.redaction import masked
+from truebench_hf.rows import Record
+from truebench_hf.types import Label
+
+_ANSWERS = ("response", "answer", "model_response", "output")
+# What the three answers of a document of facts_mini are, by construction; the first is the baseline of the others.
+_MINI = {"grounded": ("yes", None), "ungrounded": ("no", "yes"), "evasive": ("yes", "no")}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of an answer, from `start` to `end`, and whether it is grounded."""
+
+    start: int
+    end: int
+    grounded: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer to an item and its labels; None where there is none. `rest` is the label of what no span covers."""
+
+    id: str
+    item: Item
+    answer: str
+    accurate: Label | None
+    eligible: Label | None
+    spans: tuple[Span, ...] = ()
+    rest: Label | None = None
+
+    @property
+    def group(self) -> str:
+        """What answers share that tell about one another: the document."""
+        return self.item.document
+
+    @property
+    def rated(self) -> bool:
+        """Whether a judge can be asked about its eligibility: it is no measure of itself."""
+        return self.eligible is not None and bool(self.item.baseline) and self.item.baseline != self.answer
+
+    def label(self, start: int | None, end: int | None) -> Label | None:
+        """The label of a part of the answer: ungrounded as soon as it touches what is; None where nobody said."""
+        if start is None or end is None:
+            return None
+        touched = [span.grounded for span in self.spans if span.start < end and start < span.end]
+        return "no" if "no" in touched else "yes" if touched else self.rest
+
+
+def load(data: str) -> list[Labelled]:
+    """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
+    if data == "facts_mini":
+        return [one for record in row_files.records(MINI) for one in _of_mini(record)]
+    tables = row_files.splits(data, ("facts_mini",), "--labelled")
+    rows = [of_record(record, str(number)) for number, record in enumerate(_all(tables), 1)]
+    (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
+    if count > 1:
+        raise UserError(f"--labelled {data}: id {twice} stands twice; every answer needs its own")
+    return rows
+
+
+def _all(tables: Mapping[str, Iterable[Record]]) -> Iterable[Record]:
+    return (record for records in tables.values() for record in records)
+
+
+def of_record(record: Record, number: str) -> Labelled:
+    """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
+    name = next((name for name in _ANSWERS if record.row.get(name) is not None), None)
+    if name is None:
+        raise record.wrong("response", "must be the answer that the labels are about")
+    answer = record.row[name]
+    if not isinstance(answer, str):
+        raise record.wrong(name, "must be a text")
+    accurate, eligible = record.label("accurate"), record.label("eligible")
+    item = of_row(record, number)
+    made: Labelled = masked(Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer)))
+    return made
+
+
+def _of_mini(record: Record) -> Iterable[Labelled]:
+    item = of_row(record)
+    for kind, (accurate, eligible) in _MINI.items():
+        answer = record.text(f"{kind}_response")
+        spans, rest = _spans(record, answer) if kind == "ungrounded" else ((), "yes")
+        yield Labelled(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
+
+
+def _spans(record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
+    """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
+    if record.row.get("sentences") not in (None, "", []):
+        parts = [(part, part.text("text"), part.label("grounded")) for part in record.parts("sentences")]
+        return tuple(_span(part, answer, text, label) for part, text, label in parts if label in ("yes", "no")), None
+    named = record.decoded("ungrounded_sentences") if record.row.get("ungrounded_sentences") not in (None, "") else None
+    if named is None:
+        return (), None
+    if not isinstance(named, list):
+        raise record.wrong("ungrounded_sentences", "must be a list of sentences")
+    texts = [one.get("sentence") if isinstance(one, dict) else one for one in named]
+    return tuple(_span(record, answer, text, "no") for text in texts), "yes"
+
+
+def _span(record: Record, answer: str, text: Any, label: Label | None) -> Span:
+    start = answer.find(text) if isinstance(text, str) and text.strip() else -1
+    if start < 0 or label is None:
+        raise record.wrong("sentences", f"has {str(text)[:60]!r}, which does not stand in the answer word for word")
+    return Span(start, start + len(text), label)

@@ -1,0 +1,213 @@
+"""FACTS Grounding: is a long answer grounded in its prompt, and does it answer at all?
+
+Abstract: a model answers a request from one document of up to 32k tokens. Each judge says whether the answer is grounded
+in the whole prompt, and whether it does what was asked, measured against a baseline answer; an answer in which all
+judges see major issues is ineligible and counts as inaccurate. Scores are shares of accurate answers, averaged over
+the judges. Paper: "The FACTS Grounding Leaderboard: Benchmarking LLMs' Ability to Ground Responses to Long-Form Input",
+sections 2 to 4. Data: google/FACTS-grounding-public, see `data.py`.
+
+System instruction, document and request are asked in this order, at temperature 0, and the document stands first in
+what judges read. A prompt that does not fit a window is a failed answer, or an undecided verdict, with the two numbers;
+nothing is cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.benchmarks.facts.given import Given, given_answers, given_baselines
+from truebench_hf.benchmarks.facts.graded import Graded
+from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
+from truebench_hf.benchmarks.facts.results import KIND, results
+from truebench_hf.benchmarks.facts.scores import GroundingScores
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.errors import UserError
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge
+from truebench_hf.judging.grounding.eligibility import EligibilityJudge
+from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.caller import metered
+from truebench_hf.models.conversation import converse
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.report.sections import fixed
+from truebench_hf.study.items import Items
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Response
+
+ITSELF = "not asked: the answer is its own baseline, word for word"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item to be answered by the model, or its answer that was given; `baseline` is its baseline answer, if known."""
+
+    item: Item
+    document: str
+    response: Response | None = None
+    baseline: str | None = None
+
+
+class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
+    """One model on documents, judged by one judge or more."""
+
+    kind, unit = KIND, "answers"
+    files = ("scores.json", "verdicts.jsonl", "judgments.jsonl")
+
+    def __init__(self, options: FactsOptions) -> None:
+        super().__init__(options)
+        self.prompts = options.prompts_used
+        self.model = options.model or ""
+
+    def items(self) -> Items[Task]:
+        """The items, or the answers to them; a sample keeps splits, domains, tasks and languages in proportion."""
+        options = self.options
+        there = data.load(options.data) if options.data else None
+        if options.answers:
+            self.model, given = given_answers(options.answers, there, options.model_name)
+            self.known = {"model": self.model}
+        else:
+            given = [Given(item, None, item.id) for item in there or ()]
+        self.baseline, known = self._baselines(given)
+        shared: dict[Source, str] = {}  # answers to one prompt go together, whatever ids a log has given them
+        tasks = [
+            Task(
+                one.item,
+                shared.setdefault(one.item.source, one.document),
+                one.response,
+                known.get(one.document),
+            )
+            for one in given
+        ]
+        return Items(
+            tasks, lambda task: task.item.id, _content,
+            lambda task: (task.item.split, task.item.domain, task.item.task, task.item.language),
+            lambda task: task.document, size=lambda task: len(task.item.document),
+        )  # fmt: skip
+
+    def _baselines(self, given: Sequence[Given]) -> tuple[dict[str, Any], dict[str, str]]:
+        """(what is told of the baseline, its answers by document as far as they are there already)."""
+        options = self.options
+        items = {one.document: replace(one.item, id=one.document) for one in given}
+        if options.unjudged:
+            return {"name": "none"}, {}
+        if options.baseline:
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
+            return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
+        if options.baseline_file:
+            found = given_baselines(options.baseline_file, list(items.values()))
+            return {"name": Path(options.baseline_file).name}, found
+        for name, what in (("baseline", "baseline answers"), ("reference", "references")):
+            if found := {document: text for document, item in items.items() if (text := getattr(item, name))}:
+                return {"name": f"the data's {what}"}, found
+        raise UserError(
+            "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
+            "of its own), or --eligibility none"
+        )
+
+    def check(self) -> None:
+        options = self.options
+        check_prompts(self.prompts, options.prompts, options.structured)
+        if not options.baseline:
+            return
+        baseline = self.roles["baseline"][0].identity
+        if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
+            raise UserError(
+                f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
+                "model, or a FILE of answers"
+            )
+
+    def setup(self) -> None:
+        options = self.options
+        how: dict[str, Any] = {
+            "sampling": Sampling(max_tokens=options.judge_max_tokens), "structured": options.structured
+        }  # fmt: skip
+        callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
+        self.grounding = [
+            ClassifierJudge(callers[name], one.fitted)
+            if one.template == CLASSIFIER
+            else GroundingJudge(callers[name], one.template, options.prompts, **how)
+            for name, one in options.chosen.items()
+        ]
+        self.eligibility = {
+            name: EligibilityJudge(callers[name], variant, options.prompts, **how)
+            for name, variant in options.variants.items()
+        }
+
+    async def work(self, task: Task) -> Graded:
+        """Answer and baseline answer, then what every judge says of both questions."""
+        spent = metered()
+        response, (baseline, missing) = await asyncio.gather(self._response(task), self._baseline(task))
+        answer = response.answers[0] if response.answers and not response.error else None
+        verdicts, ratings = await asyncio.gather(
+            asyncio.gather(*(self._verdict(judge, task, answer, response.error) for judge in self.grounding)),
+            asyncio.gather(
+                *(self._rating(judge, task, answer, baseline, missing) for judge in self.eligibility.values())
+            ),
+        )
+        names = self.options.names
+        return Graded(
+            task.item, task.document, response, dict(zip(names, verdicts, strict=True)),
+            dict(zip(self.eligibility, ratings, strict=True)), baseline, answer is not None and answer == baseline, spent,
+        )  # fmt: skip
+
+    async def _response(self, task: Task) -> Response:
+        if task.response is not None:
+            return task.response
+        return await converse(task.item.instance, self.caller("model"), self.options.sampling)
+
+    async def _baseline(self, task: Task) -> tuple[str | None, str]:
+        """(the baseline answer, why there is none)."""
+        if self.options.baseline is None or self.options.unjudged:
+            return task.baseline, "" if task.baseline else f"no baseline answer to {task.document}"
+        made = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
+        return (None, f"no baseline answer: {made.error}") if made.error else (made.answers[0], "")
+
+    async def _verdict(
+        self, judge: GroundingJudge | ClassifierJudge, task: Task, answer: str | None, error: str | None
+    ) -> Grounding:
+        if answer is None:
+            return Grounding(None, f"no answer: {error}", judge.template, judge.caller.model.spec)
+        return await judge.verdict(task.item.source, answer)
+
+    async def _rating(
+        self, judge: EligibilityJudge, task: Task, answer: str | None, baseline: str | None, missing: str
+    ) -> Eligibility:
+        spec = judge.caller.model.spec
+        if answer is None:
+            return Eligibility(None, "no answer", spec)
+        if baseline is None or not baseline.strip():
+            return Eligibility(None, missing or "the baseline answer is empty", spec)
+        if baseline == answer and not self.options.estimate:  # where all answers are alike
+            return Eligibility(None, ITSELF, spec)
+        return await judge.rate(task.item.source, answer, baseline)
+
+    def score(self, done: Sequence[Graded]) -> Outcome[GroundingScores]:
+        identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
+        made = self.provenance | {
+            "data": str(self.options.data or Path(str(self.options.answers)).name),
+            "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
+            "eligibility_judged": not self.options.unjudged,
+        }  # fmt: skip
+        outcome = results(done, made)
+        final, least = outcome.value.all.mean.final.value, self.options.fail_under
+        if least is None or (final is not None and final >= least):
+            return outcome
+        return replace(outcome, failed=f"the final score is {fixed(final)}, under --fail-under {least:g}")
+
+
+def _content(task: Task) -> list[Any]:
+    answer = task.response and [message.content for message in task.response.messages[-1:]]
+    return [asdict(task.item), task.document, answer, task.baseline]
+
+
+def facts_run(options: FactsOptions) -> GroundingScores:
+    """Answer, judge and score; writes the results into `options.out`. Raises UserError."""
+    return FactsRun(options).run().value

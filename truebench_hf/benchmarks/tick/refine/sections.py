@@ -1,0 +1,199 @@
+"""What the report of a refinement shows: every iteration, gains by category beside Table 1, and every version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.tick import summary as checklists
+from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
+from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
+from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.sections import (
+    Axis,
+    Conversation,
+    Conversations,
+    Exchange,
+    Grid,
+    Outcome,
+    Plot,
+    Section,
+    Series,
+    fixed,
+    interval,
+    value,
+)
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.types import Message, Score
+
+_PAPER_COLUMNS = {"checklist": "STICK", "free": "Self-Refine"}
+_OWN = "own score (DRFR)"
+_TURNED = ("NO to YES", "%", "YES to NO", "%", "open", _OWN)
+_SURE = ("95 % interval", "n", "undecided")
+
+
+def sections(done: Sequence[Refined], options: Any) -> list[Section]:
+    """The report, in order."""
+    every = steps(done, options.iterations, options.keep, options.outside)
+    found: list[Section] = [_tried(every), _iterations(every, options), _gains(done, options), _tokens(every)]
+    if plot := _curve(every, options):
+        found.append(plot)
+    if open_ := [(one.instance.id, why) for one in done if (why := _open(one, options))]:
+        found.append(Grid("Not refined, or without a score", ("instruction", "why"), tuple(open_), prose=(1,)))
+    if listed := [one.listed for one in done if one.listed]:
+        found += checklists.sections(checklists.summary(listed))
+    note = "Each version with the model's own verdicts; the last one shown is the last that was made."
+    return [*found, Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
+
+
+def lead(options: Any) -> str:
+    """Who refined by what, in a line."""
+    judge = f"by answers of {options.judge}" if options.judge else "by its own answers"
+    how = f"{judge} to a checklist" if options.critique == "checklist" else "by critiques in prose"
+    outside = NAMES[options.outside] if options.outside else "none"
+    by = f" by {options.outside_judge}" if options.outside_judge else ""
+    return f"{options.model} refined {how}, {options.keep} version kept; outside score: {outside}{by}"
+
+
+def _open(one: Refined, options: Any) -> str:
+    return undecided(one, options.iterations, options.keep, options.outside)
+
+
+def _tried(every: Sequence[Step]) -> Grid:
+    names = [name for name in STATUS if name != "first"]
+    rows = tuple(
+        (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing)) for step in every
+    )
+    note = "; ".join(f"{name}: {STATUS[name]}" for name in names)
+    return Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
+
+
+def _iterations(every: Sequence[Step], options: Any) -> Grid:
+    by_list, outside = options.critique == "checklist", options.outside
+    header = ("iteration", *(_TURNED if by_list else ()), *((NAMES[outside], *_SURE) if outside else ()))
+    rows = tuple(
+        (str(step.iteration), *(_turned(step) if by_list else ()), *(_outside(step.outside) if step.outside else ()))
+        for step in every
+    )
+    by = "Transitions are of rewritten responses; a question open on one side is counted apart. " if by_list else ""
+    paper = (
+        "In figure 3 of the paper (Command-R+) refinement gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
+    )
+    return Grid(f"Iterations, the {options.keep} version kept", header, rows, note=by + paper)
+
+
+def _turned(step: Step) -> tuple[str | int, ...]:
+    own = value(step.own) if step.own else "-"
+    if not step.iteration:
+        return "", "", "", "", "", own
+    mended, broken = f"{step.turned.mended} of {step.mended.n}", f"{step.turned.broken} of {step.broken.n}"
+    return mended, value(step.mended), broken, value(step.broken), step.turned.undecided, own
+
+
+def _outside(score: Score) -> tuple[str | int, ...]:
+    return value(score), interval(score), score.n, score.unscored or ""
+
+
+def _gains(done: Sequence[Refined], options: Any) -> Grid:
+    every = gains(done, options.iterations, options.keep, options.outside)
+    measure = (
+        "mean pass rate on the given criteria"
+        if options.outside == "drfr"
+        else NAMES.get(options.outside, "own pass rate")
+    )
+    note = (
+        f"Score: {measure}, in percent, every instruction alike; points gained with the paired 95 % interval, from ten "
+        "instructions on (fewer: McNemar's p). The paper's rows are LiveBench scores after one step (Table 1)."
+    )
+    header = ("Category", "n", "first answer", "refined", "points", "95 % interval", "left out")
+    return Grid("What refinement gained", header, tuple(map(_gain, every)), paper=_printed(options.critique), note=note)
+
+
+def _gain(gain: Gain) -> tuple[str | int, ...]:
+    sure = "" if gain.low is None else f"{gain.low:+.1f} to {gain.high:+.1f}"
+    sure = f"p = {gain.p_value:.3f}" if gain.p_value is not None else sure
+    delta = "-" if gain.delta is None else f"{gain.delta:+.2f}"
+    return gain.category, gain.n, fixed(gain.first), fixed(gain.refined), delta, sure, gain.left_out or ""
+
+
+def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
+    """Table 1 for this kind of critique; the paper prints no n and no intervals."""
+    method = _PAPER_COLUMNS[critique]
+    return tuple(
+        (
+            f"{row['Task']} ({model}, {method})", "", fixed(row[f"{model}/Base"], 1), fixed(row[f"{model}/{method}"], 1),
+            f"{row[f'{model}/{method}/delta']:+.1f}", "", "",
+        )
+        for model in ("Command-R+", "GPT-4o")
+        for row in paper_rows("tick", "tick_table1")
+    )  # fmt: skip
+
+
+def _tokens(every: Sequence[Step]) -> Grid:
+    """What each iteration cost, by role: tokens in and out, and calls."""
+    roles = list(dict.fromkeys(role for step in every for role in step.usage))
+    rows = []
+    for step in every:
+        parts = [step.usage.get(role) for role in roles]
+        cells = [f"{one.input_tokens} + {one.output_tokens} ({one.calls})" if one else "" for one in parts]
+        rows.append((str(step.iteration), *cells))
+    note = "Tokens read + written (calls). What an earlier run of this folder had paid for is counted too."
+    return Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)
+
+
+def _curve(every: Sequence[Step], options: Any) -> Plot | None:
+    """Scores over the iterations, as in figure 3."""
+    named = {_OWN: [step.own for step in every]}
+    if options.outside:
+        named[NAMES[options.outside]] = [step.outside for step in every]
+    series = tuple(Series(name, _points(scores), joined=True) for name, scores in named.items() if any(scores))
+    axes = Axis("iteration", 0, options.iterations), Axis("%", 0, 100)
+    return Plot("Scores by iteration", series, *axes) if series else None
+
+
+def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, str], ...]:
+    return tuple(
+        (number, score.value, 1.0, f"iteration {number}: {score.value:.1f} %")
+        for number, score in enumerate(scores)
+        if score is not None and score.value is not None
+    )
+
+
+def _conversation(one: Refined, options: Any) -> Conversation:
+    """The instruction, and behind it every version with the verdicts on it."""
+    turn = one.instance.turns[0]
+    asked = (Message("user", turn.prompt),)
+    shown = []
+    for version in one.versions:
+        said = asked if version.iteration == 0 else ()
+        thought = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
+        verdicts = tuple(map(as_counted, version.verdicts))
+        shown.append(Exchange((*said, Message("assistant", version.text)), verdicts, thought))
+    if not shown:
+        shown.append(Exchange(asked, one.listed.criteria if one.listed else ()))
+    outcome: Outcome = ""
+    if one.versions and one.listed:
+        outcome = "yes" if one.versions[-1].passes else "no" if "no" in one.versions[-1].inside.labels else "open"
+    return Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
+
+
+def board(done: Sequence[Refined], options: Any, setting: str) -> Board:
+    """A row per refinement: the score before and after; ranked together over the same data and outside judge."""
+    every = steps(done, options.iterations, options.keep, options.outside)
+    columns = [Column("refined", "Refined"), Column("first", "First answer")]
+    outside = options.outside is not None
+    chosen = [step.outside if outside else step.own for step in every]
+    scores = {"refined": chosen[-1] or Score(None, 0), "first": chosen[0] or Score(None, 0)}
+    for step, score in zip(every, chosen, strict=True):
+        if score is not None:
+            columns.append(Column(f"iteration:{step.iteration}", f"Iteration {step.iteration}", "By iteration"))
+            scores[f"iteration:{step.iteration}"] = score
+    measure = NAMES[options.outside] if outside else "own score"
+    judge = anonymous.name(options.outside_judge or "")
+    facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": measure, "judge": judge}
+    facts |= {"critique": options.critique, "kept": options.keep, "iterations": str(options.iterations)}
+    row = Row(anonymous.name(options.model), setting, scores, {name: text for name, text in facts.items() if text})
+    return Board("refined", tuple(columns), (row,), title="STICK: self-refinement", unit="Score after refinement, in %")

@@ -1,0 +1,174 @@
+"""A model that judges its own answers by checklists (STICK, paper 004, section 4): what refinement and best of N share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
+from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import Case, cases
+from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.models.conversation import as_answered, sent
+from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
+from truebench_hf.models.spec import family
+from truebench_hf.options import Binds, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import LabellingOptions
+from truebench_hf.study.study import Study
+from truebench_hf.types import Criterion, Instance, Message, Response, Verdict
+
+_EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, LabellingOptions):
+    """Who answers, and who judges the answers: by default the model itself."""
+
+    PANEL: ClassVar[str] = "Method"
+    model: str = role(help="Model under test: it answers, and judges its own answers.")
+    judge: str | None = role(
+        None, help="Who judges in the model's place; then it is no self-improvement.", binds=Binds(late=True)
+    )
+
+    @property
+    def OWN(self) -> bool:  # type: ignore[override]
+        """Criteria of the data are the model's checklist, unless the outside score rests on them."""
+        return not self.judged_outside
+
+    @property
+    def judging_role(self) -> str:
+        """The role of who judges the model's answers."""
+        return "judge" if self.judge else "model"
+
+    @property
+    def writer(self) -> str:
+        return "generator" if self.generator else self.judging_role
+
+    @property
+    def inside(self) -> JudgeSettings:
+        """How the model's answers are judged, a question a call."""
+        return self.judging(self.judge or self.model, "rubric")
+
+    @property
+    def judge_levels(self) -> dict[str, str]:
+        """The level of everybody who judges, by spec."""
+        judges = [self.judge or self.model, *([self.outside_judge] if self.outside_judge else [])]
+        return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
+
+
+class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
+    """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
+
+    unforeseen = (
+        "Checklists that are yet to be written are reckoned at five questions, and no answer as one that passes."
+    )
+
+    def __init__(self, options: Any, *, by_checklist: bool) -> None:
+        super().__init__(options)
+        self.by_checklist = by_checklist  # whether the model answers the questions of checklists
+
+    def items(self) -> Items[source.Item]:
+        """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
+        found = source.items(self.options)
+        single = [item for item in found.every if not item.instance.history]
+        talks = [f"{item.instance.id}: a conversation" for item in found.every if item.instance.history]
+        if not single:
+            raise UserError(
+                f"--data {self.options.data}: all rows are conversations of several turns, which are left out"
+            )
+        check_rows(self.options.outside, [item.instance for item in single], self.options.data)
+        self._check_unseen(single)
+        if not self.by_checklist or all(item.known for item in single):
+            self.unasked = set(source.WRITING)  # nobody writes checklists: how they would be says nothing
+        return replace(found, every=single, left_out=(*found.left_out, *talks))
+
+    def _check_unseen(self, items: Iterable[source.Item]) -> None:
+        for item in items if self.options.judged_outside else ():
+            if item.known and item.known.criteria == item.instance.turns[0].criteria:
+                raise UserError(
+                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is that of the data, by "
+                    f"which --outside {self.options.outside} scores; the model must not see it: leave it out"
+                )
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        options = self.options
+        inside = [options.inside] if self.by_checklist else []
+        return [*inside, *([options.judging(options.outside_judge, "rubric")] if options.outside_judge else [])]
+
+    def setup(self) -> None:
+        options = self.options
+        self.insider = Judge(self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts)
+        settings = self.judge_settings()  # that of the outside judge is the last one
+        outsider = self.judge(settings[-1], "outside_judge") if options.outside_judge else None
+        self.outsider = OutsideJudge(options.outside, outsider)
+
+    async def answer(self, instance: Instance, sampling: Sampling, sample: int = 0) -> Completion | str:
+        """An answer of the model; a text says why there is none."""
+        example = f"{_EXAMPLE}{sampling.temperature} {sample}"  # of equal answers only one would be judged
+        request = ChatRequest(opening(instance), sampling, sample, example=example)
+        try:
+            return await self.caller("model").complete(request)
+        except RequestFailed as error:
+            return f"the model gave no answer: {error}"
+
+    async def verdicts(self, case: Case, criteria: Sequence[Criterion]) -> tuple[Verdict, ...]:
+        """The inside verdicts on a response. Who gives them sees nothing of what the data knows of right answers."""
+        return await self.insider.verdicts(replace(case, criteria=tuple(criteria), reference=None))
+
+    async def outside(self, case: Case) -> Outside | None:
+        """The outside score of a response; None where none was asked for."""
+        return await self.outsider.score(case) if self.options.outside else None
+
+    def unanswered(self, instance: Instance, reason: str) -> Outside | None:
+        """The outside score of a response that there is not."""
+        labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
+        return Outside(None, labels, reason) if self.options.outside else None
+
+    def setting(self, instances: Sequence[Instance]) -> str:
+        """What two results must share to be ranked together: instructions with all the data says of them, and the outside
+        judge as it judges. Without one nothing is comparable, since everybody is their own judge."""
+        options = self.options
+        judge: list[Any] = [options.outside]
+        if options.outside_judge:
+            how = options.judging(options.outside_judge, "rubric")
+            used = ("rating",) if options.outside == "rating" else prompts_used(how)
+            own = anonymous.settings(asdict(self.roles["outside_judge"][0].identity))
+            judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
+        alone = [] if options.outside else [anonymous.name(options.model)]
+        return digest(canonical([[asdict(one) for one in instances], judge, alone]))
+
+    def checklists(self, listed: Iterable[source.Listed | None]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The file of checklists to write, and what `run.json` notes of it; nothing where nobody uses them."""
+        if not self.by_checklist:
+            return {}, {}
+        rows, noted = edits.keep(self, [source.to_row(one) for one in listed if one])
+        return {source.FILE: rows}, noted
+
+    def notes(self, cut: int) -> list[str]:
+        """What a reader of the scores has to know; of the answers `cut` were cut off at the token limit."""
+        options, count = self.options, len(self.all.left_out)
+        found = [f"Rows left out, being conversations of several turns: {count}."] if count else []
+        if options.outside is None:
+            found.append("No outside score: the model's own is what it aims at, and says nothing of real gains.")
+        if options.outside_judge and family(options.outside_judge) == family(options.model):
+            found.append("The outside judge and the model belong to one family, which favours the model.")
+        if any("smollm2" in spec.lower() for spec in (options.judge or options.model, options.outside_judge or "")):
+            found.append("SmolLM2 is far too weak a judge to be trusted: these scores show the workflow only.")
+        return [*found, f"{cut} answers were cut off at the token limit, and judged as they stand."] if cut else found
+
+
+def case_of(instance: Instance, text: str) -> Case:
+    """The answer to an instruction as judges outside see it: with the criteria and the reference of the data."""
+    return cases(instance, Response(instance.id, "", as_answered(instance, [text])), "tick")[0]
+
+
+def opening(instance: Instance) -> tuple[Message, ...]:
+    """What the model is sent to answer an instruction."""
+    return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))

@@ -1,0 +1,40 @@
+"""`truebench facts ...`: grounding of long answers in documents (FACTS Grounding)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from truebench_hf.cli import panels
+from truebench_hf.cli.texts import TEXTS
+from truebench_hf.report.console import show
+from truebench_hf.terminal import say
+
+facts = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", help="Grounding of long answers in documents (FACTS Grounding)."
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the group; its studies are added by `studies`."""
+    help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
+    facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
+    app.add_typer(facts, name="facts", rich_help_panel=panels.ANY)
+
+
+def _rank(
+    runs: Annotated[
+        list[str], typer.Argument(help="Folders of `truebench facts run`, judged alike; one or more a model.")
+    ],
+    out: Annotated[
+        str | None, typer.Option(help="Write the report (.html), the figures (.json), or both into a folder.")
+    ] = None,
+) -> None:
+    from truebench_hf.benchmarks.facts import ranking_sections as shown
+    from truebench_hf.benchmarks.facts.ranking import rank
+
+    ranking = rank(runs)
+    show(shown.sections(ranking), lead=shown.lead(ranking), notes=shown.notes(ranking))
+    for file in shown.write(ranking, out) if out else ():
+        say(file)
