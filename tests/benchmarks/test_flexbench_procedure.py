@@ -44,6 +44,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("- s2", "- s7", "d2: cites segment s7"),
         ("id: hotel", "id: [", "cannot be read"),
         ("id: hotel", "id: 7", "id: Input should be a valid string"),
+        ("id: hotel", "id: ' '", "id: the instruction, a segment or a dimension has an empty one"),
+        ("id: hotel\n", "- hotel\n- ", "cannot be read"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -67,3 +69,14 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
     assert load("travel-desk").id == "travel-desk"
     with pytest.raises(UserError, match=r"flex build .*travel-desk"):
         load(str(tmp_path / "no"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "must hold named fields"), ("- a", "must hold named fields"), ("[" * 3000, "cannot be read")],
+)
+def test_files_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "procedure.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        read_procedure(file)
