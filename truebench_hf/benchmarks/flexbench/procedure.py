@@ -153,7 +153,15 @@ def as_yaml(procedure: Procedure) -> str:
         "segments": list(map(entry, procedure.segments)),
         "dimensions": list(map(entry, procedure.dimensions)),
     }
-    return str(yaml.safe_dump(whole, allow_unicode=True, sort_keys=False, width=120))
+
+    class Readable(yaml.SafeDumper):
+        """Texts of several lines stand as they are, behind a bar; quoted they would have every line break doubled."""
+
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Readable.add_representer(str, text)
+    return str(yaml.dump(whole, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
 
 
 def check(procedure: Procedure) -> list[str]:

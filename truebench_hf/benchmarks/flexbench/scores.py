@@ -85,9 +85,9 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -
 
 def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelScores:
     named: dict[str, list[Judged]] = {}
-    for one in talks:
-        for kind, value in (("cooperativeness", one.talk.cooperativeness), ("ended by", one.talk.end)):
-            if value:
+    for kind, field_name in (("cooperativeness", "cooperativeness"), ("ended by", "end")):
+        for one in talks:
+            if value := getattr(one.talk, field_name):
                 named.setdefault(f"{kind}: {value}", []).append(one)
     structure = procedure.structure
     dimensions = {name: _of_dimension(name, structure, talks) for name in structure}

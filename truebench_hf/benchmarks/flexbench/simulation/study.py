@@ -22,8 +22,10 @@ from truebench_hf.benchmarks.flexbench.simulation.profiles import (
     user_prompt,
 )  # fmt: skip
 from truebench_hf.benchmarks.flexbench.simulation.rollout import Parties, Rollout, rollout, single
+from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
@@ -103,6 +105,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
 
+    def check(self) -> None:
+        check_prompts(PROMPTS, self.options.prompts)
+        self.before = int(read_info(Path(self.options.out)).get("settings", {}).get("items", 0))
+
     def setup(self) -> None:
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
         self.analysis: Analysis | None = None
@@ -164,12 +170,15 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
     def score(self, done: Sequence[Talk]) -> Outcome[list[Talk]]:
         broken = sum(bool(talk.error) for talk in done)
         found = self.users.result() if self.users else []
-        told = {
+        written = {
             "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
             "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in found],
         }  # fmt: skip
         notes = [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
-        files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: told}
+        if self.before > len(done):
+            told = f"--conversations {self.before} brings them back without a call"
+            notes.append(f"conversations here before: {self.before}; {told}")
+        files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: written}
         return Outcome(
             list(done), files, "FlexBench: conversations", self._sections(done), lead=_LEAD, notes=notes, incomplete=broken,
         )  # fmt: skip
