@@ -253,7 +253,7 @@ def test_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> N
     broken = script(tmp_path / "broken.json", [cut], {"error": "out of paper"})
     outcome = study(model=(broken,), model_arg=()).run()
     assert by_name(outcome, "pass_rate") == {"broken": Score(100.0, 1, 3)}
-    assert any("1 responses were cut off" in note for note in outcome.notes)
+    assert any(note.startswith("Responses cut off") and note.endswith(": 1.") for note in outcome.notes)
     assert "out of paper" in next(iter(outcome.value.unscored.values()))
 
 
@@ -304,7 +304,7 @@ def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
     done = command("tick", *flags, *models, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "62.50" in done.stdout
-    assert "Rows left out, which have several turns to be answered: 1." in done.stdout
+    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in done.stdout
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "한글" in page
     assert "A on bravo" in page

@@ -290,6 +290,10 @@ def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -
     assert not (tmp_path / "out" / "checklists.jsonl").exists()
     assert set(result["usage"]) == {"model", "critique", "rewrite"}
     assert result["iterations"][0]["own"] is None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "critiques in prose give none: add --outside" in page
+    assert "What refinement gained" not in page, "there is no score of any kind"
+    assert "the model's own is what it aims at" not in page
 
 
 def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tmp_path: Path) -> None:
@@ -400,7 +404,7 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
         "37.0",
         "+7.8",
         "Letters",
-        "several turns: 1",
+        "Rows of the data left out: 1 (the first: ",
     ):
         assert words in first.stdout, words
     page = (tmp_path / "out" / "report.html").read_text()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import edits, source, summary
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
-from truebench_hf.benchmarks.tick.sections import left_out, unanswered
+from truebench_hf.benchmarks.tick.sections import unanswered
 from truebench_hf.benchmarks.tick.source import FILE, Item, Listed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -71,13 +71,11 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
                 source.to_row(one) | {"sample": sample} for written in done for sample, one in enumerate(written, 1)
             ]
         shown = [*(_questions(first[0]) if len(first) == 1 else []), *summary.sections(found), unanswered(first)]
-        notes = left_out(self.all)
         return Outcome(
             rows,
             files,
             "Checklists",
             shown,
-            notes=notes,
             known=noted,
             incomplete=len(found["without"]),
         )

@@ -26,7 +26,6 @@ from truebench_hf.report.sections import (
     interval,
     value,
 )
-from truebench_hf.study.items import Items
 from truebench_hf.types import Criterion, Instance, Message, Score, Verdict
 
 Scores = Mapping[str, Mapping[str, Score]]
@@ -96,11 +95,6 @@ def _unscored(found: Sequence[Mapping[str, Any]]) -> Grid:
     rows = tuple((one["id"], one["model"] or "all", one["reason"][:160]) for one in found[:_REASONS])
     more = f"And {len(found) - len(rows)} more, in scores.json." if len(found) > len(rows) else ""
     return Grid(f"Without a pass rate: {len(found)}", ("id", "model", "why"), rows, note=more, prose=(2,))
-
-
-def left_out(items: Items[Any]) -> list[str]:
-    """What to say of rows that are no items."""
-    return [f"Rows left out, which have several turns to be answered: {len(items.left_out)}."] if items.left_out else []
 
 
 def unanswered(listed: Sequence[Listed]) -> Conversations:

@@ -9,8 +9,8 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
 from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -94,7 +94,7 @@ def _printed(outside: str) -> tuple[tuple[str | int, ...], ...]:
     data, measure, percent = _PRINTED[outside]
     rows = []
     for number, model in _TABLES.items():
-        printed = paper_rows("tick", f"tick_table{number}")
+        printed = paper_rows(number)
         base = percent * printed[0][f"{data}/{measure}"]
         for row in printed:
             score, precision = percent * row[f"{data}/{measure}"], row[f"{data}/Precision"]

@@ -24,6 +24,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -175,11 +176,12 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             "instructions": len(entries),
             "left_out": dict(left_out(entries)),
             "not_written": problems,
+            "rows_left_out": list(self.all.left_out),
             "usage": self.provenance["usage"],
         }
         notes = [f"{what}: {n} of {len(entries)}" for what, n in result["left_out"].items() if n]
-        notes += [f"rows with several turns left out: {len(self.all.left_out)}"] if self.all.left_out else []
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
+        notes += weak_judges(self.options.judge)
         files = {
             "validation.json": result,
             "rows.jsonl": [to_row(entry) for entry in entries],
