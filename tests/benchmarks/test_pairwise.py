@@ -184,6 +184,8 @@ def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
     assert figures(by["tick"]) == NOTHING
     (reason,) = by["tick"].reasons
     assert reason.startswith("no checklist: it has no line `Questions:`")
+    page = (tmp_path / "out/report.html").read_text()
+    assert "leave their pairs undecided: 6 (the first: it has no line" in page
     assert figures(by["direct"]) == ALL_RIGHT
 
 

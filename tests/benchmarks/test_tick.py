@@ -322,6 +322,13 @@ def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) ->
     assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
 
 
+def test_an_estimate_names_the_model_of_every_part(study: Callable[..., Tick]) -> None:
+    """Also of who writes checklists, being the judge."""
+    (grid,) = study(estimate=True).run().sections
+    parts = {str(row[0]).partition(" ")[0]: Path(str(row[1])).stem for row in grid.rows}  # type: ignore[union-attr]
+    assert parts == {"generator": "judge", "model": "B", "judge": "judge", "all": ""}
+
+
 def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))

@@ -138,11 +138,12 @@ def _check_steps(result: dict[str, Any], wanted: list[list[list[bool]]], off: fl
         broken, yes = broken + turned["broken"], yes + turned["broken"] + turned["still_yes"]
     assert mended / no == pytest.approx(MEND, abs=off)
     assert broken / yes == pytest.approx(BREAK, abs=off)
-    gains = {gain["category"]: gain for gain in result["gains"]}
+    gains = {gain["category"]: gain["versus"] for gain in result["gains"]}
     rates = [(sum(states[0]) / len(states[0]), sum(states[-1]) / len(states[-1])) for states in wanted]
-    assert gains["All instructions"]["delta"] == pytest.approx(100 * sum(b - a for a, b in rates) / len(rates))
+    assert gains["All instructions"]["difference"] == pytest.approx(sum(b - a for a, b in rates) / len(rates))
     assert gains["even"]["n"] + gains["odd"]["n"] == gains["All instructions"]["n"] == len(wanted)
-    assert gains["odd"]["low"] < gains["odd"]["delta"] < gains["odd"]["high"]
+    low, high = gains["odd"]["interval"]
+    assert low < gains["odd"]["difference"] < high
 
 
 _PAIRS = {"mended": (False, True), "still_no": (False, False), "broken": (True, False), "still_yes": (True, True)}
@@ -230,7 +231,7 @@ def test_undecided_answers_are_neither_mended_nor_broken(tmp_path: Path) -> None
         "mended": 0, "still_no": 0, "broken": 0, "still_yes": 0, "undecided": 2,
     }  # fmt: skip
     assert [row["own_score"] for row in rows] == [None, None]
-    assert result["gains"][0]["left_out"] == 1
+    assert result["gains"][0]["versus"]["left_out"] == 1
     assert result["incomplete"] == 1
 
 

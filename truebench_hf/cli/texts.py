@@ -97,7 +97,7 @@ TEXTS = {
     f"of a question named, if the data has annotators. Pass rates need answers: of people, or recorded ones of judges.\n\n{_MODELS}\n\n"
     f"Exit code 3: questions have no readable categories.\n\n{_GOING_ON}",
     "checklist sheets": "A CSV and a form for the browser each. Neither tells which model wrote a response; which of two is "
-    "A goes by lot. check_then_score asks every question of a checklist, then a score, then whether the checklist made "
+    "A goes by lot. check-then-score asks every question of a checklist, then a score, then whether the checklist made "
     "scoring easier, harder, or neither.",
     "checklist read-sheets": "Every kind of sheet is known by its questions, and several may be read at once. Written "
     "checklists are rows' alternatives: mark the best one of a row `chosen` by hand. Without sheets the agreement of what "

@@ -171,7 +171,7 @@ class Study(Generic[O, T, D, V]):
         try:
             self.setup()
             asyncio.run(self._work())
-            models = {part: caller.model.spec for part, caller in self._callers.items()}
+            models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
             notes = [*self._left_out(), *filter(None, [self.unforeseen])]
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:

@@ -198,6 +198,11 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         if len(self.names) > 1 and any(one.source == "generator" for one in self.listed.values()):
             writer = self.options.generator or self.names[0]
             notes.append(f"All judges use the same checklists, written by {writer}.")
+        if without := [one for one in self.listed.values() if not one.criteria]:
+            notes.append(
+                f"Instructions without a checklist, so that check-then-score and tick leave their pairs undecided: "
+                f"{len(without)} (the first: {without[0].problem})."
+            )
         notes += weak_judges(self.options.judge)
         if hidden := count(str(row.get("reason", "")) for row in rows):
             notes.append(masked_note(hidden))

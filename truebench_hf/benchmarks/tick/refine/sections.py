@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
+from truebench_hf.benchmarks.tick.differences import NOTE, points
 from truebench_hf.benchmarks.tick.outside import NAMES
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
@@ -106,18 +107,16 @@ def _gains(done: Sequence[Refined], options: Any) -> Grid:
         else NAMES.get(options.outside, "own pass rate")
     )
     note = (
-        f"Score: {measure}, in percent, every instruction alike; points gained with the paired 95 % interval, from ten "
-        "instructions on (fewer: McNemar's p). The paper's rows are LiveBench scores after one step (Table 1)."
+        f"Score: {measure}, in percent, every instruction alike. {NOTE} The paper's rows are LiveBench scores after one step "
+        "(Table 1)."
     )
     header = ("Category", "n", "first answer", "refined", "points", "95 % interval", "left out")
     return Grid("What refinement gained", header, tuple(map(_gain, every)), paper=_printed(options.critique), note=note)
 
 
 def _gain(gain: Gain) -> tuple[str | int, ...]:
-    sure = "" if gain.low is None else f"{gain.low:+.1f} to {gain.high:+.1f}"
-    sure = f"p = {gain.p_value:.3f}" if gain.p_value is not None else sure
-    delta = "-" if gain.delta is None else f"{gain.delta:+.2f}"
-    return gain.category, gain.n, fixed(gain.first), fixed(gain.refined), delta, sure, gain.left_out or ""
+    found = gain.versus
+    return gain.category, found.n, fixed(gain.first), fixed(gain.refined), *points(found), found.left_out or ""
 
 
 def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
