@@ -364,6 +364,15 @@ def test_options_that_do_not_go_together(more: dict[str, Any], said: str) -> Non
         RefineOptions(data="d.jsonl", model="smollm2", out="out", **more)
 
 
+@pytest.mark.parametrize("mine", [["Is it short?", "IS IT KIND"], ["Is it kind?"]])
+def test_some_of_the_criteria_that_score_outside_are_as_telling_as_all(tmp_path: Path, mine: list[str]) -> None:
+    rows = [{"id": "a", "prompt": "p", "criteria": ["Is it kind?", "Is it short?"]}]
+    known = write_jsonl(tmp_path / "mine.jsonl", [rows[0] | {"criteria": mine}])
+    outside = {"outside": "drfr", "outside_judge": script(tmp_path / "judge.json", [])}
+    with pytest.raises(UserError, match="must not see it"):
+        refined(tmp_path, writer([], {}), rows, checklists=known, **outside)
+
+
 @pytest.mark.parametrize(
     ("rows", "more", "said"),
     [

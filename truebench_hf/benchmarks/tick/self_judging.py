@@ -14,6 +14,7 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, cases
+from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.models.conversation import as_answered, sent
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
@@ -92,9 +93,12 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
 
     def _check_unseen(self, items: Iterable[source.Item]) -> None:
         for item in items if self.options.judged_outside else ():
-            if item.known and item.known.criteria == item.instance.turns[0].criteria:
+            seen = {folded(one.text) for one in item.known.criteria} if item.known else set()
+            if seen and seen <= {
+                folded(one.text) for one in item.instance.turns[0].criteria
+            }:  # all, some, in any order
                 raise UserError(
-                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is that of the data, by "
+                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
                     f"which --outside {self.options.outside} scores; the model must not see it: leave it out"
                 )
 
