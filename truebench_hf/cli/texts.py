@@ -104,7 +104,7 @@ TEXTS = {
     "the data holds is shown.",
     "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
-    "reasoning, --samples times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
+    "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
     f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
