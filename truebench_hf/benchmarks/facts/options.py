@@ -121,6 +121,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
         used = [name for template in self.templates.values() for name in chosen.prompts_by(template)]
         return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
+    def asked_otherwise(self, role: str, one: int, other: int) -> bool:
+        """Judges with templates of their own: one model may be asked about grounding in several ways."""
+        return role == "judge" and self.chosen[self.names[one]] != self.chosen[self.names[other]]
+
     @property
     def sampling(self) -> Sampling:
         """How answers are drawn."""
