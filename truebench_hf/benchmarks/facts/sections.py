@@ -117,7 +117,7 @@ def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Gr
     effect = cell.mean.effect
     told = "" if effect is None else f" Disqualification changes the mean by {fixed(effect)} points."
     note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
-    return Grid("By judge", (*header, "major issues", "eligibility undecided"), tuple(rows), note=note)
+    return Grid("By judge", (*header, "major issues", "unrated"), tuple(rows), note=note)
 
 
 def _rated(name: str, done: Sequence[Graded]) -> Cells:
