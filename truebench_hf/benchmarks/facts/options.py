@@ -143,7 +143,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
             elif not one_judge:
                 found |= {j: chosen.asked_by(one, given) for j, one in found.items() if not classifies(specs[j])}
             elif not 1 <= int(number) <= len(self.judge):
-                raise UserError(f"--template {given}: there is no judge number {number}; there are {len(self.judge)}")
+                count = len(self.judge)
+                raise UserError(
+                    f"--template {given}: there is no judge number {number}; there {'is' if count == 1 else 'are'} {count}"
+                )
             elif classifies(specs[judge := self.names[int(number) - 1]]):
                 raise UserError(f"--template {given}: {judge} is a classifier, which no template asks; leave it out")
             else:
