@@ -154,7 +154,7 @@ def as_yaml(procedure: Procedure) -> str:
         "dimensions": list(map(entry, procedure.dimensions)),
     }
 
-    class Readable(yaml.SafeDumper):
+    class Readable(yaml.SafeDumper):  # type: ignore[misc]
         """Texts of several lines stand as they are, behind a bar; quoted they would have every line break doubled."""
 
     def text(dumper: Any, value: str) -> Any:
@@ -170,7 +170,7 @@ def check(procedure: Procedure) -> list[str]:
     found += _repeated("dimension", (one.id for one in procedure.dimensions))
     found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
               if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
-    ids = (procedure.id, *(one.id for one in (*procedure.segments, *procedure.dimensions)))
+    ids = (procedure.id, *(one.id for one in procedure.segments), *(one.id for one in procedure.dimensions))
     if not all(name.strip() for name in ids):
         found.append("id: the instruction, a segment or a dimension has an empty one")
     if not procedure.instruction.strip():
