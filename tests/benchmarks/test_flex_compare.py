@@ -44,7 +44,7 @@ def corpus(model: str, seed: str, right: int, of: int = 10) -> list[Judged]:
 def folder(place: Path, rows: Sequence[Judged], procedure: Procedure = TWO) -> Path:
     (place / "scores").mkdir(parents=True)
     (place / "scores" / "judged.yaml").write_text(as_yaml(procedure), encoding="utf-8")
-    write_jsonl(place / "scores" / "judgments.jsonl", [one.row() for one in rows])
+    write_jsonl(place / "scores" / "verdicts.jsonl", [one.row() for one in rows])
     return place
 
 
@@ -59,7 +59,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     rows = [judged("m", "0", 1, "yes", None), judged("m", "0", 2, "unknown", "no")]
     assert read_judged(str(folder(tmp_path / "a", rows))) == (TWO, rows)
-    (tmp_path / "a" / "scores" / "judgments.jsonl").unlink()
+    (tmp_path / "a" / "scores" / "verdicts.jsonl").unlink()
     with pytest.raises(UserError, match="flex score"):
         read_judged(str(tmp_path / "a"))
     grown = Procedure("hotel", "Ask; name the limit.", (*TWO.dimensions, Dimension("new", "New?")))

@@ -71,7 +71,7 @@ def test_an_oracles_facts_come_to_the_built_in_verdicts(tmp_path: Path, name: st
     for name, share in (("coverage", expected.coverage), ("achievement", expected.achievement)):
         assert found.total[name].value == (None if share is None else pytest.approx(100 * share))
     assert (found.undecided, found.conflicts) == (0, 0)
-    lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()]
     assert [{d: facts["label"] for d, facts in line["dimensions"].items()} for line in lines] == traces
     board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
     assert board["rows"][0]["scores"]["coverage"]["value"] == found.total["coverage"].value
@@ -154,7 +154,7 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
     assert 'also: "Does it name the limit?"' in next(prompt for prompt in asked if "exclude" in prompt)
     one, _ = scored(folder, judge=judge(ask=YES, limit=YES, form=YES), out=str(folder / "again"))
     assert (one.conflicts, one.undecided) == (12, 24), "both are left open"
-    line = json.loads((folder / "again" / "judgments.jsonl").read_text().splitlines()[0])
+    line = json.loads((folder / "again" / "verdicts.jsonl").read_text().splitlines()[0])
     assert line["conflicts"] == [["limit", "form"]]
     assert one.total["correct"].n == 12, "a conflict makes no verdict anywhere: the questions alone count"
     assert one.total["correct"].unscored == 24
@@ -186,9 +186,9 @@ def test_logs_do_not_take_the_place_of_simulated_conversations(folder: Path) -> 
     )
     (one,) = scored(folder, judge=spec, conversations=logs)
     assert one.conversations == 2, "of seed 0 and 1, both numbers"
-    assert len((folder / "scores" / "judgments.jsonl").read_text().splitlines()) == 24
+    assert len((folder / "scores" / "verdicts.jsonl").read_text().splitlines()) == 24
     assert [talk.seed for talk in read_talks(Path(logs))] == ["0", "1"]
-    assert (folder / "logs" / "may" / "judgments.jsonl").is_file()
+    assert (folder / "logs" / "may" / "verdicts.jsonl").is_file()
 
 
 def test_without_branches_models_stand_by_coverage() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.flexbench.procedure import (
@@ -99,6 +99,7 @@ def test_texts_of_several_lines_are_read_back_and_plain_ones_stand_as_they_are(t
         assert "instruction: |-\n  xone\n  two: three\n\n  - four\n" in as_yaml(whole)
 
 
+@example("0\x85")
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_read_back(text: str) -> None:
     whole = replace(WHOLE, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))

@@ -184,6 +184,8 @@ def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
     assert figures(by["tick"]) == NOTHING
     (reason,) = by["tick"].reasons
     assert reason.startswith("no checklist: it has no line `Questions:`")
+    page = (tmp_path / "out/report.html").read_text()
+    assert "leave their pairs undecided: 6 (the first: it has no line" in page
     assert figures(by["direct"]) == ALL_RIGHT
 
 
@@ -337,3 +339,21 @@ def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
     assert figures(line) == (419, 1, 0, 0, 0)
     sizes = {name: found.n for name, found in line.by_subset.items()}
     assert sizes == {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}
+
+
+def test_its_pass_rate_is_that_of_all_studies_of_checklists(tmp_path: Path) -> None:
+    """Points count for nothing, and a fault that is not there counts as YES: 1 of 2 against 1 of 2."""
+
+    def judges(asked: str, shown: dict[str, str]) -> str:
+        swears, short = "damn" in shown["response"], "short" in shown["response"]
+        return verdict("PASS" if (swears if "swear" in shown["criteria"] else short) else "FAIL")
+
+    criteria = [{"text": "Is it short?", "weight": 5}, {"text": "Does it swear?", "weight": -1}]
+    row = {"id": "a", "prompt": "Q", "response_a": "damn short", "response_b": "long", "label": "tie"}
+    faults = row | {"id": "b", "prompt": "R", "response_a": "long", "response_b": "damn", "label": "A"}
+    rows = [row | {"criteria": criteria}, faults | {"criteria": criteria[1:]}]
+    file = write_jsonl(tmp_path / "pairs.jsonl", rows)
+    options = PairwiseOptions(data=file, judge=(model("j", judges),), out=str(tmp_path / "out"), protocol=("tick",))
+    assert figures(pairwise(options)[0]) == (2, 1, 0, 0, 0)
+    made = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
+    assert [(one["score_a"], one["score_b"]) for one in made] == [(0.5, 0.5), (1.0, 0.0)]

@@ -253,7 +253,7 @@ def test_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> N
     broken = script(tmp_path / "broken.json", [cut], {"error": "out of paper"})
     outcome = study(model=(broken,), model_arg=()).run()
     assert by_name(outcome, "pass_rate") == {"broken": Score(100.0, 1, 3)}
-    assert any("1 responses were cut off" in note for note in outcome.notes)
+    assert any(note.startswith("Responses cut off") and note.endswith(": 1.") for note in outcome.notes)
     assert "out of paper" in next(iter(outcome.value.unscored.values()))
 
 
@@ -304,7 +304,7 @@ def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
     done = command("tick", *flags, *models, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "62.50" in done.stdout
-    assert "Rows left out, which have several turns to be answered: 1." in done.stdout
+    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in done.stdout
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "한글" in page
     assert "A on bravo" in page
@@ -320,6 +320,13 @@ def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
     calls = {part.partition(" ")[0]: usage.calls for part, usage in spent.items()}
     assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
+
+
+def test_an_estimate_names_the_model_of_every_part(study: Callable[..., Tick]) -> None:
+    """Also of who writes checklists, being the judge."""
+    (grid,) = study(estimate=True).run().sections
+    parts = {str(row[0]).partition(" ")[0]: Path(str(row[1])).stem for row in grid.rows}  # type: ignore[union-attr]
+    assert parts == {"generator": "judge", "model": "B", "judge": "judge", "all": ""}
 
 
 def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:

@@ -77,13 +77,13 @@ def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
         assert "SECRET" not in text
         assert "Hello!" in text, "the conversation is shown"
     rows = table(out / "eva.csv")
-    assert len(rows) == 3 * {"write": 3, "preference": 1, "direct": 2, "check_then_score": 2 * (2 + 2)}[protocol]
+    assert len(rows) == 3 * {"write": 3, "preference": 1, "direct": 2, "check-then-score": 2 * (2 + 2)}[protocol]
     assert len({row["id"] for row in rows}) == len(rows)
 
 
 def test_scores_after_a_checklist(tmp_path: Path) -> None:
     source, out, sheets = write_jsonl(tmp_path / "rows.jsonl", data()), tmp_path / "out.jsonl", tmp_path / "sheets"
-    assert command("sheets", "--data", source, "--protocol", "check_then_score", "--out", sheets).exit_code == 0
+    assert command("sheets", "--data", source, "--protocol", "check-then-score", "--out", sheets).exit_code == 0
 
     def answer(row: dict[str, str]) -> str:
         empty = row["Response"] == "(the response is empty)"

@@ -237,7 +237,7 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
         "61.1",
         "81.7",
         "random pick",
-        "several turns: 1",
+        "Rows of the data left out: 1 (the first: ",
         "one family",
     ):
         assert words in done.stdout, words

@@ -85,6 +85,14 @@ def test_without_a_model_the_annotators_categories_count(tmp_path: Path) -> None
     assert found["categories"]["Length"] == {"annotators": 12, "model": 0, "both": 0}
 
 
+def test_rows_with_several_turns_are_left_out_and_said_so(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "rows.jsonl", [*rows(), {"turns": ["One?", "Two?"]}])
+    found = categories(CategoriesOptions(data=data, out=str(tmp_path / "out")))
+    (told,) = found["rows_left_out"]
+    assert told.endswith("has 2 turns to be answered")
+    assert f"Rows of the data left out: 1 (the first: {told})." in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_categories_of_ones_own(tmp_path: Path) -> None:
     """Annotators who sorted by others are passed over, and said so."""
     mine = tmp_path / "mine.json"

@@ -138,11 +138,12 @@ def _check_steps(result: dict[str, Any], wanted: list[list[list[bool]]], off: fl
         broken, yes = broken + turned["broken"], yes + turned["broken"] + turned["still_yes"]
     assert mended / no == pytest.approx(MEND, abs=off)
     assert broken / yes == pytest.approx(BREAK, abs=off)
-    gains = {gain["category"]: gain for gain in result["gains"]}
+    gains = {gain["category"]: gain["versus"] for gain in result["gains"]}
     rates = [(sum(states[0]) / len(states[0]), sum(states[-1]) / len(states[-1])) for states in wanted]
-    assert gains["All instructions"]["delta"] == pytest.approx(100 * sum(b - a for a, b in rates) / len(rates))
+    assert gains["All instructions"]["difference"] == pytest.approx(sum(b - a for a, b in rates) / len(rates))
     assert gains["even"]["n"] + gains["odd"]["n"] == gains["All instructions"]["n"] == len(wanted)
-    assert gains["odd"]["low"] < gains["odd"]["delta"] < gains["odd"]["high"]
+    low, high = gains["odd"]["interval"]
+    assert low < gains["odd"]["difference"] < high
 
 
 _PAIRS = {"mended": (False, True), "still_no": (False, False), "broken": (True, False), "still_yes": (True, True)}
@@ -230,7 +231,7 @@ def test_undecided_answers_are_neither_mended_nor_broken(tmp_path: Path) -> None
         "mended": 0, "still_no": 0, "broken": 0, "still_yes": 0, "undecided": 2,
     }  # fmt: skip
     assert [row["own_score"] for row in rows] == [None, None]
-    assert result["gains"][0]["left_out"] == 1
+    assert result["gains"][0]["versus"]["left_out"] == 1
     assert result["incomplete"] == 1
 
 
@@ -290,6 +291,10 @@ def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -
     assert not (tmp_path / "out" / "checklists.jsonl").exists()
     assert set(result["usage"]) == {"model", "critique", "rewrite"}
     assert result["iterations"][0]["own"] is None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "critiques in prose give none: add --outside" in page
+    assert "What refinement gained" not in page, "there is no score of any kind"
+    assert "the model's own is what it aims at" not in page
 
 
 def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tmp_path: Path) -> None:
@@ -359,6 +364,15 @@ def test_options_that_do_not_go_together(more: dict[str, Any], said: str) -> Non
         RefineOptions(data="d.jsonl", model="smollm2", out="out", **more)
 
 
+@pytest.mark.parametrize("mine", [["Is it short?", "IS IT KIND"], ["Is it kind?"]])
+def test_some_of_the_criteria_that_score_outside_are_as_telling_as_all(tmp_path: Path, mine: list[str]) -> None:
+    rows = [{"id": "a", "prompt": "p", "criteria": ["Is it kind?", "Is it short?"]}]
+    known = write_jsonl(tmp_path / "mine.jsonl", [rows[0] | {"criteria": mine}])
+    outside = {"outside": "drfr", "outside_judge": script(tmp_path / "judge.json", [])}
+    with pytest.raises(UserError, match="must not see it"):
+        refined(tmp_path, writer([], {}), rows, checklists=known, **outside)
+
+
 @pytest.mark.parametrize(
     ("rows", "more", "said"),
     [
@@ -400,7 +414,7 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
         "37.0",
         "+7.8",
         "Letters",
-        "several turns: 1",
+        "Rows of the data left out: 1 (the first: ",
     ):
         assert words in first.stdout, words
     page = (tmp_path / "out" / "report.html").read_text()

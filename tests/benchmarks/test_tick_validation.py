@@ -171,7 +171,7 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
         generator,
         "--judge",
         judge,
-        "--samples",
+        "--votes",
         "3",
         "--generator-concurrency",
         "1",
@@ -214,7 +214,7 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
         ({}, "name a --generator"),
         ({"generator": ("scripted:x",), "generator_temperature": 0.0}, "all be the same"),
         ({"runs": 0}, "at least 1"),
-        ({"samples": 0}, "at least 1"),
+        ({"votes": 0}, "at least 1"),
         ({"judge_temperature": -1.0}, "at least 0"),
     ],
 )
@@ -355,7 +355,7 @@ def test_the_whole_study_finds_the_same(tmp_path: Path) -> None:
     rows = [{**one, "answers": [said("r", "c", "program", *truth)]} for one, truth in world()]
     judge = InMemory("scripted:judge", ScriptedModel("judge", answer))
     source = write_jsonl(tmp_path / "rows.jsonl", rows)
-    found = validate(ValidateOptions(data=source, judge=(judge,), samples=5, out=str(tmp_path / "out")))
+    found = validate(ValidateOptions(data=source, judge=(judge,), votes=5, out=str(tmp_path / "out")))
     scores = {(one["mode"], one["k"]): one["score"]["value"] for one in found["accuracy"]}
     assert scores["direct", 1] == pytest.approx(75, abs=3)
     assert scores["reasoning", 1] == pytest.approx(90, abs=2)

@@ -31,7 +31,7 @@ def add_to(app: typer.Typer) -> None:
 
 def _sheets(
     data: Data,
-    protocol: Annotated[str, typer.Option(help="write, preference, direct, or check_then_score.")],
+    protocol: Annotated[str, typer.Option(help="write, preference, direct, or check-then-score.")],
     out: Annotated[str, typer.Option(help="Folder of the sheets.")],
     annotators: Annotated[str, typer.Option(help="Names, separated by commas; each gets all of them.")] = "A",
     n: Annotated[int | None, typer.Option("--n", help="Only N instructions, drawn by language and category.")] = None,

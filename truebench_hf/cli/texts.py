@@ -97,14 +97,14 @@ TEXTS = {
     f"of a question named, if the data has annotators. Pass rates need answers: of people, or recorded ones of judges.\n\n{_MODELS}\n\n"
     f"Exit code 3: questions have no readable categories.\n\n{_GOING_ON}",
     "checklist sheets": "A CSV and a form for the browser each. Neither tells which model wrote a response; which of two is "
-    "A goes by lot. check_then_score asks every question of a checklist, then a score, then whether the checklist made "
+    "A goes by lot. check-then-score asks every question of a checklist, then a score, then whether the checklist made "
     "scoring easier, harder, or neither.",
     "checklist read-sheets": "Every kind of sheet is known by its questions, and several may be read at once. Written "
     "checklists are rows' alternatives: mark the best one of a row `chosen` by hand. Without sheets the agreement of what "
     "the data holds is shown.",
     "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
-    "reasoning, --samples times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
+    "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
     f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",

@@ -16,7 +16,8 @@ from truebench_hf.types import Message
 SAMPLING = Sampling(max_tokens=2048)
 USUAL = (2, 8)  # how many questions a checklist usually has (appendix G.1); more or fewer are counted, never cut
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?Questions:?(?:\*\*)?:?(?:\*\*)?[ \t]*$", re.MULTILINE)
-_MARKER = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])[ \t]+")  # of an item in a list
+_MARKER = re.compile(r"^(?:(?:[-*•]|\(?\d{1,3}[.):])[ \t]+)?(?:\[[ xX]?\][ \t]+)?")  # of an item in a list; its box
+_YES_NO = re.compile(r"[ \t]*[(\[]\s*yes\s*(?:/|\||or)\s*no\s*[)\]]$", re.IGNORECASE)  # how it is to be answered
 _ENDS = "?？؟\u037e՞፧"  # question marks of the world's scripts; the fourth is the Greek one
 _EXAMPLE = "Analysis: " + "What is stated and what is expected. " * 8 + "\nQuestions:\n"
 _EXAMPLE += "\n".join(f"Does the response meet requirement number {i} of the instruction in full?" for i in range(1, 6))
@@ -80,11 +81,29 @@ def is_question(text: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """A line without marks of lists and emphasis."""
-    return " ".join(_MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`").split())
+    """A line without marks of lists and emphasis, and without a note that it is answered by yes or no."""
+    bare = _MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`")
+    return " ".join(_YES_NO.sub("", bare).strip("*_ \t`").split())
 
 
 def folded(question: str) -> str:
-    """What two questions have in common that differ only in letter case, blanks and signs."""
-    whole = unicodedata.normalize("NFKC", question).casefold()
-    return "".join(filter(str.isalnum, whole))
+    """What two questions have in common that differ only in letter case, blanks, and punctuation around words.
+
+    Signs that stand for something count, and marks of letters do: C++ is not C, -5 not 5, 3.5 not 35, < not >.
+    """
+    words = unicodedata.normalize("NFKC", question).casefold().split()
+    return " ".join(filter(None, map(_unpunctuated, words)))
+
+
+def _unpunctuated(word: str) -> str:
+    """A word without the punctuation at its ends; "" where it is nothing else."""
+    start, end = 0, len(word)
+    while start < end and _punctuates(word[start]) and word[start] not in "-#@":
+        start += 1
+    while end > start and _punctuates(word[end - 1]) and word[end - 1] not in "#%":
+        end -= 1
+    return "" if all(map(_punctuates, word[start:end])) else word[start:end]
+
+
+def _punctuates(sign: str) -> bool:
+    return unicodedata.category(sign).startswith("P")

@@ -62,7 +62,15 @@ def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
 def soft_criterion(instances: Sequence[Labels]) -> Score:
     """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
     flat = [[label for turn in turns for label in turn] for turns in instances]
-    return mean_share([_share([label == "yes" for label in labels]) if _decided(labels) else None for labels in flat])
+    return mean_share(list(map(checklist_share, flat)))
+
+
+def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
+    """The share (0 to 1) of the criteria on one response that pass (paper 004, section 3.1.2: the checklist pass rate).
+
+    Points count for nothing here. None without criteria, and while one is undecided.
+    """
+    return _share([label == "yes" for label in outcomes]) if _decided(outcomes) else None
 
 
 def soft_turn(instances: Sequence[Labels]) -> Score:

@@ -52,6 +52,7 @@ class Caller:
         self._ledger = ledger
         self._role = role
         self._identity = masked(asdict(model.identity))
+        self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -62,6 +63,7 @@ class Caller:
         """The same model, ledger and limit, its calls counted under another role."""
         other = copy.copy(self)
         other._role = role
+        self.parts[role] = self.model.spec
         return other
 
     def knows(self, request: ChatRequest) -> bool:

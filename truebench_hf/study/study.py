@@ -154,6 +154,7 @@ class Study(Generic[O, T, D, V]):
             with progress(self.bars()) as self.step, rare_collection():
                 done = asyncio.run(self._work())
             outcome = self.score(done)
+            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
@@ -173,13 +174,16 @@ class Study(Generic[O, T, D, V]):
         try:
             self.setup()
             asyncio.run(self._work())
-            models = {part: caller.model.spec for part, caller in self._callers.items()}
-            left = self.all.left_out
-            told = f"{len(left)} rows of the data are left out (the first: {left[0]})." if left else ""
-            notes = list(filter(None, [told, self.unforeseen]))
+            models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
+            notes = [*self._left_out(), *filter(None, [self.unforeseen])]
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()
+
+    def _left_out(self) -> list[str]:
+        """What to say of rows of the data that are no items."""
+        rows = self.all.left_out
+        return [f"Rows of the data left out: {len(rows)} (the first: {rows[0]})."] if rows else []
 
     async def _work(self) -> list[D]:
         """All items, the largest first; the results in data order."""

@@ -62,7 +62,7 @@ CASES = (
     Case(
         "validate", _write,
         (
-            "checklist validate --data data.jsonl --generator scripted:writer.json --judge scripted:judge.json --samples 3 "
+            "checklist validate --data data.jsonl --generator scripted:writer.json --judge scripted:judge.json --votes 3 "
             "--out out",
             "checklist validate --data out/rows.jsonl --out again",
         ),

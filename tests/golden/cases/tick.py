@@ -63,7 +63,7 @@ CASES = (
         (
             "checklist generate --data data.jsonl --model scripted:writer.json --out written",
             "checklist generate --instruction 'Say alfa.' --model scripted:writer.json --generator-temperature 1 "
-            "--samples 2 --out one",
+            "--runs 2 --out one",
             "checklist score --data responses.jsonl --judge scripted:judge.json --out scored",
         ),
     ),

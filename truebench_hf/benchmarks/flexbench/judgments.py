@@ -15,7 +15,7 @@ from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.rows import Record
 from truebench_hf.types import Label
 
-JUDGMENTS, JUDGED = "judgments.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
+VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
 LABELS = (*get_args(Label), None)
 
 
@@ -25,10 +25,10 @@ def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
     The folder is a benchmark's, whose `scores` are meant, or any --out of `flex score`. Raises UserError naming what is
     wrong.
     """
-    place = next((one for one in (Path(folder) / "scores", Path(folder)) if (one / JUDGMENTS).is_file()), None)
+    place = next((one for one in (Path(folder) / "scores", Path(folder)) if (one / VERDICTS).is_file()), None)
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
-    file, procedure = place / JUDGMENTS, read_procedure(place / JUDGED)
+    file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
     found = [_judged(Record(where, row if isinstance(row, dict) else {})) for where, row in jsonl.read(file)]
     for number, one in enumerate(found, 1):
         if other := sorted(procedure.structure.keys() ^ one.labels.keys()):

@@ -158,7 +158,9 @@ def as_yaml(procedure: Procedure) -> str:
         """Texts of several lines stand as they are, behind a bar; quoted they would have every line break doubled."""
 
     def text(dumper: Any, value: str) -> Any:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+        # Some line ends of Unicode are written as they are, and would be read back as blanks.
+        style = '"' if re.search("[\r\x85\u2028\u2029\ufeff]", value) else "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Readable.add_representer(str, text)
     return str(yaml.dump(whole, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
@@ -170,7 +172,7 @@ def check(procedure: Procedure) -> list[str]:
     found += _repeated("dimension", (one.id for one in procedure.dimensions))
     found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
               if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
-    ids = [procedure.id, *(one.id for one in procedure.segments), *(one.id for one in procedure.dimensions)]
+    ids = (procedure.id, *(one.id for one in procedure.segments), *(one.id for one in procedure.dimensions))
     if not all(name.strip() for name in ids):
         found.append("id: the instruction, a segment or a dimension has an empty one")
     if not procedure.instruction.strip():

@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, read_talks
-from truebench_hf.benchmarks.flexbench.judgments import JUDGED, JUDGMENTS
+from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
@@ -87,7 +87,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = ("scores.json", JUDGMENTS, JUDGED)
+    files = ("scores.json", VERDICTS, JUDGED)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
@@ -181,7 +181,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         notes = [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
         return Outcome(
-            found, {JUDGMENTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
+            found, {VERDICTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
             lead=LEAD, notes=notes, incomplete=undecided, board=board(self.procedure, found, self.provenance),
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ class Judged:
     conflicts: tuple[tuple[str, str], ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """A line of `judgments.jsonl`."""
+        """A line of `verdicts.jsonl`."""
         told = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
         talk = {
             name: getattr(self.talk, name)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import edits, source, summary
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
-from truebench_hf.benchmarks.tick.sections import left_out, unanswered
+from truebench_hf.benchmarks.tick.sections import unanswered
 from truebench_hf.benchmarks.tick.source import FILE, Item, Listed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -19,7 +19,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
-Written = tuple[Listed, ...]  # of one instruction: one checklist a sample
+Written = tuple[Listed, ...]  # of one instruction: one checklist a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,24 +31,26 @@ class GenerateChecklistOptions(InstructionOptions, ChecklistOptions):
 
     model: str | None = role(None, help="Who writes the checklists: smollm2, hf:, vllm:, openai: or scripted: spec.")
     generator: str | None = role(None, help="Another name of --model.")
-    samples: int = option(
-        1, help="Checklists an instruction: the first goes into checklists.jsonl, all into samples.jsonl."
+    runs: int = option(
+        1,
+        panel="Checklists",
+        help="Checklists an instruction: the first goes into checklists.jsonl, all into runs.jsonl.",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.model is None) == (self.generator is None):
             raise UserError("name who writes the checklists: --model SPEC")
-        at_least_one(self, "samples")
-        if self.samples > 1 and not self.generator_temperature:
-            raise UserError("--samples needs --generator-temperature above 0: at 0 all samples would be the same")
+        at_least_one(self, "runs")
+        if self.runs > 1 and not self.generator_temperature:
+            raise UserError("--runs needs --generator-temperature above 0: at 0 all would be the same")
 
 
 class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dict[str, Any]]]):
     """`value` is the rows of `checklists.jsonl`."""
 
     kind, unit, prompts = "checklists", "checklists", ("generate_checklist",)
-    files = (FILE, "checklists.json", "samples.jsonl")
+    files = (FILE, "checklists.json", "runs.jsonl")
 
     def items(self) -> Items[Item]:
         return source.items(self.options)
@@ -58,26 +60,24 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
         edits.refuse_edited(self.options)
 
     async def work(self, item: Item) -> Written:
-        samples = range(1 if item.known else self.options.samples)
-        return tuple(await asyncio.gather(*(source.checklist(self, item, sample) for sample in samples)))
+        runs = range(1 if item.known else self.options.runs)
+        return tuple(await asyncio.gather(*(source.checklist(self, item, run) for run in runs)))
 
     def score(self, done: Sequence[Written]) -> Outcome[list[dict[str, Any]]]:
         first, every = [written[0] for written in done], [one for written in done for one in written]
         rows, noted = edits.keep(self, [source.to_row(one) for one in first])
         found = summary.summary(every)
         files: dict[str, Any] = {FILE: rows, "checklists.json": found | {"rows_left_out": list(self.all.left_out)}}
-        if self.options.samples > 1:
-            files["samples.jsonl"] = [
-                source.to_row(one) | {"sample": sample} for written in done for sample, one in enumerate(written, 1)
+        if self.options.runs > 1:
+            files["runs.jsonl"] = [
+                source.to_row(one) | {"run": run} for written in done for run, one in enumerate(written, 1)
             ]
         shown = [*(_questions(first[0]) if len(first) == 1 else []), *summary.sections(found), unanswered(first)]
-        notes = left_out(self.all)
         return Outcome(
             rows,
             files,
             "Checklists",
             shown,
-            notes=notes,
             known=noted,
             incomplete=len(found["without"]),
         )

@@ -51,7 +51,7 @@ class ChecklistOptions(PromptOptions):
     WRITER: ClassVar[str] = "judge"
     OWN: ClassVar[bool] = True
 
-    generator: str | None = role(None, help="Who writes checklists where there are none; the judge if not given.")
+    generator: str | None = role(None, help="Who writes checklists where there are none; whoever judges if not given.")
     checklists: str | None = option(
         None, help="File of checklists for instructions of the data, matched by id: rows as in checklists.jsonl, edited "
         "or not. What it lacks is taken from the data, or written."

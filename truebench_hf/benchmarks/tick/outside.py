@@ -17,7 +17,7 @@ from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import rate
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.exact_answer import exact_answer
-from truebench_hf.metrics.pass_rate import mean_share, outcome, pass_rate
+from truebench_hf.metrics.pass_rate import checklist_share, mean_share, outcome, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, Options, option, role
 from truebench_hf.types import Instance, Label, Score, Verdict
@@ -99,7 +99,7 @@ def of_verdicts(verdicts: Sequence[Verdict]) -> Outside:
     )
     if open_ or not labels:
         return Outside(None, labels, open_ or "there are no questions")
-    return Outside(labels.count("yes") / len(labels), labels)
+    return Outside(checklist_share(labels), labels)
 
 
 def check_rows(kind: str | None, instances: Sequence[Instance], data: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import edits, scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
-from truebench_hf.benchmarks.tick.sections import left_out, sections
+from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.case import cases
@@ -19,6 +19,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.records import RESPONSES, Judged, judgment_lines, response_lines, secrets_in, unanswered
 from truebench_hf.redaction import masked_note
 from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Instance, Report, Response, Score
@@ -46,7 +47,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     pairs, open_ = scores.pairs(graded, models), scores.unscored(graded, models)
     checklists = summary.summary([one.listed for one in graded])
     every = [judged for one in graded for judged in one.judged.values()]
-    notes = [*left_out(study.all), *_notes(every, models, judge)]
+    notes = list(_notes(every, models, judge))
     named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
     report = Report(named, reasons, study.folder.usage(), made, tuple(notes), verdicts=tuple(every))
@@ -68,12 +69,10 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
 
 
 def _notes(every: Sequence[Judged], models: Sequence[str], judge: str) -> Iterator[str]:
-    if cut := sum(len(item.response.truncated) for item in every):
-        yield f"{cut} responses were cut off at the token limit and judged as they stand."
+    yield from cut_off(sum(len(item.response.truncated) for item in every))
     if own := [model for model in models if family(model) == family(judge)]:
         yield f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model."
-    if family(judge) == family("smollm2"):
-        yield "The judge is a SmolLM2, far too weak to be trusted: these scores show the workflow only."
+    yield from weak_judges([judge])
     if hidden := secrets_in(every):
         yield masked_note(hidden)
 

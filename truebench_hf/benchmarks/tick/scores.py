@@ -33,8 +33,7 @@ class Graded:
 
     def share(self, model: str) -> float | None:
         """The pass rate of a response: the share (0..1) of questions answered YES; None while one is not answered."""
-        labels = self.labels(model)
-        return rates.weighted_share(labels, [1.0] * len(labels))
+        return rates.checklist_share(self.labels(model))
 
     def unscored(self, model: str) -> str:
         """Why a response has no pass rate, "" where it has one."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.tick import summary
+from truebench_hf.benchmarks.tick.differences import NOTE, points
 from truebench_hf.benchmarks.tick.scores import Graded, Pair
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.models.conversation import as_answered, with_history
@@ -26,7 +27,6 @@ from truebench_hf.report.sections import (
     interval,
     value,
 )
-from truebench_hf.study.items import Items
 from truebench_hf.types import Criterion, Instance, Message, Score, Verdict
 
 Scores = Mapping[str, Mapping[str, Score]]
@@ -46,7 +46,17 @@ def sections(
 
 
 def _models(scores: Scores) -> Grid:
-    header = ("Model", "pass rate", "95 %", "DRFR", "95 %", "all met", "responses", "unscored", "open questions")
+    header = (
+        "Model",
+        "pass rate",
+        "95 % interval",
+        "DRFR",
+        "95 % interval",
+        "all met",
+        "responses",
+        "unscored",
+        "open questions",
+    )
     rows = []
     for model, rate in scores["pass_rate"].items():
         micro, whole = scores["drfr"][model], scores["all_met"][model]
@@ -67,17 +77,15 @@ def _dots(scores: Scores) -> Dots:
 
 
 def _pairs(pairs: Sequence[Pair]) -> Grid:
-    header = ("First", "second", "win", "tie", "loss", "instructions", "left out", "difference", "95 %")
+    header = ("First", "Second", "win", "tie", "loss", "instructions", "left out", "difference", "95 % interval")
     rows: list[tuple[str | int, ...]] = []
     for pair in pairs:
         gap = pair.difference
-        ends = "" if gap.interval is None else f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f}"
-        points = "-" if gap.difference is None else f"{100 * gap.difference:+.1f}"
         shares = map(_with_interval, (pair.win, pair.tie, pair.loss))
-        rows.append((pair.first, pair.second, *shares, gap.n, gap.left_out, points, ends))
+        rows.append((pair.first, pair.second, *shares, gap.n, gap.left_out, *points(gap)))
     note = (
         "On each instruction the response with the higher pass rate wins; shares in %, with Wilson intervals. The "
-        "difference is that of the mean pass rates on the same instructions, in points; no interval from fewer than ten."
+        f"difference is that of the mean pass rates on the same instructions, in points. {NOTE}"
     )
     return Grid("Models against each other", header, tuple(rows), note=note)
 
@@ -96,11 +104,6 @@ def _unscored(found: Sequence[Mapping[str, Any]]) -> Grid:
     rows = tuple((one["id"], one["model"] or "all", one["reason"][:160]) for one in found[:_REASONS])
     more = f"And {len(found) - len(rows)} more, in scores.json." if len(found) > len(rows) else ""
     return Grid(f"Without a pass rate: {len(found)}", ("id", "model", "why"), rows, note=more, prose=(2,))
-
-
-def left_out(items: Items[Any]) -> list[str]:
-    """What to say of rows that are no items."""
-    return [f"Rows left out, which have several turns to be answered: {len(items.left_out)}."] if items.left_out else []
 
 
 def unanswered(listed: Sequence[Listed]) -> Conversations:

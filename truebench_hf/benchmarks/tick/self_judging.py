@@ -14,12 +14,14 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, cases
+from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.models.conversation import as_answered, sent
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, role
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message, Response, Verdict
@@ -91,9 +93,12 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
 
     def _check_unseen(self, items: Iterable[source.Item]) -> None:
         for item in items if self.options.judged_outside else ():
-            if item.known and item.known.criteria == item.instance.turns[0].criteria:
+            seen = {folded(one.text) for one in item.known.criteria} if item.known else set()
+            if seen and seen <= {
+                folded(one.text) for one in item.instance.turns[0].criteria
+            }:  # all, some, in any order
                 raise UserError(
-                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is that of the data, by "
+                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
                     f"which --outside {self.options.outside} scores; the model must not see it: leave it out"
                 )
 
@@ -151,17 +156,17 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
         rows, noted = edits.keep(self, [source.to_row(one) for one in listed if one])
         return {source.FILE: rows}, noted
 
-    def notes(self, cut: int) -> list[str]:
-        """What a reader of the scores has to know; of the answers `cut` were cut off at the token limit."""
-        options, count = self.options, len(self.all.left_out)
-        found = [f"Rows left out, being conversations of several turns: {count}."] if count else []
+    def notes(self, cut: int, *, scored: bool = True) -> list[str]:
+        """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
+        options, found = self.options, []
         if options.outside is None:
-            found.append("No outside score: the model's own is what it aims at, and says nothing of real gains.")
+            own = "the model's own is what it aims at, and says nothing of real gains."
+            none = "and critiques in prose give none: add --outside to see what refinement gains."
+            found.append(f"No outside score: {own}" if scored else f"No outside score, {none}")
         if options.outside_judge and family(options.outside_judge) == family(options.model):
             found.append("The outside judge and the model belong to one family, which favours the model.")
-        if any("smollm2" in spec.lower() for spec in (options.judge or options.model, options.outside_judge or "")):
-            found.append("SmolLM2 is far too weak a judge to be trusted: these scores show the workflow only.")
-        return [*found, f"{cut} answers were cut off at the token limit, and judged as they stand."] if cut else found
+        judges = filter(None, (options.judge or options.model, options.outside_judge))
+        return [*found, *cut_off(cut), *weak_judges(judges)]
 
 
 def case_of(instance: Instance, text: str) -> Case:

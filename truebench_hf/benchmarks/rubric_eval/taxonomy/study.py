@@ -106,7 +106,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
             facts["rows_without_type"] = sum(row["rubric_type"] is None for row in rows)
         made = kind_scores(done, {**self.provenance, **facts})
         files |= {"taxonomy.jsonl": [one.row() for one in done], "scores.json": made.as_json()}
-        notes = [f"rows of the source left out: {len(self.all.left_out)}"] if self.all.left_out else []
+        notes = []
         if facts.get("rows_without_type"):
             notes.append(f"rows in labels still without a type: {facts['rows_without_type']}")
         shown = {

@@ -71,9 +71,7 @@ def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0)
 
     Raises UserError on an unknown protocol.
     """
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    return PROTOCOLS[protocol](entry, author, seed)
+    return _questions_of(protocol)(entry, author, seed)
 
 
 def every(entries: Sequence[Entry]) -> dict[str, Target]:
@@ -171,23 +169,30 @@ def _key(protocol: str, entry: Entry, *parts: Text | Written) -> str:
     return digest(canonical([protocol, entry.id, said, texts]))[:12]
 
 
-PROTOCOLS: dict[str, Callable[[Entry, str | None, int], Iterator[Asked]]] = {
+Questions = Callable[[Entry, str | None, int], Iterator[Asked]]
+PROTOCOLS: dict[str, Questions] = {
     "write": _write,
     "preference": _prefer,
     "direct": _direct,
-    "check_then_score": _check_then_score,
+    "check-then-score": _check_then_score,
 }
+
+
+def _questions_of(protocol: str) -> Questions:
+    """What a protocol asks; rows of data spell check-then-score with underscores."""
+    found = PROTOCOLS.get(protocol.replace("_", "-"))
+    if found is None:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    return found
 
 
 def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = None) -> list[Entry]:
     """The rows that a protocol has something to ask about. Raises UserError where there are none."""
     found = [entry for entry in entries if next(asked(entry, protocol, author), None)]
     if not found:
-        lacks = {
-            "preference": "two responses", "direct": "a response",
-            "check_then_score": "a response and a checklist" + (f" by {author}" if author else ""),
-        }  # fmt: skip
-        raise UserError(f"no row has {lacks[protocol]}, which {protocol} is about")
+        checked = "a response and a checklist" + (f" by {author}" if author else "")
+        lacks = {"preference": "two responses", "direct": "a response"}.get(protocol, checked)
+        raise UserError(f"no row has {lacks}, which {protocol} is about")
     return found
 
 

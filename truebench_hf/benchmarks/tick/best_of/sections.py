@@ -8,9 +8,10 @@ from typing import Any
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
+from truebench_hf.benchmarks.tick.differences import NOTE, points
 from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -66,7 +67,7 @@ def _lines(done: Sequence[Sampled], options: Any) -> Grid:
     note = (
         f"Score: {measure}, averaged over instructions; over all answers that share the top selection score. Precision: the "
         "share of these that is best by the outside score. An instruction with an undecided outside score that matters is "
-        "left out of a line, and counted."
+        f"left out of a line, and counted. {NOTE}"
     )
     note += " The paper's DRFR weighs every question alike." if options.outside == "drfr" else ""
     rows = tuple(_line(line) for line in table(done, options.by))
@@ -74,16 +75,10 @@ def _lines(done: Sequence[Sampled], options: Any) -> Grid:
 
 
 def _line(line: Line) -> tuple[str | int, ...]:
-    gap = line.versus.difference
-    low, high = line.versus.interval or (None, None)
-    sure = f"p = {line.versus.p_value:.3f}" if line.versus.p_value is not None else ""
-    if low is not None and high is not None:
-        sure = f"{100 * low:+.1f} to {100 * high:+.1f}"
-    other = line.by != GREEDY
     return (
         _WORDS.get(line.by, line.by), value(line.outside), interval(line.outside), line.outside.n,
         line.outside.unscored or "", value(line.precision) if line.precision else "-",
-        f"{100 * gap:+.2f}" if other and gap is not None else "", sure if other else "",
+        *(points(line.versus) if line.by != GREEDY else ("", "")),
     )  # fmt: skip
 
 
@@ -94,7 +89,7 @@ def _printed(outside: str) -> tuple[tuple[str | int, ...], ...]:
     data, measure, percent = _PRINTED[outside]
     rows = []
     for number, model in _TABLES.items():
-        printed = paper_rows("tick", f"tick_table{number}")
+        printed = paper_rows(number)
         base = percent * printed[0][f"{data}/{measure}"]
         for row in printed:
             score, precision = percent * row[f"{data}/{measure}"], row[f"{data}/Precision"]

@@ -156,12 +156,12 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
             "not_sorted_by_annotators": sum(one.gold is None for one in done),
             "categories": {name: counts(done, name) for name in options.categories},
             "pass_rates": {who: {name: asdict(score) for name, score in found.items()} for who, found in rates.items()},
+            "rows_left_out": list(self.all.left_out),
             "usage": self.provenance["usage"],
         }
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
         if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):
             notes.append(f"in {other} rows annotators sorted by other categories than these; they are passed over")
-        notes += [f"rows with several turns left out: {len(self.all.left_out)}"] if self.all.left_out else []
         files = {"scores.json": result, "categories.jsonl": [one.row() for one in done]}
         facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
         drawn = sections(options.model, scores, result["categories"], rates)

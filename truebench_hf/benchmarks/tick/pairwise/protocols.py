@@ -13,7 +13,7 @@ from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.preference import prefer
 from truebench_hf.judging.ratings import rate
-from truebench_hf.metrics.pass_rate import weighted_share
+from truebench_hf.metrics.pass_rate import checklist_share, outcome
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -80,11 +80,10 @@ class Asked:
 
     async def _pass_rate(self, case: Case) -> Scored:
         verdicts = await self._judges["tick"].verdicts(case)
-        open_ones = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label is None]
+        open_ones = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
         if open_ones:
             return None, "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in open_ones)
-        share = weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
-        return share, "" if share is not None else "no question of the checklist is worth points"
+        return checklist_share([outcome(v.label, v.criterion.weight) for v in verdicts]), ""
 
 
 PROTOCOLS: Mapping[str, Callable[[Asked, Pair], Awaitable[Decided]]] = {

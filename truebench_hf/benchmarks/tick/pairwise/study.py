@@ -23,6 +23,7 @@ from truebench_hf.metrics.preference import label_distance
 from truebench_hf.options import Binds, option, pairs, role
 from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -197,8 +198,12 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         if len(self.names) > 1 and any(one.source == "generator" for one in self.listed.values()):
             writer = self.options.generator or self.names[0]
             notes.append(f"All judges use the same checklists, written by {writer}.")
-        if "smollm2" in self.options.judge:
-            notes.append("SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only.")
+        if without := [one for one in self.listed.values() if not one.criteria]:
+            notes.append(
+                f"Instructions without a checklist, so that check-then-score and tick leave their pairs undecided: "
+                f"{len(without)} (the first: {without[0].problem})."
+            )
+        notes += weak_judges(self.options.judge)
         if hidden := count(str(row.get("reason", "")) for row in rows):
             notes.append(masked_note(hidden))
         return notes

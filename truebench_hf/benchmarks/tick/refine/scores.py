@@ -10,7 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import Outside, outside_score
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined, Version
-from truebench_hf.metrics.comparison import paired_difference
+from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share
@@ -39,21 +39,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Gain:
-    """Mean score (percent) of the first answers and of the kept ones over the `n` instructions that have both.
+    """Mean score (percent) of the first answers and of the kept ones over the instructions that have both.
 
-    `low` and `high` are the 95 % interval of the paired difference in points; with fewer than ten instructions there is
-    none, and `p_value` is McNemar's, where scores are 0 or 1.
+    `versus` is the difference of the kept ones from the first (0..1), with its `n`, interval and what was left out.
     """
 
     category: str
-    n: int
-    left_out: int
     first: float | None
     refined: float | None
-    delta: float | None
-    low: float | None = None
-    high: float | None = None
-    p_value: float | None = None
+    versus: PairedDifference
 
 
 def steps(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> list[Step]:
@@ -101,9 +95,7 @@ def _gain(name: str, done: Sequence[Refined], iterations: int, keep: str, outsid
     found = paired_difference(last, first)
     both = [(was, now) for was, now in zip(first, last, strict=True) if was is not None and now is not None]
     before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
-    delta = None if found.difference is None else 100 * found.difference
-    low, high = (100 * end for end in found.interval) if found.interval else (None, None)
-    return Gain(name, found.n, found.left_out, before, after, delta, low, high, found.p_value)
+    return Gain(name, before, after, found)
 
 
 def _share(one: Refined, version: Version, outside: str | None) -> float | None:

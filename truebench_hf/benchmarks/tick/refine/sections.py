@@ -7,11 +7,12 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
+from truebench_hf.benchmarks.tick.differences import NOTE, points
 from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Axis,
     Conversation,
@@ -38,7 +39,9 @@ _SURE = ("95 % interval", "n", "undecided")
 def sections(done: Sequence[Refined], options: Any) -> list[Section]:
     """The report, in order."""
     every = steps(done, options.iterations, options.keep, options.outside)
-    found: list[Section] = [_tried(every), _iterations(every, options), _gains(done, options), _tokens(every)]
+    scored = options.critique == "checklist" or options.outside  # else there is no score of any kind
+    shown = [_iterations(every, options), _gains(done, options)] if scored else []
+    found: list[Section] = [_tried(every), *shown, _tokens(every)]
     if plot := _curve(every, options):
         found.append(plot)
     if open_ := [(one.instance.id, why) for one in done if (why := _open(one, options))]:
@@ -79,10 +82,9 @@ def _iterations(every: Sequence[Step], options: Any) -> Grid:
         for step in every
     )
     by = "Transitions are of rewritten responses; a question open on one side is counted apart. " if by_list else ""
-    paper = (
-        "In figure 3 of the paper (Command-R+) refinement gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
-    )
-    return Grid(f"Iterations, the {options.keep} version kept", header, rows, note=by + paper)
+    paper = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
+    note = f"{by}{paper}" if by_list else "The paper's figure 3 shows such critiques without their figures."
+    return Grid(f"Iterations, the {options.keep} version kept", header, rows, note=note)
 
 
 def _turned(step: Step) -> tuple[str | int, ...]:
@@ -105,18 +107,16 @@ def _gains(done: Sequence[Refined], options: Any) -> Grid:
         else NAMES.get(options.outside, "own pass rate")
     )
     note = (
-        f"Score: {measure}, in percent, every instruction alike; points gained with the paired 95 % interval, from ten "
-        "instructions on (fewer: McNemar's p). The paper's rows are LiveBench scores after one step (Table 1)."
+        f"Score: {measure}, in percent, every instruction alike. {NOTE} The paper's rows are LiveBench scores after one step "
+        "(Table 1)."
     )
     header = ("Category", "n", "first answer", "refined", "points", "95 % interval", "left out")
     return Grid("What refinement gained", header, tuple(map(_gain, every)), paper=_printed(options.critique), note=note)
 
 
 def _gain(gain: Gain) -> tuple[str | int, ...]:
-    sure = "" if gain.low is None else f"{gain.low:+.1f} to {gain.high:+.1f}"
-    sure = f"p = {gain.p_value:.3f}" if gain.p_value is not None else sure
-    delta = "-" if gain.delta is None else f"{gain.delta:+.2f}"
-    return gain.category, gain.n, fixed(gain.first), fixed(gain.refined), delta, sure, gain.left_out or ""
+    found = gain.versus
+    return gain.category, found.n, fixed(gain.first), fixed(gain.refined), *points(found), found.left_out or ""
 
 
 def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
@@ -128,7 +128,7 @@ def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
             f"{row[f'{model}/{method}/delta']:+.1f}", "", "",
         )
         for model in ("Command-R+", "GPT-4o")
-        for row in paper_rows("tick", "tick_table1")
+        for row in paper_rows("1")
     )  # fmt: skip
 
 

@@ -140,7 +140,7 @@ class Refine(SelfJudging):
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
             result, files | listed, "TICK: self-refinement", sections(done, options), lead(options),
-            self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
+            self.notes(cut, scored=self.by_checklist), board=board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from truebench_hf.benchmarks.tick.form import Entry, Text, Written
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap
+from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.types import Label
 
 PEOPLE = "people (H')"  # all alternatives that people wrote, as the paper's Table 2 pools them
@@ -141,7 +142,7 @@ def answered(entry: Entry, response: Text, checklist: Written, by: str) -> Label
 
 def pass_rate(labels: Labels) -> float | None:
     """The share of questions answered yes; None while one is open (paper 004, section 3.1.2)."""
-    return mean_of(*(None if label is None else float(label == "yes") for label in labels))
+    return checklist_share(labels)
 
 
 def score(entry: Entry, response: Text) -> float | None:

@@ -24,6 +24,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -43,22 +44,29 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         (), help="Who answers checklists; may be repeated. None: only what the data has of answers.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
-    runs: int = option(2, binds=True, help="Checklists of each generator for an instruction.")
+    runs: int = option(2, binds=True, panel="Checklists", help="Checklists of each generator for an instruction.")
     generator_temperature: float = option(
-        0.7, binds=True, help="Sampling temperature of generators: at 0 their checklists would all be the same."
-    )
-    generator_max_tokens: int = option(SAMPLING.max_tokens, binds=True, help="Token limit of one written checklist.")
-    question_language: str | None = option(
-        None, binds=True, help="Language of written questions, e.g. English; that of the instruction if not given."
-    )
-    samples: int = option(
-        5, binds=Binds(late=True), help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this."
+        0.7, binds=True, panel="Checklists",
+        help="Sampling temperature of generators: at 0 their checklists would all be the same.",
     )  # fmt: skip
-    judge_temperature: float = option(0.7, binds=Binds(late=True), help="Sampling temperature of judges.")
+    generator_max_tokens: int = option(
+        SAMPLING.max_tokens, binds=True, panel="Checklists", help="Token limit of one written checklist."
+    )
+    question_language: str | None = option(
+        None, binds=True, panel="Checklists",
+        help="Language of written questions, e.g. English; that of the instruction if not given.",
+    )  # fmt: skip
+    votes: int = option(
+        5, binds=Binds(late=True), panel="Judging",
+        help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
+    )  # fmt: skip
+    judge_temperature: float = option(
+        0.7, binds=Binds(late=True), panel="Judging", help="Sampling temperature of judges."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "runs", "samples", "generator_max_tokens")
+        at_least_one(self, "runs", "votes", "generator_max_tokens")
         for name in ("generator_temperature", "judge_temperature"):
             if not 0 <= getattr(self, name) < inf:
                 raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 0")
@@ -108,7 +116,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
     def judge_settings(self) -> Iterator[JudgeSettings]:
         for spec in self.options.judge:
             for mode in self.options.modes(spec):
-                yield self.options.settings(spec, mode, self.options.samples if mode == "reasoning" else 1)
+                yield self.options.settings(spec, mode, self.options.votes if mode == "reasoning" else 1)
 
     def check(self) -> None:
         if self.options.generator:
@@ -154,7 +162,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         modes = self.options.modes(spec) if people else self.options.modes(spec)[-1:]
         case, found = entry.case(response.text, checklist.questions), []
         for mode in modes:
-            votes = self.options.samples if people and mode == "reasoning" else 1
+            votes = self.options.votes if people and mode == "reasoning" else 1
             judge = self.judge(self.options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
             verdicts = await judge.verdicts(case)
             draws = zip(*(verdict.votes or (verdict.label,) for verdict in verdicts), strict=True)
@@ -175,11 +183,12 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             "instructions": len(entries),
             "left_out": dict(left_out(entries)),
             "not_written": problems,
+            "rows_left_out": list(self.all.left_out),
             "usage": self.provenance["usage"],
         }
         notes = [f"{what}: {n} of {len(entries)}" for what, n in result["left_out"].items() if n]
-        notes += [f"rows with several turns left out: {len(self.all.left_out)}"] if self.all.left_out else []
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
+        notes += weak_judges(self.options.judge)
         files = {
             "validation.json": result,
             "rows.jsonl": [to_row(entry) for entry in entries],
