@@ -240,8 +240,15 @@ def test_files(printed: list[str], tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "out" / "rank.json").read_text(encoding="utf-8"))
     assert [one["fused"] for one in kept["models"]] == [1, 2, 3]
     assert [file.name for file in ranking_sections.write(found, str(tmp_path / "r.html"))] == ["r.html"]
+    nested = str(tmp_path / "new" / "r.json")
+    assert [str(file) for file in ranking_sections.write(found, nested)] == [nested], "folders on the way are made"
     with pytest.raises(UserError, match=r"ends in \.html or \.json"):
         ranking_sections.write(found, str(tmp_path / "r.xlsx"))
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(UserError, match="taken: name a folder"):
+        ranking_sections.write(found, str(tmp_path / "taken"))
+    with pytest.raises(UserError, match=r"x/r\.html: cannot be written: .*make it writable"):
+        ranking_sections.write(found, str(tmp_path / "taken" / "x" / "r.html"))
 
 
 def test_two_runs_from_the_command_line(

@@ -243,6 +243,29 @@ def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
     assert scores["baseline"] == {"name": "the data's references"}
 
 
+def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
+    """It needs no options that set its names apart: it is asked in other words. By one template it is refused twice."""
+    judge = script(tmp_path / "j.json", [
+        {"contains": "not_attempted", "reply": '{"verdict": "not_attempted"}'},
+        {"contains": "<response_", "reply": verdict(True)},
+    ])  # fmt: skip
+    row = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
+    options: dict[str, Any] = {
+        "answers": write_jsonl(tmp_path / "rag.jsonl", [row]), "judge": (judge, judge), "eligibility": "none"
+    }  # fmt: skip
+    outcome, scores = ran(tmp_path / "run", **options, template=("response", "2.simpleqa"))
+    judges = scores["scores"]["all"]["judges"]
+    assert {name: both["unadjusted"]["value"] for name, both in judges.items()} == {
+        f"{judge}#1": 100.0,
+        f"{judge}#2": 0,
+    }
+    assert any("one model is asked in several ways" in note for note in outcome.notes)
+    table = next(section for section in outcome.sections if section.title == "By judge")
+    assert table.header == ("Judge", "template", "unadjusted", "95 % interval", "undecided"), "there is no final score"
+    with pytest.raises(UserError, match="stands twice, and no option that shapes its answers differs"):
+        ran(tmp_path / "two", **options)
+
+
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("nobody answers", {"data": "facts_mini"}, "name either a --model that answers, or a file of --answers"),
     ("two answer", {"data": "facts_mini", "model": "smollm2", "answers": "f"}, "name either"),
@@ -295,7 +318,7 @@ def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.Cap
     done = command_here(capsys, "facts", "run", *given, "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")
     assert (
-        "12 of 36 answers are ineligible: every judge finds major issues. Disqualification changes the mean by -33.33 points."
+        "Ineligible, since every judge finds major issues: 12 of 36 answers. Disqualification changes the mean by -33.33 points."
         in done.stdout
     )
     done = command_here(capsys, "facts", "run", *given, "--fail-under", "33.4")
@@ -331,4 +354,6 @@ def test_the_command_says_what_is_undecided_by_its_exit_code(
     assert command_here(capsys, *given).returncode == 3
     assert command_here(capsys, *given, "--allow-unscored").returncode == 0
     done = command_here(capsys, *given, "--allow-unscored", "--fail-under", "0")
-    assert (done.returncode, done.stderr) == (1, "truebench: the final score is -, under --fail-under 0\n")
+    assert (done.returncode, done.stderr) == (
+        1, "truebench: a judge decided nothing, so that there is no score to hold against --fail-under 0\n",
+    )  # fmt: skip

@@ -163,10 +163,13 @@ def test_labels_of_parts_of_an_answer() -> None:
         ({"response": 3}, "field 'response' must be a text"),
         ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
         ({"document": None}, "has no"),
-        ({"sentences": [{"text": "Four.", "grounded": "no"}]}, "'Four.', which does not stand in the answer"),
+        (
+            {"sentences": [{"text": "Four.", "grounded": "no"}]},
+            "sentences[0]: field 'text' has 'Four.', which does not stand in the answer word for word",
+        ),
         ({"ungrounded_sentences": "Two."}, "must be JSON"),
         ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
-        ({"ungrounded_sentences": [{"text": "Two."}]}, "does not stand in the answer"),
+        ({"ungrounded_sentences": [{"text": "Two."}]}, "field 'ungrounded_sentences' has 'None', which does not stand"),
     ],
 )
 def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:

@@ -56,7 +56,7 @@ def test_the_page_colours_sentences_with_the_excerpt_beside(run: Ran) -> None:
         "one stands ahead as an example"
     )
     assert "✗ contradictory" in page
-    assert '<q dir="auto">Harlow Valley Credit Union (document)</q>' in page
+    assert '<blockquote dir="auto">“Harlow Valley Credit Union” (document)</blockquote>' in page
 
 
 def test_the_terminal_shows_some_with_signs(run: Ran, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,7 @@ def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
     for text in (
         "✗ contradictory",
         "✓ supported",
-        "(document)</q>",
+        "” (document)</blockquote>",
         "<summary>Document</summary>",
         "scripted:judge.json: ",
     ):

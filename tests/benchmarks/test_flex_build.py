@@ -97,6 +97,9 @@ def test_an_edited_procedure_is_not_overwritten(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("remind of the form?", "remind of the expense form?"))
     with pytest.raises(UserError, match="was edited since"):
         built(tmp_path, spec)
+    file.write_bytes(file.read_text().encode("utf-16"))
+    with pytest.raises(UserError, match="was edited since"):
+        built(tmp_path, spec)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,11 @@ def test_an_edited_procedure_is_not_overwritten(tmp_path: Path) -> None:
         ("logic", {"groups": [{"base": "d1", "branches": ["d9"]}]}, "'d9' is no dimension", "a branch on an unknown dimension"),
         ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d2", "branches": ["d1"]}]}, "in a circle", "a cycle"),
         ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d3", "branches": ["d2"]}]}, "d2 is a branch of two", "two bases"),
+        ("logic", {"groups": [{"base": ["d1"], "branches": ["d2"]}]}, "base .* is no dimension", "a base that is a list"),
+        ("criteria", {"dimensions": [{"question": f"Is {'a' * n} asked?", "segments": ["s1"]} for n in range(1, 10001)]}, "10000 dimensions for 3 segments; give 30", "ten thousand"),
+        ("criteria", {"dimensions": [{"question": "Is a limit of 14 euros named?", "segments": ["s2"]}]}, "'14', a number", "part of another number"),
+        ("verify", GOOD["verify"] | {"missing": [{"segment": "the form"}]}, 'missing: {"segment": "the form"}', "missing, told in another form"),
+        ("verify", GOOD["verify"] | {"duplicates": ["d1", "d2"]}, "d1 and d2 ask the same", "one pair by itself"),
         ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2"]]}]}, "two branches at least", "excludes nothing"),
         ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2", "d3"]]}]}, "'d3' excludes others and is no branch", "a stranger"),
     ],
@@ -156,6 +164,13 @@ def test_what_was_wrong_is_told_and_the_temperature_rises(tmp_path: Path) -> Non
     assert built(tmp_path, spec).complete
     assert [round(request.sampling.temperature, 1) for request in seen[:3]] == [0.0, 0.2, 0.0]
     assert "is no excerpt of the instruction" in seen[1].messages[-1].content
+
+
+def test_one_set_of_branches_that_exclude_each_other_may_stand_by_itself(tmp_path: Path) -> None:
+    made = built(
+        tmp_path, builder(logic={"groups": [{"base": "d1", "branches": ["d2", "d3"], "exclusive": ["d2", "d3"]}]})
+    )
+    assert made.procedure.dimensions[1].exclusive == made.procedure.dimensions[2].exclusive != ""
 
 
 def test_dimensions_are_mended_until_they_are_complete(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def corpus(model: str, seed: str, right: int, of: int = 10) -> list[Judged]:
 
 def folder(place: Path, rows: Sequence[Judged], procedure: Procedure = TWO) -> Path:
     (place / "scores").mkdir(parents=True)
-    (place / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
-    write_jsonl(place / "scores" / "judgments.jsonl", [one.row() for one in rows])
+    (place / "scores" / "judged.yaml").write_text(as_yaml(procedure), encoding="utf-8")
+    write_jsonl(place / "scores" / "verdicts.jsonl", [one.row() for one in rows])
     return place
 
 
@@ -59,12 +59,20 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     rows = [judged("m", "0", 1, "yes", None), judged("m", "0", 2, "unknown", "no")]
     assert read_judged(str(folder(tmp_path / "a", rows))) == (TWO, rows)
-    (tmp_path / "a" / "scores" / "judgments.jsonl").unlink()
+    (tmp_path / "a" / "scores" / "verdicts.jsonl").unlink()
     with pytest.raises(UserError, match="flex score"):
         read_judged(str(tmp_path / "a"))
     grown = Procedure("hotel", "Ask; name the limit.", (*TWO.dimensions, Dimension("new", "New?")))
-    with pytest.raises(UserError, match="line 1: has no verdict on new"):
+    with pytest.raises(UserError, match="line 1: new stands there or in"):
         read_judged(str(folder(tmp_path / "b", rows, grown)))
+
+
+def test_verdicts_count_for_the_procedure_that_was_judged(tmp_path: Path) -> None:
+    place = folder(tmp_path / "a", corpus("a", "0", 4))
+    edited = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks twice?"),))
+    (place / "procedure.yaml").write_text(as_yaml(edited), encoding="utf-8")
+    assert read_judged(str(place))[0] == TWO, "an edit after scoring changes no verdict"
+    assert read_judged(str(place / "scores")) == read_judged(str(place)), "an --out of flex score is a folder, too"
 
 
 # --- stability -------------------------------------------------------------------------------------------------------
@@ -79,6 +87,7 @@ def test_two_corpora_are_compared_by_hand() -> None:
     assert found.errors["achievement"] == pytest.approx((40 / 3, 10 / 3**0.5))
     assert found.errors["coverage"] == (0.0, 0.0)
     assert found.crossed == {"coverage": (), "achievement": (("b", "c"),)}
+    assert found.alone == ("alone",), "said, not dropped in silence"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +125,9 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path) -> None:
     code, told = run("table", str(place), str(second))
     assert "hotel C" in told
     assert "75.0" in told, "model a over both seeds: 15 of 20"
-    assert run("table", str(place), str(place))[1].startswith(f"{place}: instruction hotel stands twice")
+    assert run("table", str(place), str(place)) == run("table", str(place)), "the same folder is named once"
+    third = folder(tmp_path / "c", corpus("a", "0", 2))
+    assert f"hotel ({tmp_path}" in "".join(run("table", str(place), str(third / "scores"))[1].split("\n"))
     assert "two different seeds" in run("stability", str(place), "--seeds", "0,0")[1]
 
 
@@ -195,13 +206,20 @@ def test_sheets_go_out_blind_and_come_back(tmp_path: Path) -> None:
     assert "paper: claude" in told
 
 
+def test_labels_name_a_seed_where_two_corpora_have_one_id(tmp_path: Path) -> None:
+    known = [judged("a", "0", 1, "yes", "yes"), judged("a", "1", 1, "yes", "yes")]
+    row = {"id": "1", "seed": 0, "verdicts": [{"dimension_id": "ask", "label": "no"}]}
+    found = read_labels([write_jsonl(tmp_path / "labels.jsonl", [row])], known)
+    assert found == {("a", "0/1", "ask"): "no"}
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": "9", "verdicts": [{"dimension_id": "ask", "label": "yes"}]}, "0 of the judged conversations"),
+        ({"id": "9", "verdicts": [{"dimension_id": "ask", "label": "yes"}]}, "none of the judged conversations has it"),
         (
             {"id": "1", "verdicts": [{"dimension_id": "ask", "label": "yes"}]},
-            "2 of the judged conversations have it; give model",
+            "several have it; give model and seed",
         ),
         ({"id": "1", "model": "a", "verdicts": [{"dimension_id": "no", "label": "yes"}]}, "which is no dimension"),
         (

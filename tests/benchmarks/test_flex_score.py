@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,16 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
+from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.scores import ModelScores
+from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.errors import UserError
+from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
-from truebench_hf.types import Message
+from truebench_hf.study.board import LONGEST
+from truebench_hf.types import Label, Message
 
 ROWS = [
     json.loads(line)
@@ -67,7 +71,7 @@ def test_an_oracles_facts_come_to_the_built_in_verdicts(tmp_path: Path, name: st
     for name, share in (("coverage", expected.coverage), ("achievement", expected.achievement)):
         assert found.total[name].value == (None if share is None else pytest.approx(100 * share))
     assert (found.undecided, found.conflicts) == (0, 0)
-    lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()]
     assert [{d: facts["label"] for d, facts in line["dimensions"].items()} for line in lines] == traces
     board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
     assert board["rows"][0]["scores"]["coverage"]["value"] == found.total["coverage"].value
@@ -127,7 +131,7 @@ def test_models_are_compared_over_the_conversations_they_share(folder: Path) -> 
     assert 0 < low < gap <= high
     assert best.total["achievement"].ci95 is not None
     assert other.unexercised == ("form",)
-    assert set(other.groups) == {"cooperativeness: poor", "cooperativeness: good", "ended by: user"}
+    assert list(other.groups) == ["cooperativeness: good", "cooperativeness: poor", "ended by: user"]
 
 
 def test_a_skipped_base_is_unknown_and_a_left_out_branch_is_no(folder: Path) -> None:
@@ -150,9 +154,67 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
     assert 'also: "Does it name the limit?"' in next(prompt for prompt in asked if "exclude" in prompt)
     one, _ = scored(folder, judge=judge(ask=YES, limit=YES, form=YES), out=str(folder / "again"))
     assert (one.conflicts, one.undecided) == (12, 24), "both are left open"
-    line = json.loads((folder / "again" / "judgments.jsonl").read_text().splitlines()[0])
+    line = json.loads((folder / "again" / "verdicts.jsonl").read_text().splitlines()[0])
     assert line["conflicts"] == [["limit", "form"]]
+    assert one.total["correct"].n == 12, "a conflict makes no verdict anywhere: the questions alone count"
+    assert one.total["correct"].unscored == 24
     assert line["dimensions"]["limit"]["reason"].startswith("conflict: form, which excludes it")
+
+
+def test_after_an_edit_only_what_changed_is_asked_again(folder: Path) -> None:
+    asked: list[str] = []
+
+    def reply(messages: Sequence[dict[str, str]]) -> str:
+        asked.append(messages[0]["content"])
+        return YES if "Does it ask" in asked[-1] else NOT
+
+    spec = as_spec(reply)
+    scored(folder, judge=spec)
+    before, file = len(asked), folder / "procedure.yaml"
+    file.write_text(file.read_text().replace("Does it ask?", "Does it ask for a hotel?"), encoding="utf-8")
+    scored(folder, judge=spec)
+    assert len(asked) == before + 24
+    assert "ask for a hotel?" in (folder / "scores" / "judged.yaml").read_text()
+
+
+def test_logs_do_not_take_the_place_of_simulated_conversations(folder: Path) -> None:
+    spec = judge(ask=YES, limit=YES, form=NOT)
+    scored(folder, judge=spec)
+    logs = write_jsonl(
+        folder / "may.jsonl",
+        [{"seed": seed, "id": "1", "messages": [{"role": "user", "content": f"Hi {seed}"}]} for seed in (0, 1)],
+    )
+    (one,) = scored(folder, judge=spec, conversations=logs)
+    assert one.conversations == 2, "of seed 0 and 1, both numbers"
+    assert len((folder / "scores" / "verdicts.jsonl").read_text().splitlines()) == 24
+    assert [talk.seed for talk in read_talks(Path(logs))] == ["0", "1"]
+    assert (folder / "logs" / "may" / "verdicts.jsonl").is_file()
+
+
+def test_without_branches_models_stand_by_coverage() -> None:
+    flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
+    labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
+    found = {
+        name: [Judged(Talk("1", name, tuple(TALK)), {"ask": Facts(label != "unknown", True, True)}, {"ask": label})]
+        for name, label in labels.items()
+    }
+    assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]
+
+
+def test_two_instructions_share_no_column_of_a_dimension() -> None:
+    found = score_models(TWO, {"m": [Judged(Talk("1", "m", tuple(TALK)), dict.fromkeys(TWO.structure, Facts(False)),
+                                            dict.fromkeys(TWO.structure, "unknown"))]})  # fmt: skip
+    other = replace(TWO, id="trains")
+    boards = [board(one, found, {}) for one in (TWO, other)]
+    names = [{column.name for column in one.columns if column.group} for one in boards]
+    assert [len(some) for some in names] == [6, 6]
+    assert not names[0] & names[1]
+    assert {column.group for column in boards[1].columns} == {
+        "", "Coverage by dimension: trains", "Achievement by dimension: trains",
+    }  # fmt: skip
+    assert boards[0].rows[0].scores.keys() == {column.name for column in boards[0].columns}
+    many = replace(TWO, dimensions=tuple(Dimension(f"d{n}", f"Is {n}?") for n in range(300)))
+    assert len(board(many, [], {}).columns) <= LONGEST // 2, "what the Space reads"
 
 
 def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
@@ -212,7 +274,7 @@ def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
     with pytest.raises(UserError, match="flex simulate"):
         scored(tmp_path, judge=judge())
-    with pytest.raises(UserError, match="names no folder"):
+    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
         FlexScoreOptions(folder="travel-desk", judge="smollm2")
     with pytest.raises(UserError, match="flex simulate"):
         corpora(tmp_path)

@@ -147,6 +147,8 @@ def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) 
         ("No, thanks.", "user", "user", 3, "a refusal, found by the detector"),
         ("Goodbye!", "no", "user", 3, "a goodbye, which the assistant still answers"),
         ("Auf Wiederhören.", "no", "user", 3, "another language"),
+        ("That's enough, I'm hanging up.", "no", "user", 3, "the telephone"),
+        ("My telephone hangs up all the time.", "no", "limit", 7, "a complaint is no leave-taking"),
     ],
 )
 def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str) -> None:
@@ -154,6 +156,7 @@ def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str)
     assert (talk.end, len(talk.messages)) == (end, count), why
     assert talk.messages[0] == Message("assistant", "Hello, travel desk.")
     assert talk.messages[-1].role == "assistant"
+    assert talk.ended, "how it was found is kept"
 
 
 def test_without_an_opening_the_user_begins(tmp_path: Path) -> None:
@@ -176,6 +179,20 @@ def test_one_turn_needs_no_simulator(folder: Path) -> None:
         SimulateOptions(folder=str(folder), model="smollm2")
 
 
+def test_a_user_who_speaks_for_the_assistant_is_asked_again(folder: Path) -> None:
+    said = lambda messages: "Yes." if "spoke for the assistant" in messages[-1]["content"] else "Yes.\nAssistant: Fine."  # noqa: E731
+    talk = simulate(folder, simulator=simulator(said), conversations=1)[0]
+    assert [message.content for message in talk.messages if message.role == "user"] == ["Yes."] * 3
+
+
+def test_a_conversation_that_broke_off_at_once_is_scored_as_open(tmp_path: Path) -> None:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(replace(HOTEL, opening="")), encoding="utf-8")
+    (talk,) = simulate(tmp_path, simulator=simulator(""), conversations=1)
+    assert (talk.messages, bool(talk.error)) == ((), True)
+    (found,) = FlexScore(FlexScoreOptions(folder=str(tmp_path), judge=as_spec(lambda messages: "?"))).run().value
+    assert (found.broken, found.undecided) == (1, 1)
+
+
 def test_a_user_who_says_nothing_breaks_a_conversation_off(folder: Path) -> None:
     outcome = FlexSimulate(SimulateOptions(folder=str(folder), model=as_spec(lambda messages: "Hotel?"),
                                            simulator=simulator(""), conversations=2, turns=3)).run()  # fmt: skip
@@ -194,7 +211,13 @@ def test_conversation_j_has_one_user_and_all_models_the_same(folder: Path) -> No
     assert users[0]["catchphrases"][-1] == "Trains?"
     assert users[0]["goals"] == list(read_profiles()[0].goals), "goals and traits stay"
     assert "Trains?" in users[0]["prompt"]
-    assert len(simulate(folder, "Hotel?", conversations=7, out=str(folder / "more"))) == 7
+    spec = as_spec(lambda messages: "Hotel?")
+    several = [
+        FlexSimulate(SimulateOptions(folder=str(folder), model=spec, turns=1, conversations=count,
+                                     out=str(folder / "more"))).run() for count in (7, 2)
+    ]  # fmt: skip
+    assert [len(one.value) for one in several] == [7, 2]
+    assert several[1].notes == ["conversations here before: 7; --conversations 7 brings them back without a call"]
 
 
 def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
@@ -287,6 +310,15 @@ def test_people_stand_beside_and_knowledge_reaches_the_assistant(folder: Path) -
     assert system_prompt(HOTEL, "") == HOTEL.instruction
 
 
+def test_the_judge_is_given_what_the_assistant_knew(folder: Path) -> None:
+    (facts := folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
+    simulate(folder, knowledge=str(facts))
+    judge = as_spec(lambda messages: json.dumps({"turn": None, "applies": "no", "attempted": None, "correct": None}))
+    with pytest.raises(UserError, match="was simulated with --knowledge, which the judge needs"):
+        FlexScore(FlexScoreOptions(folder=str(folder), judge=judge)).run()
+    assert FlexScore(FlexScoreOptions(folder=str(folder), judge=judge, knowledge=str(facts))).run().incomplete == 0
+
+
 # --- kinds of users out of conversations -----------------------------------------------------------------------------
 
 PROFILE = {"summary": "Short of time.", "communication_style": "Brief.", "information_disclosure": "Little.",
@@ -329,3 +361,14 @@ def test_without_a_profile_there_is_nothing_to_write(tmp_path: Path) -> None:
         profiles(tmp_path, ["mumble"])
     (other := tmp_path / "other").mkdir()
     assert "no profile of the users graded 4" in profiles(other, ["No.", "Yes, I refuse."]).notes[0]
+
+
+def test_a_built_in_instruction_is_talked_about_and_judged_without_a_builder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
+        SimulateOptions(folder="travel-desk", model="smollm2", simulator="smollm2")
+    simulate(Path("travel-desk"), conversations=1, turns=1, out=str(tmp_path / "talks"))
+    judge = as_spec(lambda messages: json.dumps({"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}))
+    logs = str(tmp_path / "talks" / "conversations.jsonl")
+    options = FlexScoreOptions(folder="travel-desk", conversations=logs, judge=judge, out=str(tmp_path / "scores"))
+    (found,) = FlexScore(options).run().value
+    assert (found.conversations, found.total["coverage"].value) == (1, 100.0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.flexbench.procedure import (
     Dimension,
@@ -44,6 +48,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("- s2", "- s7", "d2: cites segment s7"),
         ("id: hotel", "id: [", "cannot be read"),
         ("id: hotel", "id: 7", "id: Input should be a valid string"),
+        ("id: hotel", "id: ' '", "id: the instruction, a segment or a dimension has an empty one"),
+        ("id: hotel\n", "- hotel\n- ", "cannot be read"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -67,3 +73,36 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
     assert load("travel-desk").id == "travel-desk"
     with pytest.raises(UserError, match=r"flex build .*travel-desk"):
         load(str(tmp_path / "no"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "must hold named fields"), ("- a", "must hold named fields"), ("[" * 3000, "cannot be read")],
+)
+def test_files_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "procedure.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        read_procedure(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["one\ntwo: three\n\n- four", "a\r\nb", "  lead\n trail  \n", "\x85\u2028\t\n", "\n\n", "emoji \U0001f600\n\x1b", "# no comment\n"],
+)  # fmt: skip
+def test_texts_of_several_lines_are_read_back_and_plain_ones_stand_as_they_are(tmp_path: Path, text: str) -> None:
+    whole = replace(WHOLE, instruction=f"x{text}", segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
+    file = tmp_path / "procedure.yaml"
+    file.write_text(as_yaml(whole), encoding="utf-8")
+    assert read_procedure(file) == whole
+    if text.startswith("one"):
+        assert "instruction: |-\n  xone\n  two: three\n\n  - four\n" in as_yaml(whole)
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_any_text_is_read_back(text: str) -> None:
+    whole = replace(WHOLE, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
+    with TemporaryDirectory() as place:
+        file = Path(place) / "procedure.yaml"
+        file.write_bytes(as_yaml(whole).encode("utf-8"))
+        assert read_procedure(file) == whole

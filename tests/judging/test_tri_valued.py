@@ -138,7 +138,23 @@ def test_probabilities_make_facts(shares: tuple[float | None, ...], facts: tuple
         return shares[request.questions.index(question)]
 
     model = ScriptedModel("x", lambda request: "", probability)
-    found = asyncio.run(decide(SchemaFallback(caller(model)), TALK, LIMIT, Prompts()))
+    (found,) = asyncio.run(decide(SchemaFallback(caller(model)), TALK, [LIMIT], Prompts()))
     assert (found.applies, found.attempted, found.correct) == facts
     assert "Up to 140 euros." in seen[0].state
     assert "A hotel is needed" in seen[0].questions[0]
+
+
+def test_all_requirements_of_a_conversation_are_one_request_with_probabilities() -> None:
+    other = Requirement("Does it\nsay {goodbye}?")
+
+    def probability(request: DecisionRequest, question: str) -> float:
+        return 0.9 if "{goodbye}" in question else 0.1
+
+    model = ScriptedModel("x", lambda request: "", probability)
+    found = asyncio.run(decide(SchemaFallback(caller(model)), TALK, [LIMIT, other], Prompts()))
+    assert [facts.applies for facts in found] == [False, True]
+    assert len(model.prompts) == 1, "a local judge reads the conversation once"
+    asked = model.prompts[0]
+    assert isinstance(asked, DecisionRequest)
+    assert len(asked.questions) == 6
+    assert asked.questions[3].endswith("Does it say {goodbye}?")

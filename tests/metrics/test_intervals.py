@@ -84,6 +84,12 @@ def test_more_confidence_is_wider_and_rows_that_go_together_count_less() -> None
     assert other[1] - other[0] > 1.5 * (one[1] - one[0])
 
 
+def test_shares_that_make_up_for_one_another_are_not_certain() -> None:
+    """Two judges who disagree on every document: each document's mean is one half, and nothing varies."""
+    passed = np.array([[[1.0, 0.0]], [[0.0, 1.0]]] * 6)
+    assert clustered_mean(passed, np.ones((12, 1, 2))) == pytest.approx(wilson_at(0.5, 12, T11)), "as where all agree"
+
+
 def test_means_of_shares_by_hand() -> None:
     # Ten clusters right in all they have: TPR and TNR of 1. All hold a yes, five a no.
     of = np.ones((10, 1, 2))

@@ -34,8 +34,8 @@ EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{
 GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
 SCORES = {"Pass rate": Score(50.0, 2, 1, (9.4, 90.5)), "Safety": Score(None, 0, 1)}
 PIECES = (
-    Mark("It opens in May. ", "yes", "supported", "Section 2.", ("opens in May (document)",)),
-    Mark("It is free.", "no", "contradictory", "It costs 5.", ("entry is 5 pounds (document)",)),
+    Mark("It opens in May. ", "yes", "supported", "Section 2.", ("“opens in May” (document)",)),
+    Mark("It is free.", "no", "contradictory", "It costs 5.", ("“entry is 5 pounds” (document)",)),
     Mark(" "),
     Mark("Do come.", "none", "nothing to verify"),
     Mark("Bye."),
@@ -249,7 +249,7 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
     for text in (
         "✓ It opens in May. [supported]",
         "✗ It is free. [contradictory]",
-        "“entry is 5 pounds (document)”",
+        "“entry is 5 pounds” (document)",
         "Bye.",
     ):
         assert text in " ".join(told.split()), "a sign beside the colour"

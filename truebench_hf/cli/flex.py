@@ -16,7 +16,9 @@ flex = typer.Typer(
     rich_markup_mode="rich",
     help="Turn one instruction into its own benchmark (FlexBench, FlexEval).",
 )
-Folder = Annotated[str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged.")]
+Folder = Annotated[
+    str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged, or its --out.")
+]
 Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
 
 
@@ -32,7 +34,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _table(
-    folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged.")],
+    folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
     out: Page = None,
 ) -> None:
     from truebench_hf.benchmarks.flexbench import table

@@ -55,7 +55,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
     several = typing.get_origin(kind) is tuple
     help, shown = field.metadata["help"], field.default is not None and field.default is not False
-    metavar = "SPEC" if "role" in field.metadata else "TEXT" if several else None
+    metavar = "SPEC" if "role" in field.metadata else "TEXT" if several and not field.metadata["argument"] else None
     more: dict[str, Any] = {"help": help, "rich_help_panel": panel, "metavar": metavar}
     flag = typer.Argument(**more) if field.metadata["argument"] else typer.Option(show_default=shown, **more)
     default = inspect.Parameter.empty if _required(field) else [] if several else field.default

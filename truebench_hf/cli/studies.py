@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.facts.options import FactsOptions
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.study import SelectTemplate
 from truebench_hf.benchmarks.facts.study import FactsRun
+from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
@@ -77,6 +78,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex simulate": (SimulateOptions, FlexSimulate, "Have a model talk with simulated users by an instruction."),
     "flex profiles": (ProfileOptions, FlexProfiles, "Draw kinds of users from real conversations."),
     "flex score": (FlexScoreOptions, FlexScore, "Judge conversations by their dimensions: Coverage and Achievement."),
+    "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
 _PANELS = dict.fromkeys(("run", "generate", "judge"), panels.SCORE)

@@ -147,6 +147,12 @@ TEXTS = {
     "Two branches that exclude each other and were both found are asked again, then reported as a conflict.\n\n"
     "--conversations takes people's logs: rows with messages, whose roles may be user, human or customer, and assistant, "
     f"ai, gpt, bot or agent.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "flex decompose": "Instructions are matched by id, else by text; those of one side alone are listed. Every human question "
+    "gets the nearest of our dimensions for a partner, and beside that each at most one: sentence cosine and ROUGE-L of "
+    "partners, with --bertscore BERTScore, numbers of dimensions, and the instructions on which both sides differ most. A "
+    "--judge compares both lists on six criteria and overall, with either list first; what hangs on the order is a tie.\n\n"
+    "flex build takes the same SOURCE:PATH (of infobench the hard set is compared).\n\n"
+    f"Exit code 3: on some instructions the judge is undecided.\n\n{_MODELS}\n\n{_GOING_ON}",
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "

@@ -47,6 +47,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "flex_end": ("tells whether a conversation is over", "flex simulate"),
     "flex_grade": ("grades how cooperative a user is", "flex profiles"),
     "flex_profile": ("draws up a kind of user from conversations", "flex profiles"),
+    "flex_compare": ("says which of two lists of dimensions is better, by criterion", "flex decompose"),
     "tri_valued": ("establishes three facts on a requirement in a conversation", "flex score"),
     "tri_valued_state": ("the same, for judges that give probabilities", "flex score"),
     "grounding_json": ("labels each sentence of an answer by its document, strictly", "facts"),
@@ -78,10 +79,11 @@ _REQUIREMENT = {
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
     "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
 }  # fmt: skip
+_ASKED = "Does the generated conversation ask whether a hotel is needed?"
 _INSTRUCTION: dict[str, Any] = {
     "instruction": "Ask whether a hotel is needed. If so, name the limit.", "tag": "x", "findings": ["missing: the limit"],
     "segments": [{"id": "s1", "text": "Ask whether a hotel is needed."}],
-    "dimensions": [{"id": "d1", "question": "Does the generated conversation ask whether a hotel is needed?",
+    "dimensions": [{"id": "d1", "question": _ASKED,
                     "condition": "", "script": "", "segments": ["s1"]}],
     "profile": {"summary": "Willing.", "communication_style": "Short.", "information_disclosure": "What is asked.",
                 "problem_solving": "Step by step.", "goals": ["a hotel"], "catchphrases": ["One more question."], "traits": ["calm"]},
@@ -151,8 +153,10 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        "flex_compare": _INSTRUCTION
+        | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,
-        "tri_valued_state": _REQUIREMENT,
+        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "tag")},
     }
     return (
         _grounding(case, structured)

@@ -19,9 +19,9 @@ _YES_NO: dict[str, bool | None] = {"yes": True, "no": False, "true": True, "fals
 _MAYBE: dict[str, bool | None] = _YES_NO | {"null": None}
 # What a judge that gives probabilities is asked of one requirement.
 _QUESTIONS = (
-    "Does this requirement apply to the conversation: {}{}",
-    "Did the assistant do what this requirement is about, well or badly: {}{}",
-    "Did the assistant do entirely what this requirement says: {}{}",
+    "Does this requirement apply to the conversation: {}",
+    "Did the assistant do what this requirement is about, well or badly: {}",
+    "Did the assistant do entirely what this requirement says: {}",
 )
 
 
@@ -87,18 +87,31 @@ async def establish(
 
 
 async def decide(
-    schemas: SchemaFallback, messages: Sequence[Message], one: Requirement, prompts: Prompts, *,
+    schemas: SchemaFallback, messages: Sequence[Message], requirements: Sequence[Requirement], prompts: Prompts, *,
     knowledge: str = "", threshold: float = 0.5,
-) -> Facts:  # fmt: skip
-    """The facts from the probabilities of a judge that writes nothing, each yes from `threshold` on."""
-    values = shown(messages, one, knowledge, "")
-    condition = f" (It applies only where this came true: {one.condition})" if one.condition else ""
-    questions = tuple(text.format(" ".join(one.question.split()), condition) for text in _QUESTIONS)
-    state = prompts.render("tri_valued_state", **values)
+) -> list[Facts]:  # fmt: skip
+    """The facts from the probabilities of a judge that writes nothing, each yes from `threshold` on.
+
+    All requirements are asked in one request: a judge in this process reads the conversation once.
+    """
+    values = shown(messages, Requirement(""), knowledge, "", beside=[_told(one) for one in requirements])
+    state = prompts.render("tri_valued_state", **{name: values[name] for name in ("conversation", "knowledge", "tag")})
+    questions = tuple(text.format(_told(one)) for one in requirements for text in _QUESTIONS)
     try:
         shares = (await schemas.caller.decide(DecisionRequest(state, questions))).probabilities
     except RequestFailed as error:
-        return Facts(None, reason=f"the judge gave no answer: {error}")
+        return [Facts(None, reason=f"the judge gave no answer: {error}")] * len(requirements)
+    step = len(_QUESTIONS)
+    return [_decided(shares[place : place + step], threshold) for place in range(0, len(shares), step)]
+
+
+def _told(one: Requirement) -> str:
+    """A requirement in one line, with its condition."""
+    condition = f" (It applies only where this came true: {' '.join(one.condition.split())})" if one.condition else ""
+    return " ".join(one.question.split()) + condition
+
+
+def _decided(shares: Sequence[float | None], threshold: float) -> Facts:
     told = ", ".join(
         f"P({name}) = {'declined' if share is None else f'{share:.3f}'}"
         for name, share in zip(("applies", "attempted", "correct"), shares, strict=True)
@@ -134,10 +147,12 @@ def read_facts(text: str, count: int) -> Facts | Problem:
     return Facts(applies, attempted if applies else None, correct if attempted else None, reason, turn)
 
 
-def shown(messages: Sequence[Message], one: Requirement, knowledge: str, clash: str) -> dict[str, Any]:
-    """The values of the prompts; the tag occurs in none of the texts."""
-    beside = (one.question, one.condition, one.excerpts, knowledge, clash)
-    tag = fence(*(message.content for message in messages), beside=list(beside))
+def shown(
+    messages: Sequence[Message], one: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The values of the prompts; the tag occurs in none of the texts, nor in those `beside`."""
+    others = (one.question, one.condition, one.excerpts, knowledge, clash, *beside)
+    tag = fence(*(message.content for message in messages), beside=others)
     turns = [f"[{number} {m.role}_{tag}]\n{m.content or '(empty)'}" for number, m in enumerate(messages, 1)]
     return {
         "conversation": "\n\n".join(turns), "question": one.question, "condition": one.condition,

@@ -86,4 +86,6 @@ def clustered_mean(passed: Any, of: Any, confidence: float = 0.95) -> tuple[floa
     unseen = float(((weights * np.sqrt(missing)).sum(axis=1) ** 2).sum())
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
     quantile = float(stdtrit(max(1.0, effective - strata), (1 + confidence) / 2))
-    return wilson_at(share, 1 / (found + unseen), quantile)
+    # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
+    spread = found + unseen if found + unseen > 1e-12 else 1 / clusters
+    return wilson_at(share, 1 / spread, quantile)

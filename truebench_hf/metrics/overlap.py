@@ -45,6 +45,11 @@ def overlap(candidate: Sequence[str], reference: Sequence[str]) -> Overlap:
     return Overlap(min(bleu, 1.0), one, two, longest, float(abs(len(candidate) - len(reference))))
 
 
+def rouge_l(candidate: str, reference: str) -> float:
+    """ROUGE-L alone, of two texts: 0 (no word in common) to 1."""
+    return float(_rouge().score(spaced(reference), spaced(candidate))["rougeL"].fmeasure)
+
+
 def mean_overlap(found: Sequence[Overlap]) -> Overlap | None:
     """The plain mean of each measure, of `count` the mean absolute error; None of nothing."""
     columns = list(zip(*map(astuple, found), strict=True))

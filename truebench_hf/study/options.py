@@ -37,6 +37,10 @@ class FolderOptions(Options):
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
 
+    def asked_otherwise(self, role: str, one: int, other: int) -> bool:
+        """Whether two models of a role, by place, are asked in other words, so that they may be one model."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions(FolderOptions):

@@ -72,8 +72,8 @@ class Roles:
         if not specs and (given or url):
             raise UserError(f"{flag(role)}-arg and {flag(role)}-base-url are about {flag(role)}; name one")
         models = [self._model(role, spec, number, len(specs), given, url) for number, spec in enumerate(specs, 1)]
-        for one, other in combinations(models, 2):
-            if one.identity == other.identity:
+        for (first, one), (second, other) in combinations(enumerate(models), 2):
+            if one.identity == other.identity and not self.options.asked_otherwise(role, first, second):
                 raise UserError(
                     f"{flag(role)} {other.spec} stands twice, and no option that shapes its answers differs: a model "
                     f"always agrees with itself; name it once, or set the two apart by {flag(role)}-arg N.k=v"

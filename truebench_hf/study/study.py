@@ -50,6 +50,7 @@ class Study(Generic[O, T, D, V]):
     files: ClassVar[tuple[str, ...]] = ()
     prompts: tuple[str, ...] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
+    renewed: ClassVar[tuple[str, ...]] = ()  # of `known`: what may change, since the ledger tells the calls apart
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
 
@@ -155,7 +156,9 @@ class Study(Generic[O, T, D, V]):
             outcome = self.score(done)
             outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
             if self.boards and before > len(done):
-                outcome = replace(outcome, notes=[*outcome.notes, _fewer(before, len(done))])
+                outcome = replace(
+                    outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
+                )
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             results = {name: held[name] for name in self._growing()} | dict(outcome.results)
@@ -209,7 +212,7 @@ class Study(Generic[O, T, D, V]):
     def _settings(self, judges: Sequence[JudgeSettings]) -> tuple[dict[str, Any], set[str]]:
         """What `run.json` notes, and which of it may change: see `Binds`."""
         held: dict[str, Any] = {}
-        free: set[str] = set(SAMPLED)
+        free: set[str] = {*SAMPLED, *self.renewed}
         results = bool(self.files) and (Path(self.options.out) / self.files[0]).exists()
         for field in fields(self.options):
             binds: Binds | None = field.metadata["binds"]
@@ -266,8 +269,9 @@ class Study(Generic[O, T, D, V]):
                 )
 
 
-def _fewer(before: int, now: int) -> str:
-    return f"There were results of {before} items here, now of {now}; --limit {before} brings them back without a call."
+def _fewer(before: int, now: int, limited: bool) -> str:
+    back = f"--limit {before} brings" if limited else "naming the data as before brings"
+    return f"There were results of {before} items here, now of {now}; {back} them back without a call."
 
 
 def _several(value: Any) -> list[Any]:

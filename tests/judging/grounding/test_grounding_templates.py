@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,15 @@ def test_a_dropped_sentence_is_refused_and_asked_for_again(tmp_path: Path, templ
     never, seen = judged(tmp_path / "b", template, TWO, [half])
     assert (never.accurate, never.units, len(seen)) == (None, (), 3)
     assert "have no object" in never.reason
+
+
+def test_thousands_of_sentences_are_matched_in_seconds(tmp_path: Path) -> None:
+    """As long as the longest answers are, and each sentence unlike all others: the time grows with their number."""
+    sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(4000)]
+    began = time.monotonic()
+    found, _ = judged(tmp_path / "x", "json", " ".join(sentences), ["\n".join(row(one, "no_rad") for one in sentences)])
+    assert (found.accurate, len(found.units)) == (True, 4000)
+    assert time.monotonic() - began < 8
 
 
 def test_supported_without_a_findable_excerpt_is_shown_and_flips_nothing(tmp_path: Path) -> None:

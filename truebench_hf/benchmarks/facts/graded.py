@@ -128,6 +128,5 @@ def _mark(unit: Unit) -> Mark:
 
 
 def _excerpt(one: Excerpt) -> str:
-    if not one.found:
-        return f"{one.text} (not in the prompt)"
-    return f"{one.text} ({one.place})" if one.ratio == 1 else f"{one.text} ({one.place}, {one.ratio:.0%} alike)"
+    where = one.place if one.ratio == 1 else f"{one.place}, {one.ratio:.0%} alike"
+    return f"“{one.text}” ({where if one.found else 'not in the prompt'})"

@@ -121,6 +121,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
         used = [name for template in self.templates.values() for name in chosen.prompts_by(template)]
         return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
+    def asked_otherwise(self, role: str, one: int, other: int) -> bool:
+        """Judges with templates of their own: one model may be asked about grounding in several ways."""
+        return role == "judge" and self.chosen[self.names[one]] != self.chosen[self.names[other]]
+
     @property
     def sampling(self) -> Sampling:
         """How answers are drawn."""
@@ -139,7 +143,10 @@ class FactsOptions(StudyOptions, ReplyOptions):
             elif not one_judge:
                 found |= {j: chosen.asked_by(one, given) for j, one in found.items() if not classifies(specs[j])}
             elif not 1 <= int(number) <= len(self.judge):
-                raise UserError(f"--template {given}: there is no judge number {number}; there are {len(self.judge)}")
+                count = len(self.judge)
+                raise UserError(
+                    f"--template {given}: there is no judge number {number}; there {'is' if count == 1 else 'are'} {count}"
+                )
             elif classifies(specs[judge := self.names[int(number) - 1]]):
                 raise UserError(f"--template {given}: {judge} is a classifier, which no template asks; leave it out")
             else:

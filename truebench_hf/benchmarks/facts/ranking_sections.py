@@ -8,7 +8,7 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.facts.paper import FINAL, REPORTED_SELF_PREFERENCE, paper_rows, paper_self_preference
 from truebench_hf.benchmarks.facts.ranking import Ranking
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, write_error
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
 from truebench_hf.types import Score
@@ -25,21 +25,27 @@ def sections(ranking: Ranking) -> list[Section]:
 def write(ranking: Ranking, out: str) -> list[Path]:
     """Write the report (.html) or the figures (.json), or both into a folder; returns the files.
 
-    Raises UserError on a file of another kind.
+    Raises UserError on a file of another kind, and where they cannot be written.
     """
+    files = _files(out)
+    whole = page(TITLE, sections(ranking), lead=lead(ranking), notes=notes(ranking))
+    figures = json.dumps(ranking.as_json(), ensure_ascii=False, indent=1) + "\n"
+    try:
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(figures if file.suffix == ".json" else "".join(whole), "utf-8", "backslashreplace")
+    except OSError as error:
+        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
+    return files
+
+
+def _files(out: str) -> list[Path]:
     path = Path(out)
     if path.suffix in (".html", ".json") and not path.is_dir():
-        files = [path]
-    elif path.suffix and not path.is_dir():
+        return [path]
+    if (path.suffix and not path.is_dir()) or path.is_file():
         raise UserError(f"--out {out}: name a folder, or a file that ends in .html or .json")
-    else:
-        path.mkdir(parents=True, exist_ok=True)
-        files = [path / "rank.json", path / "report.html"]
-    for file in files:
-        whole = page(TITLE, sections(ranking), lead=lead(ranking), notes=notes(ranking))
-        figures = json.dumps(ranking.as_json(), ensure_ascii=False, indent=1) + "\n"
-        file.write_text(figures if file.suffix == ".json" else "".join(whole), "utf-8", "backslashreplace")
-    return files
+    return [path / "rank.json", path / "report.html"]
 
 
 def lead(ranking: Ranking) -> str:

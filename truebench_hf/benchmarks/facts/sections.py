@@ -9,14 +9,13 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import UNJUDGED
-from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
+from truebench_hf.benchmarks.facts.scores import Both, Cell, GroundingScores
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
-from truebench_hf.types import Score
 
 _SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
 _REASONS = 5
@@ -101,47 +100,49 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
 
 
 def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Grid:
+    eligibility = made["eligibility_judged"]
     rows: list[Cells] = []
     for name, both in cell.judges.items():
         how = made["judges"][name]
+        template = TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"]
         missing = sum(one.grounding[name].accurate is None for one in done)
-        ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
-        eligibility: Cells = (
-            ("", "") if how["eligibility"] == UNJUDGED else (ratings.count("major"), ratings.count(None) or "")
-        )
-        rows.append(
-            (
-                name,
-                TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"],
-                *_both(both.unadjusted),
-                *_both(both.final),
-                missing or "",
-                *eligibility,
-            )
-        )
-    mean = cell.mean
+        rated = _rated(name, done) if how["eligibility"] != UNJUDGED else ("", "")
+        rows.append((name, template, *_both(both, eligibility), missing or "", *(rated if eligibility else ())))
     if len(rows) > 1:
-        rows.append(("mean", "", *_both(mean.unadjusted), *_both(mean.final), "", cell.ineligible, ""))
-    header = (
-        "Judge", "template", "unadjusted", "95 % interval", "final", "95 % interval", "undecided", "major issues",
-        "eligibility undecided",
-    )  # fmt: skip
-    effect = mean.effect
+        last = (cell.ineligible, "") if eligibility else ()
+        rows.append(("mean", "", *_both(cell.mean, eligibility), "", *last))
+    header = ("Judge", "template", *_columns(eligibility), "undecided")
+    if not eligibility:
+        return Grid("By judge", header, tuple(rows))
+    effect = cell.mean.effect
     told = "" if effect is None else f" Disqualification changes the mean by {fixed(effect)} points."
-    note = f"{cell.ineligible} of {cell.answers} answers are ineligible: every judge finds major issues.{told}"
-    return Grid("By judge", header, tuple(rows), note=note if made["eligibility_judged"] else "")
+    note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
+    return Grid("By judge", (*header, "major issues", "unrated"), tuple(rows), note=note)
 
 
-def _both(score: Score) -> tuple[str, str]:
-    return value(score), interval(score)
+def _rated(name: str, done: Sequence[Graded]) -> Cells:
+    """How many answers have major issues by a judge, and how many it left open."""
+    ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
+    return ratings.count("major"), ratings.count(None) or ""
+
+
+def _columns(eligibility: bool) -> tuple[str, ...]:
+    """The headings of what `_both` shows: where eligibility is not judged, final and unadjusted scores are the same."""
+    return ("unadjusted", "95 % interval", *(("final", "95 % interval") if eligibility else ()))
+
+
+def _both(both: Both, eligibility: bool) -> Cells:
+    shown = (both.unadjusted, both.final) if eligibility else (both.unadjusted,)
+    return tuple(text for score in shown for text in (value(score), interval(score)))
 
 
 def _split(name: str, cell: Cell, made: Mapping[str, Any]) -> Grid:
-    rows = [(judge, *_both(both.unadjusted), *_both(both.final)) for judge, both in cell.judges.items()]
-    rows.append(("mean", *_both(cell.mean.unadjusted), *_both(cell.mean.final)))
-    note = f"{cell.answers} answers, {cell.ineligible} of them ineligible."
-    header = ("Judge", "unadjusted", "95 % interval", "final", "95 % interval")
-    return Grid(f"Split {name}", header, tuple(rows), note=note)
+    eligibility = made["eligibility_judged"]
+    rows = [(judge, *_both(both, eligibility)) for judge, both in (*cell.judges.items(), ("mean", cell.mean))]
+    note = f"{cell.answers} answers{f', {cell.ineligible} of them ineligible' if eligibility else ''}."
+    return Grid(
+        f"Split {name}", ("Judge", *_columns(eligibility)), tuple(rows if len(rows) > 2 else rows[:1]), note=note
+    )
 
 
 def _grouped(title: str, cells: Mapping[str, Cell], eligibility: bool) -> Section:

@@ -197,10 +197,16 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             "eligibility_judged": not self.options.unjudged,
         }  # fmt: skip
         outcome = results(done, made)
-        final, least = outcome.value.all.mean.final.value, self.options.fail_under
+        return replace(outcome, failed=self._failed(outcome.value.all.mean.final.value))
+
+    def _failed(self, final: float | None) -> str:
+        """What --fail-under finds wrong with the final score."""
+        least = self.options.fail_under
         if least is None or (final is not None and final >= least):
-            return outcome
-        return replace(outcome, failed=f"the final score is {fixed(final)}, under --fail-under {least:g}")
+            return ""
+        if final is None:
+            return f"a judge decided nothing, so that there is no score to hold against --fail-under {least:g}"
+        return f"the final score is {fixed(final)}, under --fail-under {least:g}"
 
 
 def _content(task: Task) -> list[Any]:

@@ -65,7 +65,7 @@ def sheet_rows(procedure: Procedure, judged: Sequence[Judged]) -> list[dict[str,
 
 def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Label | None]:
     """People's labels: filled-in sheets (several people: their majority, a tie is None), or rows with the id of a
-    conversation and its `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
+    conversation (with model and seed where several have it) and its `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
     known = {" | ".join(key_of(one, name)): key_of(one, name) for one in judged for name in one.labels}
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     found: dict[Key, Label | None] = {}
@@ -84,9 +84,14 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
 
 def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:
     name, model = record.id("id"), record.row.get("model")
-    meant = [one for one in judged if one.talk.id == name and model in (None, "", one.talk.model)]
+    seed = record.row.get("seed")
+    meant = [
+        one for one in judged
+        if one.talk.id == name and model in (None, "", one.talk.model) and (seed is None or str(seed) == one.talk.seed)
+    ]  # fmt: skip
     if len(meant) != 1:
-        raise record.wrong("id", f"is {name!r}: {len(meant)} of the judged conversations have it; give model, too")
+        there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
+        raise record.wrong("id", f"is {name!r}: {there}")
     pairs = []
     for part in record.parts("verdicts"):
         label, dimension = part.row.get("label"), part.text("dimension_id")

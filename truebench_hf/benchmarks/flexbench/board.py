@@ -9,14 +9,21 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import MEASURES, ModelScores
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.board import LONGEST, Board, Column, Row
+
+_MOST = LONGEST // 4 - len(MEASURES)  # dimensions on a board: each has two columns, and there may be LONGEST / 2
 
 
 def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str, Any]) -> Board:
-    """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches."""
+    """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches.
+
+    Columns of dimensions are the instruction's own: d1 of another one, or before an edit, is another question.
+    """
     columns = [Column(name, title) for name, title in MEASURES.items()]
-    for part, title in (("c", "Coverage by dimension"), ("a", "Achievement by dimension")):
-        columns += [Column(f"{part}:{one.id}", one.id, title) for one in procedure.dimensions]
+    shown, called = procedure.dimensions[:_MOST], procedure.title or procedure.id
+    names = {one.id: f"{procedure.id}:{one.id}:{digest(one.question)[:6]}" for one in shown}
+    for part, title in (("c", "Coverage"), ("a", "Achievement")):
+        columns += [Column(f"{part}:{names[one.id]}", one.id, f"{title} by dimension: {called}") for one in shown]
     judged = [
         made.get(name) for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts")
     ]
@@ -24,10 +31,10 @@ def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str
     rows = []
     for one in models:
         cells = dict(one.total)
-        cells |= {f"c:{name}": found[0] for name, found in one.dimensions.items()}
-        cells |= {f"a:{name}": found[1] for name, found in one.dimensions.items()}
+        for place, part in enumerate("ca"):
+            cells |= {f"{part}:{column}": one.dimensions[name][place] for name, column in names.items()}
         facts = {
-            "Instruction": procedure.title or procedure.id, "Judge": anonymous.name(str(made.get("judge", ""))),
+            "Instruction": called, "Judge": anonymous.name(str(made.get("judge", ""))),
             "Conversations": str(one.conversations),
         }  # fmt: skip
         rows.append(Row(anonymous.name(one.model), setting, cells, facts))

@@ -7,6 +7,7 @@ DIR/corpora/SEED/MODEL/conversations.jsonl        what `truebench flex simulate`
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,10 @@ _ROLES = {"user": "user", "human": "user", "customer": "user", "assistant": "ass
 
 @dataclass(frozen=True)
 class Talk:
-    """One conversation: whose it is, how its user was, and why it ended; "" where nobody says. `error`: it broke off."""
+    """One conversation: whose it is, how its user was, and why it ended; "" where nobody says.
+
+    `end` is who or what ended it, and `ended` how that was found; `error`: it broke off.
+    """
 
     id: str
     model: str
@@ -36,12 +40,13 @@ class Talk:
     end: str = ""
     seed: str = ""
     error: str = ""
+    ended: str = ""
 
 
 def as_row(talk: Talk) -> dict[str, Any]:
     """A talk as a line of `conversations.jsonl`."""
     messages = [{"role": message.role, "content": message.content} for message in talk.messages]
-    names = ("id", "model", "cooperativeness", "end", "seed", "error")
+    names = ("id", "model", "cooperativeness", "end", "ended", "seed", "error")
     return {name: getattr(talk, name) for name in names} | {"messages": messages}
 
 
@@ -53,8 +58,9 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
     """
     found = [_talk(record, number, model) for number, record in enumerate(row_files.records(path), 1)]
     keys = [(talk.model, talk.seed, talk.id) for talk in found]
+    often = Counter(keys)
     for talk, key in zip(found, keys, strict=True):
-        if keys.count(key) > 1:
+        if often[key] > 1:
             raise UserError(f"{path}: conversation {talk.id} of {talk.model or 'one model'} stands twice")
     return masked(found)  # type: ignore[no-any-return]
 
@@ -62,7 +68,9 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
 def _talk(record: Record, number: int, model: str) -> Talk:
     name = next((n for n in ("messages", "conversations", "conversation", "dialogue") if record.row.get(n)), "messages")
     messages = []
-    for part in record.parts(name):
+    told = {key: _text(record.row.get(key)) for key in ("cooperativeness", "end", "seed", "error", "ended")}
+    # One that broke off before its first message has none.
+    for part in [] if told["error"] and record.row.get(name) == [] else record.parts(name):
         role = str(part.row.get("role", part.row.get("from", ""))).strip().lower()
         text = part.row.get("content", part.row.get("value"))
         if role == "system":
@@ -72,9 +80,13 @@ def _talk(record: Record, number: int, model: str) -> Talk:
         if not isinstance(text, str):
             raise part.wrong("content", "must be a text")
         messages.append(Message(_ROLES[role], text))  # type: ignore[arg-type]
-    told = {key: str(record.row.get(key) or "") for key in ("cooperativeness", "end", "seed", "error")}
     own = record.id("id") if record.row.get("id") is not None else str(number)
     return Talk(own, str(record.row.get("model") or model), tuple(messages), **told)
+
+
+def _text(value: Any) -> str:
+    """A value as text; a seed may be the number 0."""
+    return "" if value is None else str(value)
 
 
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:

@@ -8,28 +8,32 @@ from typing import get_args
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.flexbench.procedure import Procedure, load
+from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.rows import Record
 from truebench_hf.types import Label
 
-JUDGMENTS = "judgments.jsonl"
+VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
 LABELS = (*get_args(Label), None)
 
 
 def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
-    """The procedure of a benchmark's folder and its judged conversations. Raises UserError naming what is wrong."""
-    procedure = load(folder)
-    file = Path(folder) / "scores" / JUDGMENTS
-    if not file.is_file():
-        raise UserError(f"{file}: no such file; `truebench flex score {folder}` writes it")
+    """The judged conversations of a folder, and the procedure as it was when they were judged.
+
+    The folder is a benchmark's, whose `scores` are meant, or any --out of `flex score`. Raises UserError naming what is
+    wrong.
+    """
+    place = next((one for one in (Path(folder) / "scores", Path(folder)) if (one / VERDICTS).is_file()), None)
+    if place is None:
+        raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
+    file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
     found = [_judged(Record(where, row if isinstance(row, dict) else {})) for where, row in jsonl.read(file)]
     for number, one in enumerate(found, 1):
-        if lacking := [name for name in procedure.structure if name not in one.labels]:
+        if other := sorted(procedure.structure.keys() ^ one.labels.keys()):
             raise UserError(
-                f"{file}, line {number}: has no verdict on {lacking[0]}; `truebench flex score {folder}` judges it"
+                f"{file}, line {number}: {other[0]} stands there or in {JUDGED}, not in both; score it again"
             )
     return procedure, found
 
@@ -46,7 +50,9 @@ def _judged(record: Record) -> Judged:
         labels[name] = part.row.get("label")
         told = [part.row.get(fact) for fact in ("applies", "attempted", "correct")]
         facts[name] = Facts(told[0], told[1], told[2], str(part.row.get("reason") or ""), part.row.get("turn"))
-    texts = {key: str(record.row.get(key) or "") for key in ("model", "cooperativeness", "end", "seed", "error")}
+    texts = {
+        key: str(record.row.get(key) or "") for key in ("model", "cooperativeness", "end", "seed", "error", "ended")
+    }
     messages = record.messages("messages") if record.row.get("messages") else ()
     pairs = tuple((str(a), str(b)) for a, b in record.row.get("conflicts") or ())
     talk = Talk(record.id("id"), messages=messages, **texts)

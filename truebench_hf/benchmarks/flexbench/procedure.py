@@ -20,6 +20,7 @@ dimensions:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -32,7 +33,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
 
-FILE = "procedure.yaml"
+FILE, SEVERAL = "procedure.yaml", "procedures"
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,13 @@ def read_procedure(path: Path) -> Procedure:
 
     try:
         found = _Procedure.model_validate(yaml.safe_load(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"]) or "the file"
-        raise UserError(f"{path}: {place}: {first['msg']}") from error
+        said = "must hold named fields" if first["type"] == "model_type" else first["msg"]
+        raise UserError(f"{path}: {place}: {said}") from error
     dimensions = tuple(Dimension(**dict(one) | {"segments": tuple(one.segments)}) for one in found.dimensions)
     segments = tuple(Segment(one.id, one.text) for one in found.segments)
     facts = found.model_dump(include={"id", "instruction", "title", "language", "opening"})
@@ -151,7 +153,15 @@ def as_yaml(procedure: Procedure) -> str:
         "segments": list(map(entry, procedure.segments)),
         "dimensions": list(map(entry, procedure.dimensions)),
     }
-    return str(yaml.safe_dump(whole, allow_unicode=True, sort_keys=False, width=120))
+
+    class Readable(yaml.SafeDumper):  # type: ignore[misc]
+        """Texts of several lines stand as they are, behind a bar; quoted they would have every line break doubled."""
+
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Readable.add_representer(str, text)
+    return str(yaml.dump(whole, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
 
 
 def check(procedure: Procedure) -> list[str]:
@@ -160,6 +170,11 @@ def check(procedure: Procedure) -> list[str]:
     found += _repeated("dimension", (one.id for one in procedure.dimensions))
     found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
               if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
+    ids = (procedure.id, *(one.id for one in procedure.segments), *(one.id for one in procedure.dimensions))
+    if not all(name.strip() for name in ids):
+        found.append("id: the instruction, a segment or a dimension has an empty one")
+    if not procedure.instruction.strip():
+        found.append("instruction: is empty")
     known, segments = {one.id for one in procedure.dimensions}, {one.id for one in procedure.segments}
     if not known:
         found.append("dimensions: there are none")
@@ -219,3 +234,16 @@ def load(given: str) -> Procedure:
         f"{given}: holds no {FILE}; `truebench flex build INSTRUCTION.md --out {given}` makes one, or give a YAML file "
         f"or a built-in instruction ({', '.join(ours)})"
     )
+
+
+def load_all(given: str) -> list[Procedure]:
+    """As `load`, and of the folder of a batch every procedure in it. Raises UserError."""
+    folder = Path(given)
+    if (folder / FILE).is_file() or not (batch := sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))):
+        return [load(given)]
+    return [read_procedure(file) for file in batch]
+
+
+def folder_name(name: str) -> str:
+    """An id that can name a folder."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "instruction"

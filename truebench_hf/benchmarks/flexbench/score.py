@@ -11,9 +11,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, read_talks
+from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
+from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging import tri_valued
@@ -42,7 +44,9 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
         "instruction, too.", argument=True, panel="Data",
     )  # fmt: skip
     judge: str = role(help="Judge of the conversations.", binds=Binds(late=True))
-    out: str = option("", help="Folder of the study; if not given, FOLDER/scores.")
+    out: str = option(
+        "", help="Folder of the study; if not given, FOLDER/scores, or FOLDER/logs/NAME for --conversations NAME.jsonl."
+    )
     conversations: str | None = option(
         None, panel="Data", help="Score these in place of simulated ones: rows with messages (user and assistant), and "
         "model, id, cooperativeness, end where there are such.",
@@ -61,8 +65,12 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
             if not Path(self.folder).is_dir():
-                raise UserError("--out names no folder")
-            object.__setattr__(self, "out", str(Path(self.folder) / "scores"))
+                raise UserError(
+                    f"{self.folder}: no such folder; `truebench flex simulate` makes one. To judge --conversations by a YAML "
+                    "file or a built-in instruction, name --out"
+                )
+            logs = self.conversations and Path("logs") / Path(self.conversations).stem
+            object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
         super().__post_init__()
         if self.judge_level not in (None, *LEVELS):
             raise unknown("judge level", str(self.judge_level), LEVELS)
@@ -79,7 +87,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = ("scores.json", "judgments.jsonl")
+    files = ("scores.json", VERDICTS, JUDGED)
+    renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
         options = self.options
@@ -94,6 +103,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             if options.conversations
             else corpora(Path(options.folder))
         )
+        if not options.conversations:
+            refuse_other_knowledge(Path(options.folder), self.knowledge)
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", asdict, drawn=False)
 
@@ -112,8 +123,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
 
     async def work(self, talk: Talk) -> Judged:
         """The facts of every dimension, those that clash looked at twice, and the verdicts they make."""
-        names = list(self.requirements)
-        facts = dict(zip(names, await asyncio.gather(*(self._facts(talk, name) for name in names)), strict=True))
+        facts = await self._all_facts(talk)
         clashing = self._clashing(facts)
         if clashing and self.options.level == "text":
             again = {a: b for pair in clashing for a, b in (pair, pair[::-1])}
@@ -129,18 +139,26 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
         return Judged(talk, facts, labels, tuple(clashing))
 
-    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
-        one, options = self.requirements[name], self.options
+    async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
+        """The facts of every dimension; nothing is asked of an empty conversation."""
+        names, options = list(self.requirements), self.options
         if not talk.messages:
-            return Facts(None, reason=talk.error or "the conversation is empty")
+            return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
-            return await tri_valued.decide(
-                self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge, threshold=options.threshold
-            )
+            found = await tri_valued.decide(
+                self.schemas, talk.messages, list(self.requirements.values()), options.prompts,
+                knowledge=self.knowledge, threshold=options.threshold,
+            )  # fmt: skip
+        else:
+            found = await asyncio.gather(*(self._facts(talk, name) for name in names))
+        return dict(zip(names, found, strict=True))
+
+    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
+        """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
         return await tri_valued.establish(
-            self.schemas, talk.messages, one, options.prompts, knowledge=self.knowledge,
+            self.schemas, talk.messages, self.requirements[name], self.options.prompts, knowledge=self.knowledge,
             clash=self.requirements[clash].question if clash else "",
-            sampling=Sampling(max_tokens=options.judge_max_tokens),
+            sampling=Sampling(max_tokens=self.options.judge_max_tokens),
         )  # fmt: skip
 
     def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
@@ -163,13 +181,21 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         notes = [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
         return Outcome(
-            found, {"judgments.jsonl": [one.row() for one in done], "scores.json": content}, TITLE, shown,
+            found, {VERDICTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
             lead=LEAD, notes=notes, incomplete=undecided, board=board(self.procedure, found, self.provenance),
         )  # fmt: skip
 
 
 def _excludes(one: Dimension, other: Dimension) -> bool:
     return one.exclusive == other.exclusive
+
+
+def refuse_other_knowledge(folder: Path, knowledge: str) -> None:
+    """Raise UserError where an assistant was given to know what the judge is not: right answers would look invented."""
+    for corpus in sorted((folder / "corpora").glob("*/*")):
+        was = read_info(corpus).get("settings", {}).get("knowledge_sha256", digest(""))
+        if was not in (digest(""), digest(knowledge)):
+            raise UserError(f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file")
 
 
 def knowledge_of(path: str | None) -> str:

@@ -19,6 +19,7 @@ MEASURES = {
     "coverage_applicable": "Coverage where applicable",
     "correct": "Correct when attempted",
 }
+_ORDER = ("achievement", "coverage")
 Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversation, and how many were not judged
 
 
@@ -32,9 +33,12 @@ class Judged:
     conflicts: tuple[tuple[str, str], ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """A line of `judgments.jsonl`."""
+        """A line of `verdicts.jsonl`."""
         told = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
-        talk = {name: getattr(self.talk, name) for name in ("id", "model", "seed", "cooperativeness", "end", "error")}
+        talk = {
+            name: getattr(self.talk, name)
+            for name in ("id", "model", "seed", "cooperativeness", "end", "ended", "error")
+        }
         messages = [{"role": message.role, "content": message.content} for message in self.talk.messages]
         return talk | {"messages": messages, "dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
 
@@ -64,12 +68,14 @@ class ModelScores:
 
 
 def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> list[ModelScores]:
-    """The scores of every model, the highest Achievement first.
+    """The scores of every model, the highest Achievement first; where that is alike, or n/a, the highest Coverage.
 
     Differences are from that first one, over the conversations (by id and seed) that both have.
     """
     found = [_scored(procedure, model, talks) for model, talks in judged.items()]
-    found.sort(key=lambda one: -max(one.total["achievement"].value or 0.0, 0.0))
+    found.sort(
+        key=lambda one: [-1.0 if (value := one.total[name].value) is None else value for name in _ORDER], reverse=True
+    )
     if not found:
         return []
     best = judged[found[0].model]
@@ -79,9 +85,9 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -
 
 def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelScores:
     named: dict[str, list[Judged]] = {}
-    for one in talks:
-        for kind, value in (("cooperativeness", one.talk.cooperativeness), ("ended by", one.talk.end)):
-            if value:
+    for kind, field_name in (("cooperativeness", "cooperativeness"), ("ended by", "end")):
+        for one in talks:
+            if value := getattr(one.talk, field_name):
                 named.setdefault(f"{kind}: {value}", []).append(one)
     structure = procedure.structure
     dimensions = {name: _of_dimension(name, structure, talks) for name in structure}
@@ -120,22 +126,26 @@ def _achievement(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
 
 def _correct(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     """Of what was attempted the share that is right, over all dimensions: ours, it shows base actions done wrongly."""
-    tried = [[f for f in one.facts.values() if f.attempted and f.correct is not None] for one in talks]
+    tried = [[f for f in _settled(one).values() if f.attempted] for one in talks]
     top = [float(sum(bool(f.correct) for f in some)) for some in tried]
     return (
         top,
         [float(len(some)) for some in tried],
-        sum(f.applies is None for one in talks for f in one.facts.values()),
+        sum(label is None for one in talks for label in one.labels.values()),
     )
 
 
 def _applicable(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     """Coverage over base actions that applied: equation 6 also counts those that a user who hung up never came to."""
     bases = base_actions(procedure.structure)
-    due = [[one.facts[name] for name in bases if one.facts[name].applies] for one in talks]
+    due = [[f for name, f in _settled(one).items() if name in bases and f.applies] for one in talks]
     top = [float(sum(bool(f.attempted) for f in some)) for some in due]
-    bottom = [float(sum(f.attempted is not None for f in some)) for some in due]
-    return top, bottom, _open(procedure, talks, True)
+    return top, [float(len(some)) for some in due], _open(procedure, talks, True)
+
+
+def _settled(one: Judged) -> dict[str, Facts]:
+    """The facts behind the verdicts of a conversation: those in a conflict stand, and make none."""
+    return {name: facts for name, facts in one.facts.items() if one.labels[name] is not None}
 
 
 _COUNTS: dict[str, Callable[[Procedure, Sequence[Judged]], Counts]] = {

@@ -27,6 +27,7 @@ class Stability:
     scores: Mapping[str, Mapping[str, tuple[Score, Score]]]  # by measure and model
     errors: Mapping[str, tuple[float | None, float | None]]  # mean absolute error and its deviation, in points
     crossed: Mapping[str, tuple[tuple[str, str], ...]]
+    alone: tuple[str, ...] = ()  # models that have conversations of one seed only
 
 
 def stability(procedure: Procedure, judged: Sequence[Judged], seeds: tuple[str, str]) -> Stability:
@@ -43,6 +44,7 @@ def stability(procedure: Procedure, judged: Sequence[Judged], seeds: tuple[str, 
     return Stability(
         seeds, scores, {name: _error(list(found.values())) for name, found in scores.items()},
         {name: _crossed(found) for name, found in scores.items()},
+        tuple(model for model in first | second if model not in both),
     )  # fmt: skip
 
 
@@ -72,10 +74,11 @@ def sections(found: Stability) -> list[Section]:
     cells = [text for name in MEASURES for text in map(_points, found.errors[name])]
     columns = ("", *(f"{title} {part}" for title in MEASURES.values() for part in ("mean error", "deviation")))
     crossed = [(title, f"{x}, {y}") for name, title in MEASURES.items() for x, y in found.crossed[name]]
+    alone = f" Not compared, since judged with one seed alone: {', '.join(found.alone)}." if found.alone else ""
     kept = "No two models change places." if not crossed else f"{len(crossed)} pairs of models change places."
     shown: list[Section] = [
         Grid("Scores on both corpora, in percent", header, rows),
-        Grid("Mean absolute error, in points", columns, (("here", *cells),), PAPER, note=kept),
+        Grid("Mean absolute error, in points", columns, (("here", *cells),), PAPER, note=kept + alone),
     ]
     if crossed:
         shown.append(Grid("Models that change places", ("score", "models"), tuple(crossed)))

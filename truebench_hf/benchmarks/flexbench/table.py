@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from truebench_hf.benchmarks.flexbench.judgments import models_of, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import told
-from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Grid, Matrix, Section
 
 _BOTH = {"coverage": "Coverage", "achievement": "Achievement"}
 
 
 def sections(folders: Sequence[str]) -> list[Section]:
-    """The tables of judged folders. Raises UserError where one is named twice or holds no judgments."""
+    """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
     scored: dict[str, tuple[Procedure, Mapping[str, ModelScores]]] = {}
-    for folder in folders:
-        procedure, judged = read_judged(folder)
-        if procedure.id in scored:
-            raise UserError(f"{folder}: instruction {procedure.id} stands twice; name each once")
-        scored[procedure.id] = procedure, {one.model: one for one in score_models(procedure, models_of(judged))}
+    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(one)) for one in folders)}
+    ids = Counter(procedure.id for procedure, _ in read.values())
+    for folder, (procedure, judged) in read.items():
+        name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
+        scored[name] = procedure, {one.model: one for one in score_models(procedure, models_of(judged))}
     models = list(dict.fromkeys(model for _, found in scored.values() for model in found))
     shown: list[Section] = [_overview(scored, models)]
     for name, title in _BOTH.items():

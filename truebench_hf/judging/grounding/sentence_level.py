@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from truebench_hf.judging.grounding.coverage import placed
 from truebench_hf.judging.grounding.entries import Entry, read_entries
 from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.material import material
-from truebench_hf.judging.grounding.types import LABELS, Source, Unit
+from truebench_hf.judging.grounding.types import LABELS, Source, Unit, UnitLabel
 from truebench_hf.judging.sentences import rough_sentences
 from truebench_hf.judging.words import ORNAMENT
 from truebench_hf.models.asking import Problem
@@ -68,14 +69,16 @@ def read_covering(text: str, answer: str) -> _Entries | Problem:
     where = placed(answer, [entry.sentence for entry in entries])
     kept: list[Entry] = []
     spans: list[tuple[int, int]] = []
+    twins: defaultdict[str, set[UnitLabel]] = defaultdict(set)  # labels of what stands in the response, by its letters
     for number, (entry, span) in enumerate(zip(entries, where.spans, strict=True), 1):
-        twins = [other for other in kept if _same(other.sentence, entry.sentence)]
+        known = twins[_letters(entry.sentence)]
         if span is not None:
             kept.append(entry)
             spans.append(span)
-        elif not twins:
+            known.add(entry.label)
+        elif not known:
             return Problem(f"sentence {number} is not in the response as it stands there: {entry.sentence[:80]!r}")
-        elif any(twin.label != entry.label for twin in twins):
+        elif known != {entry.label}:
             return Problem(f"one sentence is given two labels: {entry.sentence[:80]!r}")
     if where.missing:
         shown = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
@@ -83,8 +86,8 @@ def read_covering(text: str, answer: str) -> _Entries | Problem:
     return _Entries(kept, spans)
 
 
-def _same(one: str, other: str) -> bool:
-    return "".join(filter(str.isalnum, one.casefold())) == "".join(filter(str.isalnum, other.casefold()))
+def _letters(sentence: str) -> str:
+    return "".join(filter(str.isalnum, sentence.casefold()))
 
 
 def _again(problem: str) -> str:

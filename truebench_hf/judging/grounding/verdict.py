@@ -20,6 +20,12 @@ ATTEMPTED: Mapping[str, str] = {word: word for word in ("accurate", "inaccurate"
 KEY = "verdict"
 _ALONE = r"(?:(?:the |my )?(?:final )?(?:answer|verdict|label|judge?ment|classification)\s*(?:is|:)?\s*)?"
 _SUBJECT = r"(?:(?:therefore|thus|hence|so|overall|in conclusion)\W+)?(?:the )?(?:response|answer|span(?: \d+)?) is "
+# What takes back an "Accurate" that was said first: "But the last sentence is not supported."
+_RESTRICTS = re.compile(
+    r"(?:^|[.!?;]\s+)(?:but|however|except|although|though|yet|unfortunately|wait)\b|\b(?:unsupported|ungrounded)\b"
+    r"|\b(?:not|cannot|can't|never|isn't|aren't)\s+(?:be\s+|fully\s+|entirely\s+|all\s+)*(?:supported|verified|grounded|borne|found|stated)\b",
+    re.IGNORECASE,
+)
 _ORNAMENT = re.compile(r"[*`\"'“”]+|(?<!\w)_+|_+(?!\w)|#+ ")
 
 
@@ -36,7 +42,7 @@ def read_verdict(text: str, words: Mapping[str, V]) -> Stated[V] | Problem:
     """The value of the one word that an answer states. Never raises.
 
     Without a JSON object the word counts where it stands alone on the first or last line ("Final answer: Accurate", as the
-    paper's own templates have it) and no other of the words occurs anywhere.
+    paper's own templates have it), no other of the words occurs anywhere, and nothing behind an "Accurate" restricts it.
     """
     text = visible(text)
     found = json_objects(text)
@@ -69,7 +75,11 @@ def _in_prose(text: str, words: Mapping[str, V]) -> Stated[V] | Problem:
         return Problem(f"it has no JSON object with the key `{KEY}`")
     if len(said) > 1 or re.search(rf"(?:\bnot|n't)\s+(?:\w+\s+)?(?:{offered})\b", plain, re.IGNORECASE):
         return Problem("it can be read as more than one verdict")
-    return Stated(words[_folded(stated[0])], text.strip())
+    word = _folded(stated[0])
+    closes = re.fullmatch(rf"(?:{_ALONE}|{_SUBJECT})({offered})", lines[-1], re.IGNORECASE) is not None
+    if word == "accurate" and not closes and any(map(_RESTRICTS.search, lines[1:])):
+        return Problem("what follows its verdict restricts it")
+    return Stated(words[word], text.strip())
 
 
 def _folded(word: str) -> str:

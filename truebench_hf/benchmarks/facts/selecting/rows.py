@@ -106,18 +106,20 @@ def _spans(record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]
     """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
     if record.row.get("sentences") not in (None, "", []):
         parts = [(part, part.text("text"), part.label("grounded")) for part in record.parts("sentences")]
-        return tuple(_span(part, answer, text, label) for part, text, label in parts if label in ("yes", "no")), None
+        return tuple(
+            _span(part, "text", answer, text, label) for part, text, label in parts if label in ("yes", "no")
+        ), None
     named = record.decoded("ungrounded_sentences") if record.row.get("ungrounded_sentences") not in (None, "") else None
     if named is None:
         return (), None
     if not isinstance(named, list):
         raise record.wrong("ungrounded_sentences", "must be a list of sentences")
     texts = [one.get("sentence") if isinstance(one, dict) else one for one in named]
-    return tuple(_span(record, answer, text, "no") for text in texts), "yes"
+    return tuple(_span(record, "ungrounded_sentences", answer, text, "no") for text in texts), "yes"
 
 
-def _span(record: Record, answer: str, text: Any, label: Label | None) -> Span:
+def _span(record: Record, name: str, answer: str, text: Any, label: Label) -> Span:
     start = answer.find(text) if isinstance(text, str) and text.strip() else -1
-    if start < 0 or label is None:
-        raise record.wrong("sentences", f"has {str(text)[:60]!r}, which does not stand in the answer word for word")
+    if start < 0:
+        raise record.wrong(name, f"has {str(text)[:60]!r}, which does not stand in the answer word for word")
     return Span(start, start + len(text), label)

@@ -13,6 +13,7 @@ from truebench_hf.benchmarks.flexbench.derivation.segments import found
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
 from truebench_hf.models.asking import Problem
 
+MOST = 10  # dimensions for each segment
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _BRACKETS = re.compile(r"\[[^\[\]]{1,80}\]")
 _QUOTED = re.compile(
@@ -32,7 +33,10 @@ def read_dimensions(
     texts = {one.id: one.text for one in segments}
     nouns = capitalised(" ".join(texts.values())) > _NOUNS
     made, findings = [], []
-    for number, entry in enumerate(listed(value.get("dimensions"), dict), 1):
+    entries = listed(value.get("dimensions"), dict)
+    if len(entries) > (most := MOST * max(1, len(segments))):  # each is judged in every conversation
+        return Problem(f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most")
+    for number, entry in enumerate(entries, 1):
         one = _dimension(f"d{number}", entry)
         findings += [f"dimension {number} ({one.question[:80]!r}) {why}" for why in wrong(one, texts, names=not nouns)]
         made.append(one)
@@ -71,8 +75,9 @@ def wrong(one: Dimension, texts: dict[str, str], *, names: bool = True) -> list[
     said = f"{one.question}\n{one.condition}"
     own = {"number": _NUMBER.findall(said), "item": _BRACKETS.findall(said), "wording": _QUOTED.findall(said)}
     own["name"] = _NAME.findall(said) if names else []
+    held, numbers = folded(cited), set(_NUMBER.findall(folded(cited)))  # 14 does not stand in 140
     for kind, parts in own.items():
-        lacking = [part for part in dict.fromkeys(parts) if folded(part) not in folded(cited)]
+        lacking = [part for part in dict.fromkeys(parts) if folded(part) not in (numbers if kind == "number" else held)]
         findings += [f"says {part!r}, a {kind} that its segments do not hold" for part in lacking]
     return findings
 

@@ -24,7 +24,7 @@ def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> tuple[
     findings: list[str] = []
     for number, group in enumerate(listed(value["groups"], dict), 1):
         base, branches = group.get("base"), listed(group.get("branches"))
-        if base is not None and base not in known:
+        if base is not None and (not isinstance(base, str) or base not in known):
             findings.append(f"group {number}: its base {base!r} is no dimension")
         for name in branches:
             if name not in known:
@@ -32,16 +32,21 @@ def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> tuple[
             elif name in bases:
                 findings.append(f"{name} is a branch of two groups")
             else:
-                bases[name] = base or UNGATED
+                bases[name] = str(base or UNGATED)
         if not branches:
             findings.append(f"group {number} has no branches")
-        findings += _exclusive(number, listed(group.get("exclusive"), list), branches, excluded)
+        findings += _exclusive(number, _sets(group.get("exclusive")), branches, excluded)
     structure = {name: bases.get(name) for name in known}
     if around := circle(structure):
         findings.append(f"{', '.join(around)} depend on each other in a circle")
     if findings:
         return problem(findings)
     return tuple(replace(one, base=structure[one.id], exclusive=excluded.get(one.id, "")) for one in dimensions)
+
+
+def _sets(value: Any) -> list[Any]:
+    """Sets of branches that exclude each other; one set may stand there by itself."""
+    return [value] if listed(value) else listed(value, list)
 
 
 def _exclusive(number: int, sets: list[Any], branches: list[str], excluded: dict[str, str]) -> list[str]:

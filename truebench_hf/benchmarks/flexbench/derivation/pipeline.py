@@ -114,7 +114,8 @@ class Pipeline:
         caller: Caller | None = None, **more: Any,
     ) -> T:  # fmt: skip
         one = made.procedure
-        shown = [one.instruction, *(d.question for d in one.dimensions), *more.get("findings", ())]
+        said = (text for d in one.dimensions for text in (d.question, d.condition, d.script))
+        shown = [one.instruction, *said, *more.get("findings", ())]
         values = {
             "instruction": one.instruction, "segments": one.segments, "dimensions": one.dimensions, "findings": (),
             "tag": fence(*shown),

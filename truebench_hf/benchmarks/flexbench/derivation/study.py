@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import row_files
+from truebench_hf.benchmarks.flexbench.decompose.data import BUILT_IN, instruction_of, is_source, of_source
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
-from truebench_hf.benchmarks.flexbench.procedure import FILE, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
 from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
@@ -25,7 +25,7 @@ from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
-DRAFT, STAGES, SEVERAL = "draft.yaml", "stages.jsonl", "procedures"
+DRAFT, STAGES = "draft.yaml", "stages.jsonl"
 _ROWS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _LEAD = "An instruction taken apart into questions on the conversations that an assistant has by it."
 
@@ -35,8 +35,9 @@ class BuildOptions(FolderOptions, PromptOptions):
     """What is taken apart, and by whom."""
 
     instruction: str = option(
-        help="File with one instruction as text; rows with instruction (and id, title, language, opening) for a batch; or "
-        "a built-in instruction.", argument=True, panel="Data",
+        help="File with one instruction as text, or a built-in instruction; for a batch rows with instruction (and id, "
+        "title, language, opening), SOURCE:PATH (infobench, structflowbench ...) or built-in.",
+        argument=True, panel="Data",
     )  # fmt: skip
     builder: str = role(help="Model that takes the instruction apart.")
     verifier: str | None = role(None, help="Model that verifies the dimensions; if not given, the builder.")
@@ -61,10 +62,12 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
     def items(self) -> Items[Procedure]:
-        self.batch = Path(self.options.instruction).suffix.lower() in _ROWS
-        every = instructions(self.options.instruction)
+        given = self.options.instruction
+        every, self.left_out = instructions(given)
+        self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        return Items(every, lambda one: one.id, asdict, size=lambda one: len(one.instruction), drawn=False)
+        size, left_out = (lambda one: len(one.instruction)), tuple(self.left_out)
+        return Items(every, lambda one: one.id, asdict, size=size, left_out=left_out, drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
@@ -93,7 +96,8 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
                 written[f"{SEVERAL}/{made.procedure.id}/{name}" if self.batch else name] = as_yaml(made.procedure)
         rows = [_row(made) for made in done]
         stopped = [made for made in done if not made.complete]
-        notes = [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
+        notes = list(self.left_out)
+        notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
         if any(made.procedure.dimensions for made in stopped):
             notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
         known = {"written": {name: digest(text) for name, text in written.items() if name.endswith(FILE)}}
@@ -103,15 +107,16 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         )  # fmt: skip
 
 
-def instructions(given: str) -> list[Procedure]:
-    """The instructions of a text file, of rows, or the built-in one of that name. Raises UserError."""
+def instructions(given: str) -> tuple[list[Procedure], list[str]]:
+    """The instructions of a text file, of rows, of a source, or the built-in one of that name; what was left out, in
+    words. Raises UserError."""
     path = Path(given)
     if path.is_file() and path.suffix.lower() in _ROWS:
-        found = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
-        names = [one.id for one in found]
+        rows = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
+        names = [one.id for one in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
-        return masked(found)  # type: ignore[no-any-return]
+        return masked(rows), []
     if path.is_file():
         try:
             text = path.read_text(encoding="utf-8-sig").strip()
@@ -119,28 +124,29 @@ def instructions(given: str) -> list[Procedure]:
             raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8 text") from error
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
-        return [masked(Procedure(_plain(path.stem), text, ()))]
-    if given in (ours := built_in()):
-        one = ours[given]
-        return [Procedure(one.id, one.instruction, (), (), one.title, one.language)]
-    raise UserError(f"{given}: no such file; give a text file, rows with instruction, or one of {', '.join(ours)}")
+        return [masked(Procedure(folder_name(path.stem), text, ()))], []
+    if given in (*(ours := built_in()), BUILT_IN):
+        chosen = ours.values() if given == BUILT_IN else [ours[given]]
+        return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
+    if is_source(given):
+        found, left_out = of_source(given)
+        return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
+    raise UserError(
+        f"{given}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
+    )
 
 
 def _of_row(record: Record, number: str) -> Procedure:
     name = record.id("id") if record.row.get("id") is not None else number
     title, language, opening = (record.maybe(key) or "" for key in ("title", "language", "opening"))
-    return Procedure(_plain(name), record.text("instruction"), (), (), title, language, opening)
-
-
-def _plain(name: str) -> str:
-    """An id that can name a folder."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "instruction"
+    return Procedure(folder_name(name), instruction_of(record), (), (), title, language, opening)
 
 
 def refuse_edited(folder: Path) -> None:
     """Raise UserError where a file that a build wrote was edited since: building again would overwrite it."""
     for name, was in read_info(folder).get("written", {}).items():
-        if (folder / name).is_file() and digest((folder / name).read_text(encoding="utf-8")) != was:
+        # An editor may have saved it in another encoding: that is an edit, too.
+        if (folder / name).is_file() and digest((folder / name).read_text(encoding="utf-8", errors="replace")) != was:
             raise UserError(f"{folder / name} was edited since it was built; build into another --out, or move it away")
 
 

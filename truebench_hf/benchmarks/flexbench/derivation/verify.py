@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,13 +34,18 @@ def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Fin
     if absent:
         return Problem(f"it has no list {', '.join(absent)}")
     questions = {one.id: one.question for one in dimensions}
-    pairs = [tuple(map(str, pair)) for pair in listed(value["duplicates"], list)]
+    told = value["duplicates"]
+    pairs = [tuple(map(str, pair)) for pair in ([told] if listed(told) else listed(told, list))]
     named = [*map(str, value["invented"]), *map(str, value["unverifiable"]), *(name for pair in pairs for name in pair)]
     findings = [f"{name} is no dimension" for name in dict.fromkeys(named) if name not in questions]
     findings += [f"{list(pair)} is no pair of two dimensions" for pair in pairs if len(set(pair)) != 2]
     if findings:
         return problem(findings)
-    lines = [f"missing: {text}" for text in listed(value["missing"]) if text.strip()]
+    # What is said to be missing counts in whatever form: left out, the dimensions would pass as complete.
+    missing = [
+        text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in value["missing"] if text
+    ]
+    lines = [f"missing: {text}" for text in missing if text.strip()]
     lines += [f"{a} and {b} ask the same" for a, b in pairs]
     lines += [f"{name} demands what the instruction does not say" for name in listed(value["invented"])]
     lines += [f"{name} cannot be answered from a conversation" for name in listed(value["unverifiable"])]

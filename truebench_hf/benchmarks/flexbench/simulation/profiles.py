@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -135,8 +134,3 @@ class Adjusting:
 def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool) -> str:
     """All that a simulator is told: the base prompt, one and the same for every instruction, and the profile."""
     return prompts.render("flex_user", profile=profile, analysis=analysis, first=first)
-
-
-def mix(profiles: Sequence[Profile], count: int) -> list[Profile]:
-    """The kind of user of each of `count` conversations: in turn, so that every kind is as frequent."""
-    return [profiles[number % len(profiles)] for number in range(count)]

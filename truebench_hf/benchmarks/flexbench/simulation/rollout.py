@@ -16,12 +16,13 @@ from truebench_hf.types import Message
 
 # Plain words of leave-taking; everything else is the detector's.
 _GOODBYE = re.compile(
-    r"\b(?:good ?bye|bye|hang(?:ing)? up|stop calling|don'?t call (?:me )?again|auf wiederh\u00f6ren|auf wiedersehen|tsch\u00fcss?|"
+    r"\b(?:good ?bye|bye|(?:i(?:'m| am|'ll| will| have to| need to)?|and|just) hang(?:ing)? up|stop calling|don'?t call (?:me )?again|auf wiederh\u00f6ren|auf wiedersehen|tsch\u00fcss?|"
     r"au revoir|adi\u00f3s|arrivederci|do widzenia|tchau)\b|\u518d\u898b|\u518d\u89c1|\u6302\u4e86|\u3055\u3088\u3046\u306a\u3089|"
     r"\uc548\ub155\ud788 \uacc4\uc138\uc694|\ub04a\uc744\uac8c\uc694",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(r"^\s*(?:\*\*)?(?:user|customer|me|caller|patient|nutzer|kunde)(?:\*\*)?\s*:\s*", re.IGNORECASE)
+_BOTH = re.compile(r"^\s*(?:\*\*)?(?:assistant|agent|ai|bot|assistent)(?:\*\*)?\s*:", re.IGNORECASE | re.MULTILINE)
 _ENDS = {"user": "user", "assistant": "assistant", "no": "", "none": ""}
 _USER_EXAMPLE = "Yes, that is right, but I would like to know first what changes for me. " * 2
 
@@ -42,12 +43,12 @@ class Parties:
 
 @dataclass(frozen=True)
 class Rollout:
-    """What was said, and why it ended: user, assistant or limit; "" where `error` says that it broke off."""
+    """What was said, who or what ended it (user, assistant, limit; "" where `error` says that it broke off), and how."""
 
     messages: tuple[Message, ...]
     end: str
     error: str = ""
-    end_reason: str = ""
+    ended: str = ""
 
 
 async def single(parties: Parties, instruction: str, seed: int) -> Rollout:
@@ -57,7 +58,7 @@ async def single(parties: Parties, instruction: str, seed: int) -> Rollout:
         messages.append(await _reply(parties, messages, seed, system=""))
     except RequestFailed as error:
         return Rollout(tuple(messages), "", f"the model gave no answer: {error}")
-    return Rollout(tuple(messages), "limit", end_reason="one turn")
+    return Rollout(tuple(messages), "limit", ended="one turn")
 
 
 async def rollout(parties: Parties, opening: str, seed: int) -> Rollout:
@@ -77,13 +78,13 @@ async def rollout(parties: Parties, opening: str, seed: int) -> Rollout:
         except RequestFailed as error:
             return Rollout(tuple(messages), "", f"the model gave no answer: {error}")
         if _GOODBYE.search(said):
-            return Rollout(tuple(messages), "user", end_reason="the user said goodbye")
+            return Rollout(tuple(messages), "user", ended="the user said goodbye")
         over = await _over(parties, messages)
         if isinstance(over, Problem):
             return Rollout(tuple(messages), "", f"whether it is over: {over.text}")
         if over:
-            return Rollout(tuple(messages), over, end_reason="found by the detector")
-    return Rollout(tuple(messages), "limit", end_reason=f"{parties.rounds} rounds")
+            return Rollout(tuple(messages), over, ended="found by the detector")
+    return Rollout(tuple(messages), "limit", ended=f"{parties.rounds} rounds")
 
 
 async def _reply(parties: Parties, messages: Sequence[Message], seed: int, system: str) -> Message:
@@ -105,9 +106,14 @@ async def _user(parties: Parties, messages: Sequence[Message], seed: int) -> str
 
     def read(text: str, truncated: bool) -> str | Problem:
         said = _PREFIX.sub("", text.strip()).strip().strip('"\u201c\u201d').strip()
+        if _BOTH.search(said):
+            return Problem("it spoke for the assistant, too")
         return said or Problem("it said nothing")
 
-    return await ask(parties.simulator, request, read, lambda said: "You said nothing. Write the user's next message.")
+    def again(problem: str) -> str:
+        return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
+
+    return await ask(parties.simulator, request, read, again)
 
 
 async def _over(parties: Parties, messages: Sequence[Message]) -> str | Problem:

@@ -22,8 +22,10 @@ from truebench_hf.benchmarks.flexbench.simulation.profiles import (
     user_prompt,
 )  # fmt: skip
 from truebench_hf.benchmarks.flexbench.simulation.rollout import Parties, Rollout, rollout, single
+from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
@@ -42,7 +44,11 @@ _LEAD = "Conversations with simulated users. Simulators are known to be an easy 
 class SimulateOptions(FolderOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
-    folder: str = option(help="Folder with procedure.yaml (see `flex build`).", argument=True, panel="Data")
+    folder: str = option(
+        help="Folder with procedure.yaml (see `flex build`); with --out a YAML file or a built-in instruction, too.",
+        argument=True,
+        panel="Data",
+    )
     out: str = option(
         "", help="Folder of the study; if not given, FOLDER/corpora/SEED/MODEL, where `flex score` looks."
     )
@@ -66,6 +72,11 @@ class SimulateOptions(FolderOptions, PromptOptions):
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
+            if not Path(self.folder).is_dir():
+                raise UserError(
+                    f"{self.folder}: no such folder; `truebench flex build INSTRUCTION.md --out FOLDER` makes one, or name "
+                    "--out for a YAML file or a built-in instruction"
+                )
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
         super().__post_init__()
         at_least_one(self, "conversations", "turns", "max_tokens")
@@ -84,11 +95,6 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def items(self) -> Items[int]:
         options = self.options
-        # A built-in instruction is at home in no folder, where its conversations could stand.
-        if not Path(options.folder).is_dir():
-            raise UserError(
-                f"{options.folder}: no such folder; `truebench flex build INSTRUCTION.md --out FOLDER` makes one"
-            )
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
         self.knowledge = knowledge_of(options.knowledge)
         self.people = read_talks(Path(options.human)) if options.human else []
@@ -98,6 +104,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             "profiles_sha256": digest(str([asdict(one) for one in self.profiles])),
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
+
+    def check(self) -> None:
+        check_prompts(PROMPTS, self.options.prompts)
+        self.before = int(read_info(Path(self.options.out)).get("settings", {}).get("items", 0))
 
     def setup(self) -> None:
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
@@ -123,7 +133,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def _talk(self, number: int, made: Rollout, cooperativeness: str = "") -> Talk:
         seed = str(self.options.seed)
-        return Talk(str(number), self.options.model, made.messages, cooperativeness, made.end, seed, made.error)
+        return Talk(
+            str(number), self.options.model, made.messages, cooperativeness, made.end, seed, made.error, made.ended
+        )
 
     async def _users(self) -> list[tuple[Profile, str]]:
         """The kinds of users, fitted to the instruction, each with all that its simulator is told.
@@ -158,12 +170,15 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
     def score(self, done: Sequence[Talk]) -> Outcome[list[Talk]]:
         broken = sum(bool(talk.error) for talk in done)
         found = self.users.result() if self.users else []
-        told = {
+        written = {
             "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
             "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in found],
         }  # fmt: skip
         notes = [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
-        files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: told}
+        if self.before > len(done):
+            told = f"--conversations {self.before} brings them back without a call"
+            notes.append(f"conversations here before: {self.before}; {told}")
+        files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: written}
         return Outcome(
             list(done), files, "FlexBench: conversations", self._sections(done), lead=_LEAD, notes=notes, incomplete=broken,
         )  # fmt: skip
