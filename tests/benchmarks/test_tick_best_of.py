@@ -242,7 +242,7 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
     ):
         assert words in done.stdout, words
     board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
-    assert [row["facts"]["by"] for row in board["rows"]] == [
+    assert [row["facts"]["By"] for row in board["rows"]] == [
         "greedy (temperature 0)", "random pick (expected)", "stick", "best possible",
     ]  # fmt: skip
     assert "selected by stick" in (tmp_path / "out" / "report.html").read_text()

@@ -295,6 +295,7 @@ def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -
     assert "critiques in prose give none: add --outside" in page
     assert "What refinement gained" not in page, "there is no score of any kind"
     assert "the model's own is what it aims at" not in page
+    assert not json.loads((tmp_path / "out" / "run.json").read_text()).get("board"), "nothing to be ranked by"
 
 
 def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ _CHECKLISTS = (
     "`truebench run`. One that was edited is never written over: a command that does not use it stops."
 )
 
+_EDITING = "checklists.jsonl can be edited, and given back by --checklists; one that was edited is never written over."
+
+_QUESTIONS = "--judge-level: rubric (one question a call, with reasons) or decision (probabilities)."
+
 _MODELS = f"{_SPECS}\n\n{_ARGUMENTS}\n\n{_KEYS}"
 
 _PANEL = (
@@ -90,6 +94,7 @@ TEXTS = {
     "preference compares the two in both orders (--orders single: in one), and what hangs on the order is a tie. direct rates each from 1 to 5, "
     "check-then-score does so with the checklist in the prompt, tick answers the checklist question by question and takes the "
     "higher pass rate; equal scores are a tie. Checklists come from --checklists, the data, --generator, or the judge itself (of several the first, for all).\n\n"
+    f"{_EDITING} {_QUESTIONS}\n\n"
     "A file for --recorded has rows with id, judge, protocol and prediction, or as_given and swapped (what was said with "
     "response A shown first, and with B first); they name responses as the data does. pairs.jsonl of another study is one.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
@@ -104,20 +109,21 @@ TEXTS = {
     "the data holds is shown.",
     "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
-    "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such.\n\n"
+    "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such. "
+    f"{_QUESTIONS}\n\n"
     f"{_MODELS}\n\nExit code 3: checklists were not written.\n\n{_GOING_ON}",
     "contrast": "What meets a rubric is rewritten to break it, and the other way round. A pair is kept when the judge "
     f"confirms both texts, and that no other rubric changed.\n\n{_MODELS}\n\n{_GOING_ON}",
     "best-of": "All scoring functions select among the same answers, and keep all that share the top score. Beside them "
     "stand the greedy answer, a random pick and the best possible. With --outside drfr or rating the criteria of the data "
     "are for the outside judge alone. Conversations of several turns are left out, and counted. A reward model's options "
-    "go by --reward-arg.\n\n"
+    f"go by --reward-arg.\n\n{_EDITING} {_QUESTIONS}\n\n"
     f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "refine": "One checklist per instruction, written without a look at any response, serves all iterations: the model "
     "answers each question on its present version, then rewrites it. It ends where all are YES. --critique free is the "
     "baseline, a critique in prose. With --outside drfr or rating the criteria of the data are for the outside judge alone, "
     "and the model's checklist is always a written one. Conversations of several turns are left out, and counted.\n\n"
-    "Judging a question a call in words is level rubric; decision reads probabilities.\n\n"
+    f"{_EDITING} {_QUESTIONS}\n\n"
     f"{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "taxonomy": "Labelled rows that had no type are written back with theirs. Without a model the types that the data "
     f"knows are charted.\n\n{_MODELS}\n\n{_GOING_ON}",
@@ -150,7 +156,7 @@ TEXTS = {
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
-    f"added to a folder. --judge-level: rubric (one question a call, with reasons) or decision.\n\n{_MODELS}\n\n{_EXIT}"
+    f"added to a folder. {_QUESTIONS}\n\n{_MODELS}\n\n{_EXIT}"
     f"\n\n{_GOING_ON}",
     "checklist generate": "For --data or a single --instruction: an analysis first, then YES/NO questions, where YES is "
     "good, of what is stated and of what goes without saying. Mostly two to eight: fewer and more are counted, never cut. "
@@ -159,7 +165,7 @@ TEXTS = {
     "checklist score": f"{_CHECKLISTS}\n\nResponses stand in the rows of the data (response, output, completion or answer, "
     "and model; rows that differ in nothing else are one instruction), or in files by --responses. checklists_mini has "
     "both checklists and responses. Per response the share of questions answered YES, over all their mean and DRFR; "
-    f"--votes k with --judge-temperature is maj@k.\n\n{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
+    f"--votes k with --judge-temperature is maj@k. {_QUESTIONS}\n\n{_MODELS}\n\n{_EXIT}\n\n{_GOING_ON}",
     "facts run": "Rows of one's own have a request (or question, query, user_input, prompt) and a document (or context), or "
     "passages (contexts, retrieved_contexts, documents: texts, or objects with id and text); id, system, language, domain, "
     "task, context_tokens, split, baseline and reference are optional. Answers that retrieval has logged may hold all of it "

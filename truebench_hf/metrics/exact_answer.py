@@ -1,7 +1,8 @@
 """Whether a response's final answer is the reference: a score that no judge has a say in (paper 004, Table 1).
 
-The final answer of a response is, in this order: what stands in its last `\\boxed{...}`; what follows the last
-`Answer:` at the beginning of a line; its last text in **bold**; the whole response. LiveBench's tasks ask for these.
+The final answer of a response is, in this order: what stands in its last `\\boxed{...}`; in its last pair of tags
+`<solution>` or `<answer>`; what follows the last `Answer:` at the beginning of a line, there or on the next line; its
+last text in **bold**; the whole response. LiveBench's tasks ask for these.
 Both sides are then compared normalised: Unicode NFKC, without letter case, marks of emphasis and quotation, and signs
 at either end, blanks collapsed; numbers as numbers (1,000 = 1000.0). Nothing is searched for inside a longer answer.
 """
@@ -14,7 +15,11 @@ from decimal import Decimal, InvalidOperation
 
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 _NAMED = re.compile(
-    r"^[ \t>#*_`-]*(?:the )?(?:final )?answer(?: is)?[*_`]*[ \t]*[:：][*_`]*[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t>#*_`-]*(?:the )?(?:final )?answer(?: is)?[*_`]*[ \t]*[:：][*_`]*[ \t]*\n?[ \t]*(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAGGED = re.compile(
+    r"<(?:solution|answer)>((?:(?!<(?:solution|answer)>).)*?)</(?:solution|answer)>", re.IGNORECASE | re.DOTALL
 )
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", re.DOTALL)
 _MARKS = re.compile(r"[*_`\"'“”„‘’«»$]")
@@ -30,7 +35,7 @@ def exact_answer(response: str, reference: str) -> bool:
 
 def final_answer(response: str) -> str:
     """The final answer that a response gives: see the module's text."""
-    for pattern in (_BOXED, _NAMED, _BOLD):
+    for pattern in (_BOXED, _TAGGED, _NAMED, _BOLD):
         if found := pattern.findall(response):
             return str(found[-1])
     return response

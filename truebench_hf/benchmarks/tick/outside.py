@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from truebench_hf import anonymous
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
@@ -118,6 +119,24 @@ def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
     if kind == "drfr":
         return drfr([one.labels for one in found]).score
     return mean_share([one.score for one in found]) if kind != "exact" else pass_rate([_right(one) for one in found])
+
+
+def outside_lead(options: OutsideOptions) -> str:
+    """Which outside score there is, and whose, in the line that a report begins with."""
+    by = f" by {options.outside_judge}" if options.outside_judge else ""
+    return f"outside score: {NAMES[options.outside] if options.outside else 'none'}{by}"
+
+
+def outside_facts(options: Any) -> dict[str, str]:
+    """What a place on the board says of data and outside score; `options` have both."""
+    found = {"Data": anonymous.name(str(options.data or "one instruction"))}
+    found["Score"] = NAMES[options.outside] if options.outside else "own score"
+    return found | ({"Judge": anonymous.name(options.outside_judge)} if options.outside_judge else {})
+
+
+def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """What a file of versions or answers says of the model's own verdicts."""
+    return [{"question": one.criterion.text, "label": one.label, "reason": one.reason} for one in verdicts]
 
 
 def to_json(found: Outside) -> dict[str, Any]:

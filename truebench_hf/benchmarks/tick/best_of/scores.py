@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truebench_hf.benchmarks.tick import summary as checklists
-from truebench_hf.benchmarks.tick.outside import Outside, to_json
+from truebench_hf.benchmarks.tick.outside import Outside, to_json, verdict_rows
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.metrics import best_of
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
@@ -148,8 +148,6 @@ def _row(answer: Answer) -> dict[str, Any]:
     shown: dict[str, Any] = {"text": answer.text}
     shown |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
     if answer.verdicts:
-        shown["verdicts"] = [
-            {"question": one.criterion.text, "label": one.label, "reason": one.reason} for one in answer.verdicts
-        ]
+        shown["verdicts"] = verdict_rows(answer.verdicts)
     shown |= {"scores": {name: asdict(one) for name, one in answer.inside.items()}} if answer.inside else {}
     return shown | ({"outside": to_json(answer.outside)} if answer.outside else {})

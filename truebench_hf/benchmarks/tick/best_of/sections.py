@@ -9,7 +9,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
 from truebench_hf.benchmarks.tick.differences import NOTE, points
-from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.outside import NAMES, outside_facts, outside_lead
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import (
@@ -46,10 +46,8 @@ def sections(done: Sequence[Sampled], options: Any) -> list[Section]:
 
 def lead(options: Any) -> str:
     """Who selected by what, in a line."""
-    outside = NAMES[options.outside] if options.outside else "none"
-    by = f" by {options.outside_judge}" if options.outside_judge else ""
-    judge = f"judged by {options.judge}" if options.judge else "judged by itself"
-    return f"best of {options.n} answers of {options.model}, {judge}; outside score: {outside}{by}"
+    judge = f", judged by {options.judge or 'itself'}" if set(options.by) - set(options.reward) else ""
+    return f"best of {options.n} answers of {options.model} by {', '.join(options.by)}{judge}; {outside_lead(options)}"
 
 
 def _lines(done: Sequence[Sampled], options: Any) -> Grid:
@@ -138,14 +136,12 @@ def board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:
     if not options.outside:
         return None
     columns = (Column("outside", "Outside score"), Column("precision", "Precision"))
-    facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": NAMES[options.outside]}
-    facts |= {"judge": anonymous.name(options.outside_judge)} if options.outside_judge else {}
     model, rows = anonymous.name(options.model), []
     for line in table(done, options.by):
         scores: dict[str, Score] = {"outside": line.outside}
         scores |= {"precision": line.precision} if line.precision else {}
         how = _WORDS.get(line.by, anonymous.name(line.by))
-        rows.append(Row(f"{model}, {how}", setting, scores, facts | {"n": str(options.n), "by": how}))
+        rows.append(Row(f"{model}, {how}", setting, scores, outside_facts(options) | {"N": str(options.n), "By": how}))
     return Board(
         "outside", columns, tuple(rows), title="STICK: best of N", unit="Outside score of what was selected, in %"
     )

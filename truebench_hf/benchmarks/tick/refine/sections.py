@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.differences import NOTE, points
-from truebench_hf.benchmarks.tick.outside import NAMES
+from truebench_hf.benchmarks.tick.outside import NAMES, outside_facts, outside_lead
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.refine.scores import Gain, Step, gains, steps, undecided
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined
@@ -39,8 +39,7 @@ _SURE = ("95 % interval", "n", "undecided")
 def sections(done: Sequence[Refined], options: Any) -> list[Section]:
     """The report, in order."""
     every = steps(done, options.iterations, options.keep, options.outside)
-    scored = options.critique == "checklist" or options.outside  # else there is no score of any kind
-    shown = [_iterations(every, options), _gains(done, options)] if scored else []
+    shown = [_iterations(every, options), _gains(done, options)] if scored(options) else []
     found: list[Section] = [_tried(every), *shown, _tokens(every)]
     if plot := _curve(every, options):
         found.append(plot)
@@ -52,13 +51,16 @@ def sections(done: Sequence[Refined], options: Any) -> list[Section]:
     return [*found, Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
 
 
+def scored(options: Any) -> bool:
+    """Whether there is a score of any kind: a critique in prose gives none."""
+    return options.critique == "checklist" or options.outside is not None
+
+
 def lead(options: Any) -> str:
     """Who refined by what, in a line."""
     judge = f"by answers of {options.judge}" if options.judge else "by its own answers"
     how = f"{judge} to a checklist" if options.critique == "checklist" else "by critiques in prose"
-    outside = NAMES[options.outside] if options.outside else "none"
-    by = f" by {options.outside_judge}" if options.outside_judge else ""
-    return f"{options.model} refined {how}, {options.keep} version kept; outside score: {outside}{by}"
+    return f"{options.model} refined {how}, {options.keep} version kept; {outside_lead(options)}"
 
 
 def _open(one: Refined, options: Any) -> str:
@@ -180,20 +182,22 @@ def _conversation(one: Refined, options: Any) -> Conversation:
     return Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
 
 
-def board(done: Sequence[Refined], options: Any, setting: str) -> Board:
-    """A row per refinement: the score before and after; ranked together over the same data and outside judge."""
+def board(done: Sequence[Refined], options: Any, setting: str) -> Board | None:
+    """A row per refinement: the score before and after; ranked together over the same data and outside judge.
+
+    None without a score of any kind.
+    """
+    if not scored(options):
+        return None
     every = steps(done, options.iterations, options.keep, options.outside)
     columns = [Column("refined", "Refined"), Column("first", "First answer")]
-    outside = options.outside is not None
-    chosen = [step.outside if outside else step.own for step in every]
+    chosen = [step.outside if options.outside else step.own for step in every]
     scores = {"refined": chosen[-1] or Score(None, 0), "first": chosen[0] or Score(None, 0)}
     for step, score in zip(every, chosen, strict=True):
         if score is not None:
             columns.append(Column(f"iteration:{step.iteration}", f"Iteration {step.iteration}", "By iteration"))
             scores[f"iteration:{step.iteration}"] = score
-    measure = NAMES[options.outside] if outside else "own score"
-    judge = anonymous.name(options.outside_judge or "")
-    facts = {"data": anonymous.name(str(options.data or "one instruction")), "score": measure, "judge": judge}
-    facts |= {"critique": options.critique, "kept": options.keep, "iterations": str(options.iterations)}
-    row = Row(anonymous.name(options.model), setting, scores, {name: text for name, text in facts.items() if text})
+    facts = outside_facts(options)
+    facts |= {"Critique": options.critique, "Kept": options.keep, "Iterations": str(options.iterations)}
+    row = Row(anonymous.name(options.model), setting, scores, facts)
     return Board("refined", tuple(columns), (row,), title="STICK: self-refinement", unit="Score after refinement, in %")

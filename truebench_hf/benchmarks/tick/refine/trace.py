@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.tick.outside import Outside, of_verdicts, to_json
+from truebench_hf.benchmarks.tick.outside import Outside, of_verdicts, to_json, verdict_rows
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.metrics.transitions import Transitions, transitions
 from truebench_hf.types import Instance, Usage, Verdict
@@ -100,9 +100,7 @@ def _row(version: Version) -> dict[str, Any]:
     more = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
     shown |= {name: value for name, value in more.items() if value}
     if version.verdicts:
-        shown["verdicts"] = [
-            {"question": one.criterion.text, "label": one.label, "reason": one.reason} for one in version.verdicts
-        ]
+        shown["verdicts"] = verdict_rows(version.verdicts)
         shown["own_score"] = version.inside.score
     if version.outside is not None:
         shown["outside"] = to_json(version.outside)
