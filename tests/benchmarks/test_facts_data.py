@@ -112,6 +112,15 @@ def test_passages_are_shown_under_their_ids() -> None:
     assert item.document == "[1]\nIn Paris.\n\n[2]\nIn May."
 
 
+@pytest.mark.parametrize("found", [[], "[]"])
+def test_a_retrieval_that_found_nothing_is_evidence_of_nothing(found: Any) -> None:
+    """Logs hold such rows; the answer then rests on the request alone, and the rest of the log is graded as ever."""
+    item = of_row(Record("here", {"question": "Where?", "contexts": found}))
+    assert (item.document, item.source.request, list(item.source.parts())) == ("", "Where?", [("request", "Where?")])
+    both = of_row(Record("here", {"question": "Where?", "contexts": found, "documents": ["In Paris."]}))
+    assert both.document == "[1]\nIn Paris."
+
+
 def test_ids_stand_once(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "d.jsonl", [PARIS | {"id": 1}, PARIS | {"id": 1}])
     with pytest.raises(UserError, match=r"line 2: id 1 stands twice \(first at .*line 1\)"):

@@ -139,6 +139,19 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
     assert scores["baseline"] == {"name": "the data's baseline answers"}
 
 
+def test_logs_with_blanks_around_answers_and_retrievals_that_found_nothing(tmp_path: Path) -> None:
+    judge = script(tmp_path / "j.json", [
+        {"contains": "<test_response_", "reply": MAJOR}, {"contains": "<response_", "reply": verdict(True)},
+    ])  # fmt: skip
+    rows = [
+        {"question": "Where?", "contexts": [], "answer": "I cannot tell.\n", "baseline": "I cannot tell."},
+        {"question": "When?", "contexts": ["In May."], "answer": "In May.", "baseline": "It is May."},
+    ]
+    outcome, scores = ran(tmp_path / "run", answers=write_jsonl(tmp_path / "rag.jsonl", rows), judge=(judge,))
+    assert (scores["own_baseline"], scores["scores"]["all"]["ineligible"]) == (["1"], 1)
+    assert any(note.startswith("1 of 2 answers rest on no passages") for note in outcome.notes)
+
+
 def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     model = script(
         tmp_path / "model.json", [{"contains": "Where?", "reply": "In Paris."}, {"contains": "When?", "reply": "Hm."}]

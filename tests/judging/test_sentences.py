@@ -46,6 +46,16 @@ def test_sentences_by_language(language: str, parts: list[str], why: str) -> Non
         ("42", ["42"], "a number"),
         ("no end", ["no end"], "no full stop"),
         ("1. First.\n2) Second. More.\n- third\n\n---\n\n## Head\nEnd", ["1. First.", "2) Second.", "More.", "- third\n\n---", "## Head", "End"], "markers of lists"),
+        (
+            "The gate of the garden closes at nine in the evening\nof every day. Then\nall go.",
+            ["The gate of the garden closes at nine in the evening\nof every day.", "Then", "all go."],
+            "a long line that is wrapped, and a short one that is an item",
+        ),
+        (
+            "These are the rules of the garden for all the visitors\na) no dogs\nb) no fires",
+            ["These are the rules of the garden for all the visitors", "a) no dogs", "b) no fires"],
+            "and items with small letters",
+        ),
         ("1.\nFirst.", ["1.\nFirst."], "a marker on a line of its own"),
         ("**Note:** at 9. *See below.*", ["**Note:** at 9.", "*See below.*"], "emphasis"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |\n|---|---|", "| 1 | 2 |"], "a table"),

@@ -13,6 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 _LINES = re.compile(r"[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]+|\Z)")
+# A break between a line as long as those of texts that are wrapped and one that is no item; is it within a sentence?
+_WRAPPED = re.compile(r"(?<=[^\n\r]{40})\r?\n(?=\S)(?!\(?(?:[A-Za-z]|[ivx]{1,4})[.):]|o\s)")
 # The script of a line picks the rules where no language is named, or one of another script.
 _SCRIPTS = {
     "ja": r"[\u3040-\u30ff]", "zh": r"[\u3400-\u9fff\uf900-\ufaff]", "en": r"[A-Za-z\u00c0-\u024f\uac00-\ud7af]",
@@ -44,15 +46,22 @@ def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
     """(start, end) of every sentence, in order; the first begins at 0, each ends where the next begins, the last at the end.
 
     `language` is a code such as `de` or `de-AT`; without one script and frequent words decide. A line break ends a
-    sentence; list markers belong to the sentence behind them, signs without a letter or digit to the one before. A text
+    sentence, but for one that wraps a long line; list markers belong to the sentence behind them, signs without a letter or digit to the one before. A text
     of blanks is one span, "" is none.
     """
     cuts: list[int] = []
     language = re.split("[-_]", language.casefold())[0] or _guessed(text)
-    for line in _LINES.finditer(text):
+    for line in _LINES.finditer(_WRAPPED.sub(_unwrapped, text)):
         if line.group():
             cuts += [line.start() + end for end in _line(line.group(), language)]
     return _joined(text, cuts)
+
+
+def _unwrapped(line_break: re.Match[str]) -> str:
+    """A blank in place of a line break within a sentence: a long line that goes on in small letters."""
+    before, behind = line_break.string[line_break.start() - 1], line_break.string[line_break.end()]
+    goes_on = behind.islower() and (before.isalnum() or before == ",")
+    return " " * len(line_break.group()) if goes_on else line_break.group()
 
 
 def rough_sentences(text: str) -> list[str]:

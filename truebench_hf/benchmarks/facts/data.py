@@ -147,12 +147,16 @@ def of_row(record: Record, number: str = "1") -> Item:
 
 
 def source_of(record: Record) -> Source | None:
-    """What a row says an answer must rest on; None where it holds neither document nor passages."""
+    """What a row says an answer must rest on; None where it holds neither document nor passages.
+
+    An empty list of passages says that retrieval found nothing: then that is the evidence, beside the request.
+    """
     request, system = _text(record, _REQUEST) or "", _text(record, _SYSTEM) or ""
     language = (record.maybe("language") or "").casefold()
     name = next((name for name in (*_DOCUMENT, *_PASSAGES) if _there(record, name)), None)
     if name is None:
-        return None
+        nothing = any(record.row.get(column) in ([], "[]") for column in (*_PASSAGES, *_DOCUMENT))
+        return Source(request, "", system, language=language) if nothing else None
     value = record.row[name]
     if isinstance(value, str):
         listed = _listed(value)
@@ -220,4 +224,4 @@ def _text(record: Record, names: Sequence[str]) -> str | None:
 
 def _there(record: Record, name: str) -> bool:
     value = record.row.get(name)
-    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
+    return value is not None and value not in ([], "[]") and (not isinstance(value, str) or bool(value.strip()))

@@ -76,6 +76,10 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
         )
     if failed := sum(one.response.error is not None for one in done):
         said.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
+    if bare := sum(not one.item.document for one in done):
+        said.append(
+            f"{bare} of {len(done)} answers rest on no passages: retrieval found none, and the request is all evidence."
+        )
     if cut := sum(bool(one.response.truncated) for one in done):
         said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
     if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):

@@ -155,7 +155,7 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         names = self.options.names
         return Graded(
             task.item, task.document, response, dict(zip(names, verdicts, strict=True)),
-            dict(zip(self.eligibility, ratings, strict=True)), baseline, answer is not None and answer == baseline, spent,
+            dict(zip(self.eligibility, ratings, strict=True)), baseline, _alike(answer, baseline), spent,
         )  # fmt: skip
 
     async def _response(self, task: Task) -> Response:
@@ -185,7 +185,7 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             return Eligibility(None, "no answer", spec)
         if baseline is None or not baseline.strip():
             return Eligibility(None, missing or "the baseline answer is empty", spec)
-        if baseline == answer and not self.options.estimate:  # where all answers are alike
+        if _alike(answer, baseline) and not self.options.estimate:  # where all answers are alike
             return Eligibility(None, ITSELF, spec)
         return await judge.rate(task.item.source, answer, baseline)
 
@@ -207,6 +207,11 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
         if final is None:
             return f"a judge decided nothing, so that there is no score to hold against --fail-under {least:g}"
         return f"the final score is {fixed(final)}, under --fail-under {least:g}"
+
+
+def _alike(answer: str | None, baseline: str | None) -> bool:
+    """Whether an answer is its own baseline, blanks around it aside."""
+    return answer is not None and baseline is not None and answer.strip() == baseline.strip()
 
 
 def _content(task: Task) -> list[Any]:

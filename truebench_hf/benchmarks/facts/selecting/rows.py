@@ -54,7 +54,8 @@ class Labelled:
     @property
     def rated(self) -> bool:
         """Whether a judge can be asked about its eligibility: it is no measure of itself."""
-        return self.eligible is not None and bool(self.item.baseline) and self.item.baseline != self.answer
+        baseline = (self.item.baseline or "").strip()
+        return self.eligible is not None and bool(baseline) and baseline != self.answer.strip()
 
     def label(self, start: int | None, end: int | None) -> Label | None:
         """The label of a part of the answer: ungrounded as soon as it touches what is; None where nobody said."""
