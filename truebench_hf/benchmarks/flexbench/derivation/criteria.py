@@ -11,6 +11,7 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.derivation.asking import listed, problem
 from truebench_hf.benchmarks.flexbench.derivation.segments import found
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
+from truebench_hf.judging import checklists
 from truebench_hf.models.asking import Problem
 
 MOST = 10  # dimensions for each segment
@@ -77,7 +78,9 @@ def wrong(one: Dimension, texts: dict[str, str], *, names: bool = True) -> list[
     own["name"] = _NAME.findall(said) if names else []
     held, numbers = folded(cited), set(_NUMBER.findall(folded(cited)))  # 14 does not stand in 140
     for kind, parts in own.items():
-        lacking = [part for part in dict.fromkeys(parts) if folded(part) not in (numbers if kind == "number" else held)]
+        lacking = [
+            part for part in dict.fromkeys(parts) if not _stands(folded(part), numbers if kind == "number" else held)
+        ]
         findings += [f"says {part!r}, a {kind} that its segments do not hold" for part in lacking]
     return findings
 
@@ -94,18 +97,20 @@ def duplicates(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
     return [
         (seen[key], one.id)
         for one in dimensions
-        if (key := plain(one.question)) and seen.setdefault(key, one.id) != one.id
+        if (key := checklists.folded(one.question)) and seen.setdefault(key, one.id) != one.id
     ]
+
+
+def _stands(part: str, held: str | set[str]) -> bool:
+    """Whether a part stands in a set of numbers, or in a text as words of its own: Ann does not stand in Annual."""
+    if isinstance(held, set):
+        return part in held
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", held) is not None
 
 
 def folded(text: str) -> str:
     """A text by which names and wordings are compared: letter case, width of letters and blanks aside."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def plain(text: str) -> str:
-    """Letters and digits alone."""
-    return "".join(filter(str.isalnum, folded(text)))
 
 
 def example(segments: Sequence[Segment], dimensions: Sequence[Dimension]) -> str:
