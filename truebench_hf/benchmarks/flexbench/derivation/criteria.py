@@ -76,11 +76,8 @@ def wrong(one: Dimension, texts: dict[str, str], *, names: bool = True) -> list[
     said = f"{one.question}\n{one.condition}"
     own = {"number": _NUMBER.findall(said), "item": _BRACKETS.findall(said), "wording": _QUOTED.findall(said)}
     own["name"] = _NAME.findall(said) if names else []
-    held, numbers = folded(cited), set(_NUMBER.findall(folded(cited)))  # 14 does not stand in 140
     for kind, parts in own.items():
-        lacking = [
-            part for part in dict.fromkeys(parts) if not _stands(folded(part), numbers if kind == "number" else held)
-        ]
+        lacking = [part for part in dict.fromkeys(parts) if not _stands(kind, folded(part), cited)]
         findings += [f"says {part!r}, a {kind} that its segments do not hold" for part in lacking]
     return findings
 
@@ -101,11 +98,12 @@ def duplicates(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
     ]
 
 
-def _stands(part: str, held: str | set[str]) -> bool:
-    """Whether a part stands in a set of numbers, or in a text as words of its own: Ann does not stand in Annual."""
-    if isinstance(held, set):
-        return part in held
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", held) is not None
+def _stands(kind: str, part: str, cited: str) -> bool:
+    """Whether a part stands in the text cited: numbers and names as a whole, 14 not in 140 and Ann not in Annual."""
+    held = folded(cited)
+    if kind == "number":
+        return part in _NUMBER.findall(held)
+    return part in held if kind == "wording" else re.search(rf"(?<!\w){re.escape(part)}(?!\w)", held) is not None
 
 
 def folded(text: str) -> str:
