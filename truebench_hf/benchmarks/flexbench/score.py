@@ -103,8 +103,10 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             if options.conversations
             else corpora(Path(options.folder))
         )
+        self.simulators: list[str] = []
         if not options.conversations:
             refuse_other_knowledge(Path(options.folder), self.knowledge)
+            self.simulators = simulators(Path(options.folder))
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", asdict, drawn=False)
 
@@ -180,14 +182,27 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         }  # fmt: skip
         notes = [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
+        options = self.options
+        facts = {
+            "Instruction": self.procedure.title or self.procedure.id, "Judge": options.judge, "Judge level": options.level,
+            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations,
+        }  # fmt: skip
         return Outcome(
             found, {VERDICTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
-            lead=LEAD, notes=notes, incomplete=undecided, board=board(self.procedure, found, self.provenance),
+            lead=LEAD, notes=notes, incomplete=undecided, facts=facts, board=board(self.procedure, found, self.provenance),
         )  # fmt: skip
 
 
 def _excludes(one: Dimension, other: Dimension) -> bool:
     return one.exclusive == other.exclusive
+
+
+def simulators(folder: Path) -> list[str]:
+    """Who played the users of the corpora in a folder."""
+    found = (
+        read_info(corpus).get("settings", {}).get("simulator") for corpus in sorted((folder / "corpora").glob("*/*"))
+    )
+    return sorted({str(one) for one in found if one})
 
 
 def refuse_other_knowledge(folder: Path, knowledge: str) -> None:

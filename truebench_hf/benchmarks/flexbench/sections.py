@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
@@ -28,7 +29,7 @@ def sections(
     if any(one.unexercised for one in models):
         shown.append(_unexercised(procedure, models))
     if any(one.groups for one in models):
-        shown.append(_groups(models))
+        shown.append(_groups(models, judged or {}))
     return [*shown, _conversations(procedure, judged)] if judged else shown
 
 
@@ -98,13 +99,22 @@ def _unexercised(procedure: Procedure, models: Sequence[ModelScores]) -> Grid:
     )
 
 
-def _groups(models: Sequence[ModelScores]) -> Grid:
-    rows = tuple(
-        (one.model, name, *(told(found[measure]) for measure in MEASURES))
-        for one in models for name, found in one.groups.items()
-    )  # fmt: skip
+def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]) -> Grid:
+    """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
+    rows = []
+    for one in models:
+        held = Counter(
+            name for found in judged.get(one.model, ())
+            for name in (f"cooperativeness: {found.talk.cooperativeness}", f"ended by: {found.talk.end}")
+        )  # fmt: skip
+        rows += [
+            (one.model, name, held[name] or "", *(told(found[measure]) for measure in MEASURES))
+            for name, found in one.groups.items()
+        ]
     note = "A user who hangs up early costs Coverage what the model never had a chance to do."
-    return Grid("By cooperativeness and end", ("model", "conversations", *MEASURES.values()), rows, note=note)
+    return Grid(
+        "By cooperativeness and end", ("model", "", "conversations", *MEASURES.values()), tuple(rows), note=note
+    )
 
 
 def _conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:

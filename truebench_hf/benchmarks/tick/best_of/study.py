@@ -138,7 +138,7 @@ class BestOf(SelfJudging):
         listed, noted = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(
-            result, files | listed, "TICK: best of N", sections(done, options), lead(options),
+            result, files | listed, "STICK: best of N", sections(done, options), lead(options),
             self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip

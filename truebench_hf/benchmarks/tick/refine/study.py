@@ -139,7 +139,7 @@ class Refine(SelfJudging):
         listed, noted = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
-            result, files | listed, "TICK: self-refinement", sections(done, options), lead(options),
+            result, files | listed, "STICK: self-refinement", sections(done, options), lead(options),
             self.notes(cut, scored=self.by_checklist), board=board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"], known=noted,
         )  # fmt: skip
