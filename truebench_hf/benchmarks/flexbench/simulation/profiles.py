@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from truebench_hf.benchmarks.flexbench.derivation.asking import ask_json, listed
 from truebench_hf.errors import UserError
@@ -24,6 +24,8 @@ PROMPTS = ("flex_analysis", "flex_adjust", "flex_user", "flex_end")
 @dataclass(frozen=True)
 class Profile:
     """One kind of user (figure 11). `score` is how cooperative, 1 to 5."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     cooperativeness: str
     score: int
@@ -48,25 +50,11 @@ class Analysis:
     goals: tuple[str, ...] = ()
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    cooperativeness: str
-    score: int
-    summary: str
-    communication_style: str
-    information_disclosure: str
-    problem_solving: str
-    goals: list[str] = []
-    catchphrases: list[str] = []
-    traits: list[str] = []
-
-
 def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
     """The five kinds of users of ours, or those of a JSON file in the same form. Raises UserError with the place."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig") if path else _OURS.read_text(encoding="utf-8")
-        rows = TypeAdapter(list[_Row]).validate_json(text)
+        rows = TypeAdapter(tuple[Profile, ...]).validate_json(text)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--profiles {path}: cannot be read: {error}") from error
     except ValidationError as error:
@@ -74,12 +62,7 @@ def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
         raise UserError(f"--profiles {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if not rows:
         raise UserError(f"--profiles {path}: holds none")
-    return tuple(_profile(row) for row in rows)
-
-
-def _profile(row: _Row) -> Profile:
-    made: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in dict(row).items()}
-    return Profile(**made)
+    return rows
 
 
 _OURS = files("truebench_hf.benchmarks.flexbench") / "profiles.json"
