@@ -97,8 +97,9 @@ def _first_view(app: Any, board: Board) -> Callable[[dict[str, str]], str]:
             return ""
         (shown, _), theme = leaderboard.first(board, _SEEN), query.get("__theme", "")
         return render(
-            shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=board.snapshot.models[0].unit, theme=theme
-        )
+            shown, head=_HEAD, tabs=[tab.label for tab in tabs], label=board.snapshot.models[0].unit, theme=theme,
+            boards=[title for title, _ in leaderboard.kinds(board)],
+        )  # fmt: skip
 
     return html
 

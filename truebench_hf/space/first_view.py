@@ -64,13 +64,18 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
 
 
-def render(table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: str, theme: str = "") -> str:
-    """A table from `board.table` as HTML, laid out as the live page is. `head` is HTML of ours."""
+def render(
+    table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: str, theme: str = "", boards: Sequence[str] = ()
+) -> str:
+    """A table from `board.table` as HTML, laid out as the live page is. `head` is HTML of ours.
+
+    `boards` are those to choose from, where there are several.
+    """
     read, styles = table["metadata"]["display_value"], table["metadata"]["styling"]
     rows = [{"cells": cells, "style": styles[number][0] if styles else ""} for number, cells in enumerate(read)]
     page = _TEMPLATES.get_template("first_view.html.jinja")
     return page.render(
         scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(look.font_list()),
-        head=Markup(head), tabs=tabs, label=label, rows=rows,
+        head=Markup(head), tabs=tabs, label=label, rows=rows, boards=boards,
         columns=[{"name": name, "width": width(name)} for name in table["headers"]],
     )  # fmt: skip
