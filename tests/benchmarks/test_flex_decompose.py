@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from tests.support.runs import write_jsonl
+from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.decompose import study
 from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared
@@ -27,7 +27,7 @@ from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import Problem
 
-STRUCTFLOW = Path("/work/shared/data/structflowbench/StructFlowBench.json")
+STRUCTFLOW = ROOT.parent / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 # A question's vector, by its first word: cosines 1, 0.8, 0.6 and 0.
 VECTORS = {"north": (1, 0), "near": (0.8, 0.6), "far": (0.6, 0.8), "east": (0, 1)}
 
