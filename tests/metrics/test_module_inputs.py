@@ -393,15 +393,22 @@ def test_lengths_that_differ_are_told_in_one_line(load: Any, name: str) -> None:
     assert is_flat(metric.compute(**given)), "and the rows that were refused are gone"
 
 
-@pytest.mark.parametrize("column", ["yes", {"a": 1}, 1, None])
+@pytest.mark.parametrize("column", ["yes", {"a": 1}, 1, None, b"yes", {"yes"}])
 def test_what_is_no_column_is_refused(load: Any, column: Any) -> None:
-    with pytest.raises(UserError, match="predictions"):
+    with pytest.raises(UserError, match=r"predictions|give texts"):
         load("rubric_agreement").compute(predictions=column, references=["yes"])
 
 
 def test_options_that_are_not_there_are_named(load: Any) -> None:
     with pytest.raises(UserError, match="unknown option 'positiv': did you mean positive"):
         load("rubric_agreement").compute(predictions=["yes"], references=["yes"], positiv="a")
+
+
+def test_a_row_without_verdicts_is_not_judged(load: Any) -> None:
+    found = load("truebench_score").compute(
+        predictions=[None, [["yes"], None]], references=[["a", "b"], [["c"], ["d"]]]
+    )
+    assert (found["n"], found["unscored"], found["drfr"]) == (0, 2, 1.0)
 
 
 def test_details_tell_reasons_per_criterion(load: Any) -> None:

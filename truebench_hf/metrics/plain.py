@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
     for way in _WAYS:
         if callable(made := getattr(value, way, None)):
             return plain(made())
-    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | set | frozenset):  # a set has no order
         return [plain(one) for one in value]
     raise UserError(
         f"{value!r:.80} is a {type(value).__name__}: give texts, numbers, True, False, None, or lists of them"

@@ -128,6 +128,8 @@ def _response(instance: Instance, given: Any) -> Response:
 
 def _ready(instance: Instance, given: Any) -> Judged:
     wanted = [len(turn.criteria) for turn in instance.turns]
+    if given is None:
+        given = [[None] * count for count in wanted]
     labels = given if isinstance(given, list | tuple) else [given]
     turns = labels if any(isinstance(label, list | tuple) for label in labels) else [labels]
     turns = [turn if isinstance(turn, list | tuple) else [turn] for turn in turns]
