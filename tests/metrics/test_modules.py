@@ -233,8 +233,8 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     assert len(prompts) == 2
     assert all("Sei freundlich." in text for text in prompts)
     assert any("Zweite Frage" in text and "Antwort eins" in text for text in prompts)  # turn 2 sees turn 1
-    assert (found["pass_rate"], found["soft_turn"], found["by_language/DE"]) == (0.0, 50.0, 0.0)
-    assert found["drfr"] == pytest.approx(200 / 3)
+    assert (found["pass_rate"], found["soft_turn"], found["by_language/DE"]) == (0.0, 0.5, 0.0)
+    assert found["drfr"] == pytest.approx(2 / 3)
     assert (tmp_path / "run" / "report.html").is_file()
     assert (tmp_path / "run" / "ledger.sqlite").is_file()
 
@@ -245,7 +245,7 @@ def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_pat
     found = load("truebench_score").compute(
         predictions=["Bonjour", None], references=["Is French", "Is short"], judge=f"scripted:{script}", details=True
     )
-    assert (found["pass_rate"], found["n"], found["unscored"]) == (100.0, 1, 1)
+    assert (found["pass_rate"], found["n"], found["unscored"]) == (1.0, 1, 1)
     assert "no response was given" in found["details"][1]["reason"]
 
 
