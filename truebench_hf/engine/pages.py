@@ -84,7 +84,7 @@ class _Pages:
 
     def _frames(self) -> Iterator[tuple[int, int]]:
         """Number of the page and its place, of all frames that belong to the log as it is now."""
-        salts = _read(self._log, 16)[:8]
+        salts = _read(self._log, _HEAD)[8:16]  # of the first one: the log is written over from its beginning
         for at in range(_HEAD, _size(self._log), _FRAME):
             head = _read(self._log, at)[:24]
             if len(head) == 24 and head[8:16] == salts:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -52,24 +53,25 @@ def rescue(path: str | Path) -> Rescued:
 
 def _rescued(file: Path, told: int) -> Rescued:
     part, notes, broken = _beside(file, PART), dict[str, list[str]](), set[Any]()
-    with ExitStack() as files:
-        # Closed last: with a file that a process closes, its locks on it are gone.
-        found, log = (files.enter_context(open_or_none(_beside(file, end))) for end in ("", _LOG))
-        with _held(file) as db:
-            new = Ledger(part)
-            try:
-                new.take(_sound(rows(found, log), notes, broken))
-                for name, texts in notes.items():
-                    new.keep_note(name, max(texts, key=_when))
-                saved = {role: usage.calls for role, usage in new.usage()["total"].items()}
-                lost = sum(not isinstance(key, bytes) or new.get(key.decode("latin-1")) is None for key in broken)
-            finally:
-                new.close()
-            if db is not None and _whole(db, file) == sum(saved.values()):
-                part.unlink()
-                return Rescued(saved)
-            moved = _put_beside(file)
-        part.replace(file)
+    # The files are opened within the lock and closed after it: with a file that a process closes, its locks on it go.
+    with ExitStack() as files, _held(file) as db:
+        if db is not None:
+            _refuse_foreign(db, file)
+        there, log = (files.enter_context(open_or_none(_beside(file, end))) for end in ("", _LOG))
+        new = Ledger(part)
+        try:
+            new.take(_sound(rows(there, log), notes, broken))
+            for name, texts in notes.items():
+                new.keep_note(name, max(texts, key=_when))
+            saved = {role: usage.calls for role, usage in new.usage()["total"].items()}
+            lost = sum(not isinstance(key, bytes) or new.get(key.decode("latin-1")) is None for key in broken)
+        finally:
+            new.close()
+        if db is not None and _whole(db) == sum(saved.values()):
+            part.unlink()
+            return Rescued(saved)
+        moved = _put_beside(file)
+    part.replace(file)
     return Rescued(saved, max(lost, told - sum(saved.values())), moved)
 
 
@@ -99,16 +101,19 @@ def _when(text: str) -> str:
     return ""
 
 
-def _whole(db: sqlite3.Connection, file: Path) -> int | None:
+def _refuse_foreign(db: sqlite3.Connection, file: Path) -> None:
+    with suppress(sqlite3.DatabaseError):
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        if tables and "calls" not in tables:
+            raise UserError(f"{file}: is a database of another program")
+
+
+def _whole(db: sqlite3.Connection) -> int | None:
     """How many rows SQLite finds in a file in which it finds nothing wrong; None where it does."""
     try:
-        if not db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'calls')").fetchone()[0]:
-            if db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()[0]:
-                raise UserError(f"{file}: is a database of another program")
-            return 0
         sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        count: int = db.execute("SELECT COUNT(*) FROM calls").fetchone()[0]
-        return count if sound else None
+        held: int = db.execute("SELECT COUNT(*) FROM calls").fetchone()[0]
+        return held if sound else None
     except sqlite3.DatabaseError:
         return None
 
@@ -148,16 +153,19 @@ def _unseen(log: Path) -> Iterator[None]:
 
 
 def _put_beside(file: Path) -> Path:
-    """Move a file and its log to names that are free; where the file went."""
-    to = file
+    """Move a file and its log to names that are free; where the file is now."""
     for end in ("", _LOG):  # in this order: as long as the file is there, a rescue that is stopped begins anew
-        if (one := _beside(file, end)).exists():
-            names = (_beside(file, f".damaged{number}{end}") for number in ("", *(f"-{n}" for n in range(2, 10_000))))
-            free = next(name for name in names if not name.exists())
-            one.replace(free)
-            to = free if not end else to
-    _beside(file, "-shm").unlink(missing_ok=True)
-    return to
+        if (one := _beside(file, end)).exists() and (not end or one.stat().st_size):
+            one.replace(next(name for name in _damaged(file, end) if not name.exists()))
+    for end in (_LOG, "-shm"):
+        _beside(file, end).unlink(missing_ok=True)
+    return [_beside(file, ".damaged"), *takewhile(Path.exists, _damaged(file, ""))][-1]
+
+
+def _damaged(file: Path, end: str) -> Iterator[Path]:
+    """The names under which what is damaged is kept, one after the other."""
+    yield _beside(file, f".damaged{end}")
+    yield from (_beside(file, f".damaged-{number}{end}") for number in count(2))
 
 
 def _told(folder: Path) -> int:
