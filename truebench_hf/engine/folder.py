@@ -15,7 +15,7 @@ from typing import Any
 from truebench_hf import redaction
 from truebench_hf.confidential import recorded
 from truebench_hf.engine.binding import joined
-from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results
+from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results, torn
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.terminal import warn
@@ -59,6 +59,8 @@ class RunFolder:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
         self.ledger = Ledger(self.path / LEDGER)
         try:
+            if known and torn(self.path):
+                warn(f"{self.path / INFO} was lost or torn; it is made again from its copy in the ledger")
             if kind:
                 self._tell_lost(known, files)
             self.info = self._joined(known, recorded(settings), free, boards)

@@ -37,6 +37,15 @@ def read_info(path: Path) -> dict[str, Any]:
         return copy
 
 
+def torn(path: Path) -> bool:
+    """Whether a folder's `run.json` is lost, or none as we write them."""
+    try:
+        parsed((path / INFO).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return True
+    return False
+
+
 def parsed(text: str) -> dict[str, Any]:
     """What a text says that should be a `run.json`. Raises ValueError where it is none."""
     try:

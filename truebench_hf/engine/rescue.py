@@ -10,7 +10,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.info import INFO, LEDGER, calls, parsed
+from truebench_hf.engine.info import INFO, LEDGER, calls, parsed, torn
 from truebench_hf.engine.ledger import COLUMNS, PART, Ledger, in_use, is_busy, note_in, noted, only_read, sound
 from truebench_hf.engine.pages import Row, open_or_none, rows
 from truebench_hf.errors import UserError, write_error
@@ -177,10 +177,7 @@ def _told(folder: Path) -> int:
 
 def _info_again(folder: Path) -> bool:
     """Write `run.json` anew from its copy in the ledger, where it is lost or torn; whether that was so."""
-    with suppress(OSError, ValueError):
-        parsed((folder / INFO).read_text(encoding="utf-8-sig"))
-        return False
-    if (text := note_in(folder / LEDGER, INFO)) is None:
+    if not torn(folder) or (text := note_in(folder / LEDGER, INFO)) is None:
         return False
     write_whole(folder / INFO, [text])
     return True
