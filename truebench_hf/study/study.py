@@ -143,7 +143,8 @@ class Study(Generic[O, T, D, V]):
             check_judge_prompts(one, self._prompts())
         self.check()
         edited = Editable(Path(self.options.out), self.editable, self.options)
-        edited.check(read_info(Path(self.options.out)).get(NOTED, {}))
+        if info := read_info(Path(self.options.out)):
+            edited.check(info.get(NOTED, {}))
         if self.options.estimate:
             return self._estimate()
         held, free = self._settings(settings)
