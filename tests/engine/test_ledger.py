@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.runs import ROOT
@@ -309,3 +310,25 @@ def test_a_ledger_that_is_copied_while_it_is_written(tmp_path: Path) -> None:
     copy = Ledger(tmp_path / "copy" / "ledger.sqlite")
     assert (copy.held, copy.damaged) == (50, 0)
     copy.close()
+
+
+def test_whatever_counts_tokens_the_row_is_sound(tmp_path: Path) -> None:
+    for tokens in (True, 3.0, np.int64(7), np.float32(2.0)):
+        ledger = Ledger(tmp_path / f"{type(tokens).__name__}")
+        ledger.put("k", "model", "{}", {}, Usage(tokens, tokens, tokens, 1))  # type: ignore[arg-type]
+        ledger.close()
+        again = Ledger(tmp_path / f"{type(tokens).__name__}")
+        assert (again.held, again.damaged) == (1, 0), type(tokens)
+        again.close()
+
+
+def test_ctrl_c_while_a_ledger_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite turns what is raised in a function of ours into an error of its own."""
+    filled(tmp_path / "ledger.sqlite")
+
+    def pressed(*row: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truebench_hf.engine.ledger.sound", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        Ledger(tmp_path / "ledger.sqlite")

@@ -309,3 +309,19 @@ def test_links_are_not_followed(run: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=f"{name} is a link"):
         rescue(run)
     assert (tmp_path / "mine").read_bytes() == content
+
+
+def test_a_new_ledger_that_is_damaged_itself_is_begun_anew(run: Path) -> None:
+    """By a power cut in the middle of a rescue."""
+    zeros(run / "ledger.sqlite", 0)
+    (run / "ledger.sqlite.part").write_bytes(b"no database" * 999)
+    assert sum(rescue(run).saved.values()) == COUNT
+
+
+def test_a_log_that_was_put_aside_is_found_again(run: Path, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    fill(ledger)
+    shutil.copy(tmp_path / "ledger.sqlite-wal", run / "ledger.sqlite-wal.aside")
+    ledger.close()
+    (run / "ledger.sqlite").write_bytes(b"")
+    assert sum(rescue(run).saved.values()) == COUNT

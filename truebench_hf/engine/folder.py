@@ -16,7 +16,7 @@ from truebench_hf import redaction
 from truebench_hf.confidential import recorded
 from truebench_hf.engine.binding import joined
 from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results, torn
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Ledger, tell_lost
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.terminal import warn
 from truebench_hf.whole_files import linked, write_whole
@@ -51,8 +51,8 @@ class RunFolder:
         """
         self.path = Path(out)
         self._masked: dict[str, int] = {}  # secrets masked by file
-        known = may_open(self.path, kind, files)
         try:
+            known = may_open(self.path, kind, files)
             self.path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.path).close()
         except OSError as error:
@@ -130,8 +130,7 @@ class RunFolder:
         told = calls(known)
         if told and not self.ledger.held and (held := results(self.path, files)):
             raise lost(self.path, held)
-        if gone := max(self.ledger.damaged, told - self.ledger.held):
-            warn(f"{self.path / LEDGER}: {gone} answers in it are damaged or gone; they are asked for again")
+        tell_lost(self.path / LEDGER, max(self.ledger.damaged, told - self.ledger.held))
 
     def _joined(
         self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError, write_error
+from truebench_hf.terminal import warn
 from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.
@@ -92,7 +93,7 @@ class Ledger:
 
     def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
         """Commit one result. The first one committed under a key stays."""
-        tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        tokens = (int(usage.input_tokens), int(usage.output_tokens), int(usage.reasoning_tokens))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         finished = time.time()
         check = checksum((key.encode(), role.encode(), answered, *tokens, self.session.encode(), finished, asked))
@@ -178,6 +179,8 @@ class Ledger:
             except sqlite3.DatabaseError as error:
                 if not hasattr(error, "sqlite_errorcode"):  # not SQLite's word: our own mistake
                     raise
+                if "user-defined function" in str(error):  # `sound` fails for nothing else
+                    raise KeyboardInterrupt from error
                 # SQLite waits by itself, except where two that open a new file at once both set its journal mode.
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise self._put_right(error) from error
@@ -244,10 +247,20 @@ def only_read(file: Path) -> sqlite3.Connection:
     return db
 
 
-def damaged(file: Path, why: object, rescued: Path) -> UserError:
+class DamagedError(UserError):
+    """A ledger that SQLite cannot read."""
+
+
+def tell_lost(file: object, count: int) -> None:
+    """Say that so many answers of a ledger are gone, if any are."""
+    if count:
+        warn(f"{file}: {count:,} answers in it are damaged or gone; they are asked for again")
+
+
+def damaged(file: Path, why: object, rescued: Path) -> DamagedError:
     """The error for a ledger that SQLite cannot read; `rescued` is what the command that helps is given."""
     command = f"truebench rescue {shlex.quote(str(rescued))}"
-    return UserError(f"{file} is damaged ({why}); `{command}` keeps all answers in it that can still be read")
+    return DamagedError(f"{file} is damaged ({why}); `{command}` keeps all answers in it that can still be read")
 
 
 def _storable(text: str) -> bytes:

@@ -143,4 +143,4 @@ def _read(file: BinaryIO | None, at: int) -> bytes:
 
 def open_or_none(path: Path) -> AbstractContextManager[BinaryIO | None]:
     """A file opened for reading; None where there is none."""
-    return path.open("rb") if path.exists() else nullcontext()
+    return path.open("rb") if path.is_file() else nullcontext()

@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.info import INFO, LEDGER, calls, parsed, torn
-from truebench_hf.engine.ledger import COLUMNS, PART, Ledger, in_use, is_busy, note_in, noted, only_read, sound
+from truebench_hf.engine.ledger import (
+    COLUMNS,
+    PART,
+    DamagedError,
+    Ledger,
+    in_use,
+    is_busy,
+    note_in,
+    noted,
+    only_read,
+    sound,
+)
 from truebench_hf.engine.pages import Row, open_or_none, rows
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.whole_files import write_whole
@@ -40,7 +51,7 @@ def rescue(path: str | Path) -> Rescued:
     """
     given = Path(path)
     file = given / LEDGER if given.is_dir() else given
-    if not any(_beside(file, end).exists() for end in ("", PART, _LOG)):
+    if not any(_beside(file, end).is_file() for end in ("", PART, _LOG)):
         raise UserError(f"{path}: has no ledger; give the folder of a run, or the file of a cache")
     if link := next((one for one in (file, _beside(file, PART)) if one.is_symlink()), None):
         raise UserError(f"{link} is a link; give the place where the file itself is")
@@ -58,7 +69,7 @@ def _rescued(file: Path, told: int) -> Rescued:
         if db is not None:
             _refuse_foreign(db, file)
         there, log = (files.enter_context(open_or_none(_beside(file, end))) for end in ("", _LOG))
-        new = Ledger(part)
+        new = _begun(part, again=file.exists())
         try:
             new.take(_sound(rows(there, log), notes, broken))
             for name, texts in notes.items():
@@ -73,6 +84,17 @@ def _rescued(file: Path, told: int) -> Rescued:
         moved = _put_beside(file)
     part.replace(file)
     return Rescued(saved, max(lost, told - sum(saved.values())), moved)
+
+
+def _begun(part: Path, *, again: bool) -> Ledger:
+    """The new ledger, with what a rescue that was stopped has put into it; from the beginning where that is damaged."""
+    try:
+        return Ledger(part)
+    except DamagedError:
+        if not again:
+            raise
+        part.unlink()
+        return Ledger(part)
 
 
 def _sound(found: Iterator[Row], notes: dict[str, list[str]], broken: set[Any]) -> Iterator[Row]:
@@ -121,10 +143,16 @@ def _whole(db: sqlite3.Connection) -> int | None:
 @contextmanager
 def _held(file: Path) -> Iterator[sqlite3.Connection | None]:
     """Keep runs off the file meanwhile; None where SQLite cannot open it, nor could a run. Raises UserError."""
-    if not file.exists() or not file.stat().st_size:  # SQLite would delete the log of such a one
+    aside = _aside(file)
+    if aside.exists():  # by a rescue that was stopped
+        aside.replace(_beside(file, _LOG))
+    if not file.is_file() or not file.stat().st_size:  # SQLite would delete the log of such a one
         yield None
         return
-    db = only_read(file)
+    try:
+        db = only_read(file)
+    except sqlite3.DatabaseError as error:
+        raise write_error(str(file), error) from error
     try:
         try:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()
@@ -135,14 +163,14 @@ def _held(file: Path) -> Iterator[sqlite3.Connection | None]:
             found = None
         yield found
     finally:
-        with _unseen(_beside(file, _LOG)):
+        with _unseen(file):
             db.close()
 
 
 @contextmanager
-def _unseen(log: Path) -> Iterator[None]:
+def _unseen(file: Path) -> Iterator[None]:
     """SQLite folds the log in when it closes a file, and deletes it: with all that it could not read of it."""
-    aside = _beside(log, ".aside")
+    log, aside = _beside(file, _LOG), _aside(file)
     if log.exists() and log.stat().st_size:
         log.replace(aside)
     try:
@@ -181,6 +209,10 @@ def _info_again(folder: Path) -> bool:
         return False
     write_whole(folder / INFO, [text])
     return True
+
+
+def _aside(file: Path) -> Path:
+    return _beside(file, f"{_LOG}.aside")
 
 
 def _beside(file: Path, end: str) -> Path:
