@@ -337,7 +337,7 @@ def test_answers_that_are_gone_are_told_of_once(tmp_path: Path, capsys: pytest.C
         db.execute("UPDATE calls SET role = 'x' WHERE key = '7'")
     db.close()
     folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
-    told = f"{tmp_path}/ledger.sqlite: 3 answers in it are damaged or gone; they are asked for again\n"
+    told = f"{tmp_path}/ledger.sqlite: damaged or gone answers: 3; they are asked for again\n"
     assert capsys.readouterr().err == told
     for number in range(9):
         folder.ledger.put(str(number), "model", "{}", {}, Usage(calls=1))

@@ -267,7 +267,7 @@ def test_damaged_answers_are_asked_again_with_one_note(bench: Bench, capsys: pyt
     capsys.readouterr()
     assert bench.run().value == 75
     told = [line for line in capsys.readouterr().err.splitlines() if "ledger" in line]
-    assert told == [f"{bench.out}/ledger.sqlite: 2 answers in it are damaged or gone; they are asked for again"]
+    assert told == [f"{bench.out}/ledger.sqlite: damaged or gone answers: 2; they are asked for again"]
     assert [question.split()[-1] for question in bench.asked()[4:]] == ["snow?", "grass?"]
     assert {name: (bench.out / name).read_bytes() for name in files} == files
     bench.run()

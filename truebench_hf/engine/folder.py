@@ -130,7 +130,8 @@ class RunFolder:
         told = calls(known)
         if told and not self.ledger.held and (held := results(self.path, files)):
             raise lost(self.path, held)
-        tell_lost(self.path / LEDGER, max(self.ledger.damaged, told - self.ledger.held))
+        if self.ledger.held or self.ledger.damaged:  # else it is begun anew, or nothing was here to be asked for again
+            tell_lost(self.path / LEDGER, max(self.ledger.damaged, told - self.ledger.held))
 
     def _joined(
         self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool

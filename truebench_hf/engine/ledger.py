@@ -254,7 +254,7 @@ class DamagedError(UserError):
 def tell_lost(file: object, count: int) -> None:
     """Say that so many answers of a ledger are gone, if any are."""
     if count:
-        warn(f"{file}: {count:,} answers in it are damaged or gone; they are asked for again")
+        warn(f"{file}: damaged or gone answers: {count:,}; they are asked for again")
 
 
 def damaged(file: Path, why: object, rescued: Path) -> DamagedError:

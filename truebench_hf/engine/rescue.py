@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -149,6 +150,8 @@ def _held(file: Path) -> Iterator[sqlite3.Connection | None]:
     if not file.is_file() or not file.stat().st_size:  # SQLite would delete the log of such a one
         yield None
         return
+    if not os.access(file, os.W_OK):  # nor could SQLite hold it
+        raise write_error(str(file), "it is write-protected")
     try:
         db = only_read(file)
     except sqlite3.DatabaseError as error:
