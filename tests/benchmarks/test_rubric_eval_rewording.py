@@ -63,12 +63,12 @@ def run(folder: Path, spec: str, **more: Any) -> Rewording:
 def test_nine_per_cent_that_one_wording_turns_are_found(tmp_path: Path) -> None:
     data(tmp_path)
     found = run(tmp_path, judge(tmp_path, nine()))
-    assert (found.flips["second"].value, found.flips["third"].value) == (9.0, 0.0)
-    assert (found.by_wording.value, found.by_wording.n) == (4.5, 200), "two other wordings of 100 verdicts"
+    assert (found.flips["second"].value, found.flips["third"].value) == (0.09, 0.0)
+    assert (found.by_wording.value, found.by_wording.n) == (0.045, 200), "two other wordings of 100 verdicts"
     assert (found.by_asking_again.value, found.by_asking_again.n) == (0.0, 200)
     # Of 50 met rubrics 41 are found by the second wording, of 50 unmet ones all: (82 + 100) / 2.
-    assert [found.scores[name].value for name in ("first", *OTHERS)] == pytest.approx([100.0, 91.0, 100.0])
-    assert found.moves == pytest.approx(9.0)
+    assert [found.scores[name].value for name in ("first", *OTHERS)] == pytest.approx([1.0, 0.91, 1.0])
+    assert found.moves == pytest.approx(0.09)
     assert found.decides is False, "25 instructions tell no more than 85 to 100 %"
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Does the wording decide?" in text
@@ -85,7 +85,7 @@ def test_nine_per_cent_that_one_wording_turns_are_found(tmp_path: Path) -> None:
 def test_a_wording_that_leads_out_of_the_interval_is_marked(tmp_path: Path) -> None:
     data(tmp_path)
     found = run(tmp_path, judge(tmp_path, {f"rubric {i}-{j} holds": "FAIL" for i in range(20) for j in (0, 2)}))
-    assert found.scores["second"].value == pytest.approx(60.0)  # 10 of 50 met rubrics found, all unmet ones
+    assert found.scores["second"].value == pytest.approx(0.6)  # 10 of 50 met rubrics found, all unmet ones
     assert found.decides is True
     board = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["board"]
     assert {row["facts"]["Wording"] for row in board["rows"]} == {"moves it 40.0 points, more than its interval"}
@@ -155,10 +155,10 @@ def test_a_prompt_of_the_users_has_no_other_wordings(tmp_path: Path) -> None:
     ("before", "after", "clusters", "expected", "why"),
     [
         ([], [], [], Score(None, 0), "nothing"),
-        (["yes"], ["no"], ["a"], Score(100.0, 1), "one, turned; no interval of one cluster"),
+        (["yes"], ["no"], ["a"], Score(1.0, 1), "one, turned; no interval of one cluster"),
         (["yes", None, "unknown"], [None, "no", "yes"], ["a"] * 3, Score(None, 0, 3), "nothing that both decide"),
         (["yes", "no", "no"], ["yes", "no", "no"], ["ä", "ä", "日"], Score(0.0, 3), "all alike"),
-        (["yes", "no", "no"], ["no", "no", None], ["a", "b", "b"], Score(50.0, 2, 1), "one of the two both decide"),
+        (["yes", "no", "no"], ["no", "no", None], ["a", "b", "b"], Score(0.5, 2, 1), "one of the two both decide"),
     ],
 )
 def test_flips(before: list[Any], after: list[Any], clusters: list[str], expected: Score, why: str) -> None:

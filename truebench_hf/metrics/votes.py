@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import comb
 
 from truebench_hf.metrics.binary import Label, parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 
@@ -96,7 +96,7 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
 
 
 def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Hashable]) -> Score:
-    """The share, in percent, of verdicts that turned from one column to a parallel one, over those that both decide.
+    """The share of verdicts that turned from one column to a parallel one, over those that both decide.
 
     The interval takes `clusters` (instructions) as what is independent. Undecided on either side is unscored. Raises
     `UserError` for columns of unequal length.
@@ -107,11 +107,8 @@ def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Ha
         if was in ("yes", "no") and now in ("yes", "no"):
             turned.setdefault(cluster, []).append(float(was != now))
     top, of = list(map(sum, turned.values())), [float(len(some)) for some in turned.values()]
-    share = ratio(sum(top), sum(of))
-    return Score(
-        None if share is None else 100 * share, int(sum(of)), len(before) - int(sum(of)),
-        percent(clustered_share(top, of)),
-    )  # fmt: skip
+    decided = int(sum(of))
+    return Score(ratio(sum(top), decided), decided, len(before) - decided, clustered_share(top, of))
 
 
 def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:

@@ -60,7 +60,7 @@ def _mark(found: Rewording) -> dict[str, str]:
     if found.moves is None or found.decides is None:
         return {}
     how = "more" if found.decides else "less"
-    return {"Wording": f"moves it {found.moves:.1f} points, {how} than its interval"}
+    return {"Wording": f"moves it {100 * found.moves:.1f} points, {how} than its interval"}
 
 
 def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.metrics.votes import flips
 from truebench_hf.prompts import Prompts, variants
-from truebench_hf.report.sections import Grid, fixed, interval, value
+from truebench_hf.report.sections import Grid, interval, percent, value
 from truebench_hf.types import Score
 
 FIRST = "first"  # the wording that judges are measured by
@@ -22,7 +22,7 @@ FILE = "reworded.jsonl"
 
 @dataclass(frozen=True)
 class Rewording:
-    """What rewording does to a judge under a paradigm, and what asking it again does; in percent.
+    """What rewording does to a judge under a paradigm, and what asking it again does.
 
     `by_wording` and `by_asking_again` are shares of verdicts that differ from those of the first wording, over the
     rubrics that both decide, other wordings (draws) pooled; `flips` has them one by one. `scores` is the balanced
@@ -38,7 +38,7 @@ class Rewording:
 
     @property
     def moves(self) -> float | None:
-        """How far the wordings' balanced accuracies lie apart, in points; None where one has none."""
+        """How far the wordings' balanced accuracies lie apart, as a share; None where one has none."""
         found = [self.scores[name].value for name in (FIRST, *OTHERS)]
         known = [score for score in found if score is not None]
         return max(known) - min(known) if len(known) == len(found) else None
@@ -112,7 +112,7 @@ def section(found: Sequence[Rewording], temperature: float) -> Grid:
         (
             one.judge, one.paradigm, value(one.by_wording), interval(one.by_wording), *(value(one.flips[name]) for name in OTHERS), value(one.by_asking_again),
             interval(one.by_asking_again), str(one.by_wording.n), str(one.by_wording.unscored),
-            *(value(one.scores[name]) for name in (FIRST, *OTHERS)), interval(one.scores[FIRST]), fixed(one.moves),
+            *(value(one.scores[name]) for name in (FIRST, *OTHERS)), interval(one.scores[FIRST]), percent(one.moves),
             {True: "yes", False: "no", None: "-"}[one.decides],
         )
         for one in found
