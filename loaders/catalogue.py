@@ -60,8 +60,9 @@ _ENTRIES = (
     Entry(
         "rubric_mini",
         "RubricEval mini",
-        "Rubric judgments in contrast pairs whose labels are certain by construction",
+        "Rubric judgments in contrast pairs whose labels are certain by construction, easy and hard",
         "apache-2.0",
+        splits=("easy", "hard"),
         task="text-classification",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),

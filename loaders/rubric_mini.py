@@ -1,6 +1,8 @@
-"""The built-in meta-evaluation set of RubricEval's kind, whose labels are certain by construction.
+"""The built-in meta-evaluation set of RubricEval's kind, whose labels are certain by construction, easy and hard.
 
-Made by `truebench_hf.benchmarks.rubric_eval.mini` with seed 0; `pair_id` names the contrast pair a row belongs to.
+Made by `truebench_hf.benchmarks.rubric_eval.mini` with seed 0; `pair_id` names the contrast pair a row belongs to. Rows
+of the hard split name their `trap`, and say whether they are `measurable`: decided by a program that reads no more than
+rubric and response. In the easy split both are null.
 """
 
 from __future__ import annotations
@@ -9,18 +11,20 @@ from collections.abc import Iterator
 
 import datasets
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.mini import SPLITS, rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.loaders import rubric_eval
 from truebench_hf.loaders.corpus import Builder, Corpus, Data, Row, built_in, configs
 
 _SHARED = {name: feature for name, feature in rubric_eval.FEATURES.items() if name not in ("context", "reference")}
-FEATURES = datasets.Features({**_SHARED, "pair_id": datasets.Value("string")})
+FEATURES = datasets.Features(
+    {**_SHARED, "pair_id": rubric_eval.TEXT, "trap": rubric_eval.TEXT, "measurable": datasets.Value("bool")}
+)
 
 
 def totals(data: Data) -> dict[str, int]:
     """As for RubricEval, and the contrast pairs."""
-    pairs = {row["pair_id"] for row in data["all"]["test"]} - {""}
+    pairs = {row["pair_id"] for rows in data["all"].values() for row in rows} - {""}
     return {**rubric_eval.totals(data), "contrast pairs": len(pairs)}
 
 
@@ -30,11 +34,14 @@ class RubricMini(Builder):
     BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
     FEATURES = FEATURES
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        for number, row in enumerate(rows(seed=0)):
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator(split, {"split": split}) for split in SPLITS]
+
+    def _generate_examples(self, split: str) -> Iterator[tuple[int, Row]]:
+        for number, row in enumerate(rows(0, split)):
             if self.config.name in ("all", *rubric_eval.subsets(row)):
                 yield number, row
 
 
-COUNTED = ("language", "instruction_category", "rubric_type", "dimension", "label")
+COUNTED = ("language", "instruction_category", "rubric_type", "dimension", "trap", "measurable", "label")
 CORPUS = Corpus(RubricMini, built_in, subsets=rubric_eval.subsets, counted=COUNTED, totals=totals)

@@ -210,7 +210,9 @@ def test_length_stays_at_chance_also_beside_its_siblings() -> None:
         assert balanced_accuracy_score([row["label"] for row in OPEN], longer) <= CEILING
 
 
-_NOT = re.compile(r"\b(no|not|nothing|nobody|never|without|nicht|kein\w*|pas|non|no|não|nie|не|không)\b|ない|ません|不|没|않|없|아니")
+_NOT = re.compile(
+    r"\b(no|not|nothing|nobody|never|without|nicht|kein\w*|pas|non|no|não|nie|не|không)\b|ない|ません|不|没|않|없|아니"
+)
 
 
 def regex_judge(row: Row, siblings: list[str]) -> str | None:
@@ -242,7 +244,7 @@ def test_a_regex_judge_stays_at_chance(judge: Callable[[Row, list[str]], str | N
         texts[row["instruction_id"]][row["response_id"]] = row["response"]
     found = [(row["label"], judge(row, list(texts[row["instruction_id"]].values()))) for row in OPEN]
     decided = [(label, said) for label, said in found if said]
-    assert len(decided) >= 40, "a judge that decides nothing is no test"
+    assert len(decided) >= 24, "a judge that decides nothing is no test"
     assert balanced_accuracy_score(*zip(*decided, strict=True)) <= CEILING
     guessed = [said or ("yes", "no")[i % 2] for i, (_, said) in enumerate(found)]
     assert balanced_accuracy_score([label for label, _ in found], guessed) <= CEILING
