@@ -220,7 +220,7 @@ def regex_judge(row: Row, siblings: list[str]) -> str | None:
     rubric; None where it has nothing to look up, or where all siblings look the same to it."""
     wanted = re.findall(r'["“«『「]([^"”»』」]+)["”»』」]|\b(\d+(?:[.,]\d+)?|[A-Z]\w+)\b', row["rubric"][1:])
     terms = {(quoted or bare).casefold() for quoted, bare in wanted}
-    terms |= {word for word in re.findall(r"\w{4,}", row["rubric"].casefold())}
+    terms |= set(re.findall(r"\w{4,}", row["rubric"].casefold()))
 
     def shown(text: str) -> int:
         return sum(term in text.casefold() for term in terms)
@@ -237,12 +237,30 @@ def counting_words(row: Row, siblings: list[str]) -> str | None:
     return None if len(set(here)) == 1 else "yes" if here[0] < np.mean(here[1:]) else "no"
 
 
-@pytest.mark.parametrize("judge", [regex_judge, counting_words])
-def test_a_regex_judge_stays_at_chance(judge: Callable[[Row, list[str]], str | None]) -> None:
+def echo_of_the_request(row: Row, siblings: list[str]) -> str | None:
+    """More words of the conversation than in the siblings mean met."""
+    said = set(re.findall(r"\w+", " ".join(message["content"] for message in row["messages"]).casefold()))
+    here = [len(said & set(re.findall(r"\w+", text.casefold()))) for text in (row["response"], *siblings)]
+    return None if len(set(here)) == 1 else "yes" if here[0] > np.mean(here[1:]) else "no"
+
+
+def said_by(judge: Callable[[Row, list[str]], str | None], wanted: list[Row]) -> list[tuple[str, str | None]]:
+    """(label, verdict) of each row."""
     texts: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in OPEN:
+    for row in wanted:
         texts[row["instruction_id"]][row["response_id"]] = row["response"]
-    found = [(row["label"], judge(row, list(texts[row["instruction_id"]].values()))) for row in OPEN]
+    return [(row["label"], judge(row, list(texts[row["instruction_id"]].values()))) for row in wanted]
+
+
+def test_the_regex_judge_is_no_straw_man() -> None:
+    decided = [(label, said) for label, said in said_by(regex_judge, rows()) if said]
+    assert len(decided) > 800
+    assert balanced_accuracy_score(*zip(*decided, strict=True)) > 0.9
+
+
+@pytest.mark.parametrize("judge", [regex_judge, counting_words, echo_of_the_request])
+def test_a_regex_judge_stays_at_chance(judge: Callable[[Row, list[str]], str | None]) -> None:
+    found = said_by(judge, OPEN)
     decided = [(label, said) for label, said in found if said]
     assert len(decided) >= 24, "a judge that decides nothing is no test"
     assert balanced_accuracy_score(*zip(*decided, strict=True)) <= CEILING
