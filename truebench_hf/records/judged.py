@@ -27,6 +27,11 @@ class Judged:
     marked: tuple[Marked, ...] = ()
 
     @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the other responses of its model: the instance, and which sample it is."""
+        return self.instance.id, self.response.sample
+
+    @property
     def labels(self) -> list[list[Label | None]]:
         """The label of each criterion, per turn."""
         return [[verdict.label for verdict in turn] for turn in self.verdicts]
