@@ -15,9 +15,12 @@ from truebench_hf.types import Score
 Passed = Sequence[bool | None]  # an instance: whether each of its samples passes, None where that is undecided
 
 
-def mean(passed: Passed) -> float | None:
-    """The share (0 to 1) of the samples that pass, undecided ones left out; None where all are."""
-    decided = [value for value in passed if value is not None]
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of what samples are worth (0 to 1), of pass and fail their share; None without any that is decided.
+
+    Samples are draws of one kind: undecided ones are left out, as unscored instances are left out of a pass rate.
+    """
+    decided = [value for value in values if value is not None]
     return sum(decided) / len(decided) if decided else None
 
 
@@ -47,6 +50,12 @@ def over_instances(instances: Sequence[Passed], each: Callable[[Passed], float |
     if all(value in (None, 0, 1) for value in values):
         return pass_rate([None if value is None else bool(value) for value in values])
     return mean_share(values)
+
+
+def sizes(most: int) -> list[int]:
+    """The k that are worth showing where instances have up to so many samples: all to 8, then doubled, and the most."""
+    doubled = [2**power for power in range(4, most.bit_length()) if 2**power < most]
+    return [*range(2, min(most, 8) + 1), *doubled, *([most] if most > 8 else [])]
 
 
 def _settled(passed: Passed, k: int, share: Callable[[int, int], float]) -> float | None:

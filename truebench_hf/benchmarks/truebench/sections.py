@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
+from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
@@ -33,10 +33,12 @@ _HARDEST, _REASONS = 20, 5
 def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
     """Everything a report shows, in order. Without `judged` what the terminal shows is there all the same."""
     shown: list[Section] = [_headline(report)]
+    groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
+    if repeated := groups.pop(REPEATED, None):
+        shown.append(_repeated(repeated))
     shown += [
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
-        for name, group in report.scores.items()
-        if isinstance(group, Mapping) and group
+        for name, group in groups.items()
     ]
     if any(item.instance.category and item.instance.language for item in judged):
         shown.append(_by_category_and_language(report, judged))
@@ -47,7 +49,7 @@ def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
         header = ("Criterion", "failed", "decided")
         shown.append(Grid("Criteria failed most", header, hardest, note=note, printed=False, prose=(0,)))
     if report.unscored:
-        shown.append(_unscored(report))
+        shown.append(_unscored(report, REPEATED in report.scores))
     return [*shown, _conversations(report, judged)] if judged else shown
 
 
@@ -90,6 +92,21 @@ def _headline(report: Report) -> Scores:
     return Scores("", found, headline=True, note=note)
 
 
+def _repeated(scores: Mapping[str, Score]) -> Scores:
+    """What several samples of each instance tell; k is how many of them are looked at."""
+    found = {}
+    for name, score in scores.items():
+        which, _, k = name.partition("_of_")
+        sign = {"any": "@", "all": "^"}.get(which)
+        found[f"{which.capitalize()} of {k} (pass{sign}{k})" if sign else "Mean over samples"] = score
+    note = (
+        "n counts instances, and intervals are by instance. The mean, which is the pass rate, leaves out undecided samples; "
+        "any and all of k are over all choices of k samples, and unscored where undecided ones could change them or there "
+        "are fewer than k."
+    )
+    return Scores("Repeated samples", found, note=note)
+
+
 def _none(score: object) -> bool:
     return isinstance(score, Score) and score.n + score.unscored == 0
 
@@ -121,9 +138,9 @@ def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     return tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
 
 
-def _unscored(report: Report) -> Grid:
-    count = f"{len(report.unscored)} instance{'' if len(report.unscored) == 1 else 's'}"
-    title = f"Unscored: {count}, left out of the pass rate"
+def _unscored(report: Report, repeated: bool) -> Grid:
+    count = f"{len(report.unscored)} {'sample' if repeated else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
+    title = f"Unscored: {count}, left out of the {'mean of their instance' if repeated else 'pass rate'}"
     if _official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
@@ -133,5 +150,6 @@ def _unscored(report: Report) -> Grid:
 
 def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
     """Every instance, passed or not as the run's own scores count it."""
-    passed = outcomes(judged, report.provenance)
-    return Conversations("Instances", tuple(conversation(item, p) for item, p in zip(judged, passed, strict=True)))
+    passed, several = outcomes(judged, report.provenance), REPEATED in report.scores
+    rows = (conversation(item, p, several) for item, p in zip(judged, passed, strict=True))
+    return Conversations("Samples" if several else "Instances", tuple(rows))
