@@ -65,7 +65,7 @@ def _check_run(file: Path, runs: Mapping[tuple[str, str], Sequence[Judged]], set
 
 def _check_samples(file: Path, keys: Sequence[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
     """Raise UserError where a file lacks samples that `run.json` beside it is about."""
-    wanted, held = settings.get("samples", 1), Counter(name for name, _ in set(keys))
+    wanted, held = settings.get("samples", 1), Counter(name for name, _ in dict.fromkeys(keys))
     if short := [name for name, count in held.items() if count < wanted]:
         raise UserError(
             f"{file}: holds {held[short[0]]} samples of instance {short[0]}, run.json beside it is about {wanted}; {remedy}"
