@@ -7,6 +7,7 @@ instances, and intervals are made over them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import comb
 
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
@@ -50,6 +51,14 @@ def over_instances(instances: Sequence[Passed], each: Callable[[Passed], float |
     if all(value in (None, 0, 1) for value in values):
         return pass_rate([None if value is None else bool(value) for value in values])
     return mean_share(values)
+
+
+def summary(instances: Sequence[Passed]) -> dict[str, Score]:
+    """`mean`, and `any_of_K` and `all_of_K` for every K worth showing; {} where no instance has several samples."""
+    shown = sizes(max(map(len, instances), default=0))
+    found = {f"any_of_{k}": over_instances(instances, partial(any_of, k=k)) for k in shown}
+    found |= {f"all_of_{k}": over_instances(instances, partial(all_of, k=k)) for k in shown}
+    return {"mean": over_instances(instances), **found} if found else {}
 
 
 def sizes(most: int) -> list[int]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.repeated import all_of, any_of, mean, over_instances, sizes
+from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.records import Judged, by_instance, secrets_in
 from truebench_hf.redaction import masked_note
@@ -32,7 +31,7 @@ def score(
         "overall": over_instances(passed),
         "strict": over_instances([[value is True for value in values] for values in passed]),
         "official": official,
-        **_repeated(passed),
+        **({REPEATED: repeated} if (repeated := summary(passed)) else {}),
         **_weighted(instances),
         **_by_group(judged, outcomes(judged, made)),
         "single_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if not multi]),
@@ -74,19 +73,6 @@ def grouped(
         if (name := key(item)) is not None:
             groups.setdefault(name, {}).setdefault(item.instance.id, []).append(value)
     return {name: over_instances(list(groups[name].values())) for name in ordered(groups, order)}
-
-
-def most_samples(judged: Sequence[Judged]) -> int:
-    """How many samples the instance has that has the most."""
-    return max(map(len, by_instance(judged)), default=0)
-
-
-def _repeated(passed: Sequence[Sequence[bool | None]]) -> dict[str, dict[str, Score]]:
-    """What several samples tell beside their mean, which is the pass rate; nothing where there is one of each instance."""
-    shown = sizes(max(map(len, passed), default=0))
-    found = {f"any_of_{k}": over_instances(passed, partial(any_of, k=k)) for k in shown}
-    found |= {f"all_of_{k}": over_instances(passed, partial(all_of, k=k)) for k in shown}
-    return {REPEATED: {"mean": over_instances(passed), **found}} if found else {}
 
 
 def _over(instances: Sequence[Sequence[Judged]], provenance: Mapping[str, Any]) -> Score:

@@ -10,6 +10,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
 from truebench_hf.types import Instance, Report, Score
 
@@ -34,8 +35,8 @@ def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
     """Everything a report shows, in order. Without `judged` what the terminal shows is there all the same."""
     shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
-    if repeated := groups.pop(REPEATED, None):
-        shown.append(_repeated(repeated))
+    if several := groups.pop(REPEATED, None):
+        shown.append(repeated(several))
     shown += [
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
         for name, group in groups.items()
@@ -92,21 +93,6 @@ def _headline(report: Report) -> Scores:
     return Scores("", found, headline=True, note=note)
 
 
-def _repeated(scores: Mapping[str, Score]) -> Scores:
-    """What several samples of each instance tell; k is how many of them are looked at."""
-    found = {}
-    for name, score in scores.items():
-        which, _, k = name.partition("_of_")
-        sign = {"any": "@", "all": "^"}.get(which)
-        found[f"{which.capitalize()} of {k} (pass{sign}{k})" if sign else "Mean over samples"] = score
-    note = (
-        "n counts instances, and intervals are by instance. The mean, which is the pass rate, leaves out undecided samples; "
-        "any and all of k are over all choices of k samples, and unscored where undecided ones could change them or there "
-        "are fewer than k."
-    )
-    return Scores("Repeated samples", found, note=note)
-
-
 def _none(score: object) -> bool:
     return isinstance(score, Score) and score.n + score.unscored == 0
 
@@ -138,9 +124,9 @@ def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     return tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
 
 
-def _unscored(report: Report, repeated: bool) -> Grid:
-    count = f"{len(report.unscored)} {'sample' if repeated else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
-    title = f"Unscored: {count}, left out of the {'mean of their instance' if repeated else 'pass rate'}"
+def _unscored(report: Report, several: bool) -> Grid:
+    count = f"{len(report.unscored)} {'sample' if several else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
+    title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
     if _official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
