@@ -118,22 +118,16 @@ class Generate(Study[GenerateOptions, Instance, list[Response], int]):
 
     kind = KIND
     files = (RESPONSES,)
-    unit = "answers"
+    unit = "instances"
     boards = False
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
 
-    def bars(self) -> dict[str, int]:
-        return {self.unit: len(self.chosen) * self.options.samples}
-
     async def work(self, instance: Instance) -> list[Response]:
-        return await together(self._sample(instance, number) for number in range(1, self.options.samples + 1))
-
-    async def _sample(self, instance: Instance, number: int) -> Response:
-        made = await converse(instance, self.caller("model"), self.options.sampling, sample=number)
-        self.step(self.unit)
-        return made
+        caller, sampling = self.caller("model"), self.options.sampling
+        drawn = range(1, self.options.samples + 1)
+        return await together(converse(instance, caller, sampling, sample=number) for number in drawn)
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
         every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
