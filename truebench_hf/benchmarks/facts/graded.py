@@ -106,7 +106,8 @@ class Graded:
         """Its line in `verdicts.jsonl`, of `several` samples with its number."""
         decided = self.decided
         return {
-            "id": self.item.id, **({"sample": self.response.sample} if several else {}), "document": self.document, "split": self.item.split, "model": model,
+            "id": self.item.id, **({"sample": self.response.sample} if several else {}),
+            "document": self.document, "split": self.item.split, "model": model,
             "ineligible": decided.ineligible,
             "grounded": dict(zip(self.grounding, decided.grounded, strict=True)),
             "eligible": dict(zip(self.ratings, decided.eligible, strict=True)),

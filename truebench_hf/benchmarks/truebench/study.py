@@ -152,7 +152,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         self.given, self.known = given, dict(known or {})
 
     def items(self) -> Items[Samples]:
-        """The answers by instance; what is bound of those in the folder is what `generate` drew, others bind with all their texts."""
+        """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
         options = self.options
         if options.responses:
             given = options.responses
@@ -181,7 +181,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
     def check(self) -> None:
         super().check()
-        self.options.check_samples(max(len(samples) for _, samples in self.chosen))
+        self.options.check_samples(max((len(samples) for _, samples in self.chosen), default=1))
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
