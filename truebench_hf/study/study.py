@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import items_noted, read_info
+from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
@@ -150,7 +150,7 @@ class Study(Generic[O, T, D, V]):
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
-        before = items_noted(self.options.out)
+        before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         self.folder = RunFolder(
             self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
             boards=self.boards,
@@ -166,6 +166,11 @@ class Study(Generic[O, T, D, V]):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
                 )
+            if samples > (now := getattr(self.options, "samples", samples)):
+                told = (
+                    f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
+                )
+                outcome = replace(outcome, notes=[*outcome.notes, told])
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
