@@ -78,13 +78,14 @@ class Item:
 
 
 def load(data: str) -> list[Item]:
-    """The items of `facts_mini`, `open`, a file, a folder or a Hub id, all splits of it.
+    """The items of `facts_mini`, `open` (also `facts_grounding`), a file, a folder or a Hub id, all splits of it.
 
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
-    if data in ("open", OPEN):
+    if data in ("open", OPEN) or row_files.built(data, "facts_grounding"):
         return of_rows({"open": _public()}, data)
-    found = row_files.splits(str(MINI) if data == "facts_mini" else data, ("facts_mini", "open"))
+    mini = row_files.built(data, "facts_mini")
+    found = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
     return of_rows(found, data)
 
 
