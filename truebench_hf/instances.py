@@ -26,7 +26,7 @@ from truebench_hf.types import Criterion, Instance, Message, Turn
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
 _SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
-_COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
+COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
@@ -88,6 +88,12 @@ def of_row(record: Record, number: str = "1") -> Instance:
     return Instance(*_names(record, number), tuple(_with_row(record, turns)), system, record.maybe("context"), history)
 
 
+def id_of(record: Record, number: str) -> str:
+    """The id of a row; `number` where it has none. Raises UserError on one that cannot be."""
+    name = "id" if _there(record, "id") else "index"
+    return record.id(name) if _there(record, name) else number
+
+
 def criteria_file(path: str) -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
     try:
@@ -101,13 +107,12 @@ def criteria_file(path: str) -> tuple[Criterion, ...]:
 
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
     """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
-    name = "id" if _there(record, "id") else "index"
     fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
-    for field in (name, *fields):
+    for field in ("id" if _there(record, "id") else "index", *fields):
         if HALF.search(str(record.row.get(field))):
             raise record.wrong(field, "holds half a character (a lone surrogate); write it anew")
     language, category, task = (record.maybe(field) or "" for field in fields)
-    return record.id(name) if _there(record, name) else number, language, category, task
+    return id_of(record, number), language, category, task
 
 
 def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message, ...], str]:
@@ -216,8 +221,8 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
 
 def _check_columns(rows: Sequence[Record], columns: Mapping[str, str]) -> None:
     for name, theirs in columns.items():
-        if name not in _COLUMNS:
-            raise unknown("column", name, _COLUMNS)
+        if name not in COLUMNS:
+            raise unknown("column", name, COLUMNS)
         if rows and not any(theirs in record.row for record in rows):
             there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")

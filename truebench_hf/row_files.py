@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ _HUB = re.compile(
 class Rows:
     """The rows of one split, read anew each time; iterating raises UserError on the first malformed one.
 
-    `entries()` has in place of a malformed row its error; `files` are those that the rows stand in, if they do.
+    `entries()` has in place of a malformed row its error; `files` are those that the rows stand in, if they do, `name`
+    is what places of rows begin with.
     """
 
     entries: Callable[[], Iterator[Entry]]
+    name: str
     files: tuple[Path, ...] = ()
 
     def __iter__(self) -> Iterator[Record]:
@@ -106,7 +109,8 @@ def of_files(names: dict[Path, str], empty: bool = False) -> Rows:
         every = (path for path in names if not empty or path.stat().st_size)
         return chain.from_iterable(entries(path, names[path]) for path in every)
 
-    return Rows(read, tuple(names))
+    every = list(names.values())
+    return Rows(read, every[0] if len(every) == 1 else os.path.commonpath(every), tuple(names))
 
 
 def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
@@ -227,7 +231,7 @@ def of_tables(tables: dict[str, Any], name: str) -> Splits:
             named = {column: names[row[column]] for column, names in classes.items() if row[column] is not None}
             yield Record(f"{name}, row {number}", row | named, number)
 
-    return {split: Rows(lambda table=table: rows(table)) for split, table in tables.items()}  # type: ignore[misc]
+    return {split: Rows(lambda table=table: rows(table), name) for split, table in tables.items()}  # type: ignore[misc]
 
 
 def _unfit(data: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.prepare import named
 
 ROWS = [{**row, "split": "hard" if n % 3 else "easy"} for n, row in enumerate(mini_rows(seed=0))]
 for extra in ROWS:
