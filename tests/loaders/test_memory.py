@@ -16,6 +16,7 @@ import pytest
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 
+RUBRIC = {name: value for name, value in rubric_rows(seed=0)[0].items() if name != "pair_id"}
 MOST = 150  # megabytes above what the imports take
 _CHILD = """
 import sys
@@ -42,8 +43,7 @@ def row(name: str, number: int) -> dict[str, Any]:
         kind = {"language": languages[number % 3], "category": kinds[number % 2], "sub_category": f"s{number % 7}"}
         return {"index": number, **kind, "turns": 1, "criteria": [["is short", "is kind"]], "input": [text]}
     if name == "rubric_eval":
-        one = {**rubric_rows(seed=0)[0], "split": ("easy", "hard")[number % 2]}
-        del one["pair_id"]
+        one = RUBRIC | {"split": ("easy", "hard")[number % 2]}
         return one | {"id": str(number), "instruction_id": f"i{number}", "response_id": f"r{number}", "response": text}
     columns = ("system_instruction", "user_request", "context_document", "full_prompt")
     return dict.fromkeys(columns, "Only the text.") | {"context_document": text * 60}  # a document of 90 kB

@@ -64,13 +64,19 @@ _PANEL = (
     "its votes and the share that agrees; flip rate and mean share stand in the report."
 )
 
+_SAMPLES = (
+    "With --samples N scores are means over the samples of each instance, and n counts instances; any of k (pass@k) and all "
+    "of k (pass^k) stand beside them. An undecided sample is left out of the mean; it leaves any and all of k unscored "
+    "unless the others settle them."
+)
+
 _EXIT = (
     "Exit codes: 0 done; 2 something for you to put right, said in one line; 3 instances left unscored; 130, 143 or 129 "
     "stopped by Ctrl-C, SIGTERM or SIGHUP."
 )
 
 TEXTS = {
-    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_SAMPLES}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "

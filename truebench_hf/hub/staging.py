@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.folder import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.submission import Submission, validate
-from truebench_hf.records import Reader, judgment_lines
+from truebench_hf.records import Reader, by_instance, judgment_lines
 from truebench_hf.redaction import known, masked
 from truebench_hf.types import Report, Score
 
@@ -50,8 +50,10 @@ def stage_run(run: Path, out: Path) -> Staged:
     if info.get("kind", "") not in ("", KIND):
         raise UserError(f"{run}: is a study of kind {info['kind']}; what is published are runs of kind {KIND}")
     checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
-    settings, held = info.get("settings", {}), len(checked.judged)
-    if settings.get("data_sha256") != checked.data_sha256 or settings.get("items", held) != held:
+    settings, instances = info.get("settings", {}), by_instance(checked.judged)
+    held, samples = len(instances), min(map(len, instances))
+    noted = settings.get("items", held), settings.get("samples", samples)
+    if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
     claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
     return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)

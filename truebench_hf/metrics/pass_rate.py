@@ -61,8 +61,12 @@ def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
 
 def soft_criterion(instances: Sequence[Labels]) -> Score:
     """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
-    flat = [[label for turn in turns for label in turn] for turns in instances]
-    return mean_share(list(map(checklist_share, flat)))
+    return mean_share(list(map(criterion_share, instances)))
+
+
+def criterion_share(turns: Labels) -> float | None:
+    """The share (0 to 1) of the criteria of one instance that pass; None while one is undecided."""
+    return checklist_share([label for turn in turns for label in turn])
 
 
 def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
@@ -75,20 +79,23 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
 
 def soft_turn(instances: Sequence[Labels]) -> Score:
     """Mean over instances of passed / all turns with criteria, in percent (soft assessment by turn, appendix C.2)."""
-    shares: list[float | None] = []
-    for turns in instances:
-        settled = [conjunction(turn) for turn in turns if turn]
-        shares.append(None if not settled or None in settled else _share([bool(value) for value in settled]))
-    return mean_share(shares)
+    return mean_share(list(map(turn_share, instances)))
+
+
+def turn_share(turns: Labels) -> float | None:
+    """The share (0 to 1) of the turns of one instance with criteria that pass; None while one is undecided."""
+    settled = [conjunction(turn) for turn in turns if turn]
+    return None if not settled or None in settled else _share([bool(value) for value in settled])
 
 
 def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
     """Mean over instances of their `weighted_share`, in percent; `labels` are those given, no outcomes."""
-    shares = []
-    for given, points in zip(labels, weights, strict=True):
-        flat = [label for turn in given for label in turn], [weight for turn in points for weight in turn]
-        shares.append(weighted_share(*flat))
-    return mean_share(shares)
+    return mean_share([points_share(given, points) for given, points in zip(labels, weights, strict=True)])
+
+
+def points_share(labels: Labels, weights: Weights) -> float | None:
+    """The `weighted_share` of one instance, turn by turn."""
+    return weighted_share([x for turn in labels for x in turn], [x for turn in weights for x in turn])
 
 
 def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> float | None:

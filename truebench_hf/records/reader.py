@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.records.judged import Judged
 from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.rows import (
@@ -70,23 +71,23 @@ class Reader:
         return found
 
 
-def read_outcomes(file: Path) -> Mapping[str, bool | None]:
-    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+def read_outcomes(file: Path) -> Mapping[str, float | None]:
+    """Instance id -> the share of its scored samples that passed (of one sample 0 or 1), from a `judgments.jsonl`.
 
-    Raises OSError, and UserError on lines of another form.
+    Only the head of each line is read, since files are large. Raises OSError, and UserError on lines of another form.
     """
-    found: dict[str, bool | None] = {}
+    found: dict[str, list[bool | None]] = {}
     with file.open("rb") as content:
         for where, line in jsonl.lines(content, file.name):
             text = line.decode("utf-8", "replace")
             if (head := _HEAD.match(text)) is not None:
-                found[head[1]] = _PASSED[head[2]]
+                found.setdefault(head[1], []).append(_PASSED[head[2]])
             else:
                 row = jsonl.parsed(text, where)
                 if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
                     raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                found[str(row["id"])] = row["passed"]
-    return found
+                found.setdefault(str(row["id"]), []).append(row["passed"])
+    return {name: mean(passed) for name, passed in found.items()}
 
 
 # An id with an escape in it is left to the JSON reader.
@@ -125,8 +126,9 @@ def _read(
     )  # fmt: skip
     spent = Usage(**row["response_usage"]) if "response_usage" in row else usage.get("model", Usage())
     response = Response(
-        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"])
-    )
+        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"]),
+        row.get("sample", 1),
+    )  # fmt: skip
     return instance, response
 
 

@@ -143,7 +143,8 @@ class Study(Generic[O, T, D, V]):
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
-        before = read_info(Path(self.options.out)).get("settings", {}).get("items", 0)
+        noted = read_info(Path(self.options.out)).get("settings", {})
+        before, samples = noted.get("items", 0), noted.get("samples", 1)
         self.folder = RunFolder(
             self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
             boards=self.boards,
@@ -159,6 +160,11 @@ class Study(Generic[O, T, D, V]):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
                 )
+            if samples > (now := getattr(self.options, "samples", samples)):
+                told = (
+                    f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
+                )
+                outcome = replace(outcome, notes=[*outcome.notes, told])
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             results = {name: held[name] for name in self._growing()} | dict(outcome.results)

@@ -83,7 +83,7 @@ class Score(Judging[ScoreOptions, Answered]):
     async def work(self, one: Answered) -> Graded:
         listed = await self._listed(one.item)
         found = await asyncio.gather(*(self._one(listed, response) for response in one.responses.values()))
-        return Graded(listed, dict(zip(one.responses, found, strict=True)))
+        return Graded(listed, {model: (item,) for model, item in zip(one.responses, found, strict=True)})
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:

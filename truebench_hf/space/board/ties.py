@@ -10,7 +10,7 @@ from typing import Any
 from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
 from truebench_hf.space.board.runs import Entry
 
-Outcomes = Mapping[str, bool | None]  # instance id -> passed
+Outcomes = Mapping[str, float | None]  # instance id -> passed, or the share of its samples that did
 
 
 def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
