@@ -33,7 +33,7 @@ class Answers:
     """What a row says: `answers` are a text, or one per turn (None: there is none), or None for no answer at all.
 
     `id` is the data's own name of what was asked, `prompts` are texts that it is in, `thinking` goes by turn. `row` is
-    the data's own row, as far as the file holds it.
+    the data's own row, as far as the file holds it, `filter` what lm-eval made of the answer, which stays the same.
     """
 
     where: str
@@ -43,6 +43,7 @@ class Answers:
     model: str | None = None
     thinking: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
+    filter: str = ""
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -96,7 +97,7 @@ def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
     asked = _texts([row.get("arguments")])
     told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
     answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
-    return Answers(where, answer, _id(doc), asked + told, row=doc)
+    return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
 
 
 def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:

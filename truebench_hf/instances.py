@@ -40,16 +40,18 @@ def of_rows(
     more: Sequence[Criterion] = (),
     *,
     judged: bool = True,
+    repeated: bool = False,
 ) -> list[Instance]:
     """The instances of rows. `columns` maps our names to the rows'; `more` criteria are added to every turn.
 
-    With `judged` every instance needs a criterion in one of its turns at least. An id that is absent is the number of
+    With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand in
+    several rows, as it does beside several responses to it. An id that is absent is the number of
     the row, from 1. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
     row and the field that is wrong.
     """
     rows = list(records)
     _check_columns(rows, columns or {})
-    made: list[Instance] = []
+    made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
         found = of_row(replace(record, row=_renamed(record.row, columns or {})), str(number))
@@ -57,13 +59,13 @@ def of_rows(
             found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
         if judged and not any(turn.criteria for turn in found.turns):
             raise _without_criteria(record)
-        if found.id in seen:
+        if found.id in seen and not (repeated and masked(found) == made[found.id]):
             raise UserError(f"{record.where}: id {found.id} stands twice (first at {seen[found.id]}); remove one")
-        seen[found.id] = record.where
-        made.append(masked(found))
+        seen.setdefault(found.id, record.where)
+        made.setdefault(found.id, masked(found))
     if not made:
         raise UserError("the data holds no instances")
-    return made
+    return list(made.values())
 
 
 def of_row(record: Record, number: str = "1") -> Instance:

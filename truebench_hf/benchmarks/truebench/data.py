@@ -52,17 +52,17 @@ NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the l
 
 
 def load(
-    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True
+    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True, repeated: bool = False
 ) -> list[Instance]:
     """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them.
 
     `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
-    named test is read. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
+    named test is read; `judged` and `repeated` as there. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
     found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
     rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
-    return instances.of_rows(rows, named, more, judged=judged)
+    return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
 
 
 def located(data: str) -> str:
