@@ -124,7 +124,7 @@ def test_a_list_as_json_is_the_answer_where_there_is_one_turn() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"id": 1}], "response 0: field 'response' is absent, and so are responses, output"),
+        ([{"id": 1}], "response 0: missing field 'response' (or responses, output"),
         ([{"id": 1, "response": 3}], "response 0: field 'response' must be a text, a list of texts"),
         ([{"id": 1, "response": ["a", 3]}], "field 'response' must be a text, a list of texts"),
         ([{"id": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}], "'messages' must be a text, a list"),

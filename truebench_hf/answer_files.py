@@ -15,6 +15,7 @@ from typing import Any
 
 from truebench_hf import jsonl, row_files
 from truebench_hf.errors import UserError
+from truebench_hf.rows import Record
 
 IDS = ("id", "instance_id", "index", "key")
 _ANSWERS = (
@@ -69,7 +70,8 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lighteval(row, where)
     field = next((name for name in _ANSWERS if name in row), None)
     if field is None:
-        raise UserError(f"{where}: field 'response' is absent, and so are {', '.join(_ANSWERS[1:])}")
+        there = Record(where, row).there
+        raise UserError(f"{where}: missing field 'response' (or {', '.join(_ANSWERS[1:])}); {there}")
     model, thinking = row.get("model"), next((row[name] for name in _THINKING if row.get(name)), ())
     return Answers(
         where, _answers(row[field], where, field), _id(row), _texts(row.get(name) for name in _PROMPTS),

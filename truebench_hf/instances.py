@@ -72,10 +72,9 @@ def of_row(record: Record, number: str = "1") -> Instance:
     """One instance from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
     form = _one(record, _PROMPTS)
     if form is None:
-        there = ", ".join(map(str, record.row)) or "none"
         raise UserError(
             f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
-            f"--column prompt=COLUMN (columns here: {there})"
+            f"--column prompt=COLUMN; {record.there}"
         )
     system, history = record.maybe("system"), record.messages("history") if record.row.get("history") else ()
     if form == "messages" or (form == "prompt" and isinstance(record.row[form], list)):
@@ -239,7 +238,7 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, An
 
 def _without_criteria(record: Record) -> UserError:
     return UserError(
-        f"{record.where}: has no criteria; give 'criteria' (a list, or one a line), name their column by --column "
-        "criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
+        f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
+        "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
         "playground of `truebench space`; what it is asked: `truebench prompts show generate_checklist --source`)"
     )

@@ -130,9 +130,8 @@ def of_row(record: Record, number: str = "1") -> Item:
     source = source_of(record)
     if source is None or not source.request:
         what, names = ("request", _REQUEST) if source else ("document", (*_DOCUMENT, *_PASSAGES))
-        there = ", ".join(map(str, record.row)) or "none"
         raise UserError(
-            f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]} (columns here: {there})"
+            f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]}; {record.there}"
         )
     key = next((name for name in (*IDS, "question_id") if _there(record, name)), None)
     language, domain, task, split = named = [
