@@ -6,6 +6,7 @@ Pinned releases download themselves and are checked; of any other file the build
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import PurePath
 
@@ -18,6 +19,7 @@ from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs, 
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.counts import Table
 from truebench_hf.row_files import Rows
+from truebench_hf.row_formats import Entry
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
@@ -93,6 +95,7 @@ class TrueBench(SourceBuilder):
     VERSION = datasets.Version("0.6.1")
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
     FEATURES, PARTS, OTHER = FEATURES, PARTS, NAMES
+    TAKES = (*SourceBuilder.TAKES, "columns")
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         # An id is a number in official files; where one is none, all are texts.
@@ -102,8 +105,15 @@ class TrueBench(SourceBuilder):
         return [datasets.SplitGenerator("test")]
 
     def read(self) -> Rows:
-        """The rows of the source as `truebench run` reads them."""
-        return row_files.the_one(self.found(), self.name_of_source)
+        """The rows of the source as `truebench run` reads them, under our names."""
+        found, columns = row_files.the_one(self.found(), self.name_of_source), self.config.columns
+
+        def ours() -> Iterator[Entry]:
+            for one in found.entries():
+                named = isinstance(one, Record) and columns
+                yield replace(one, row=instances.renamed(one.row, columns)) if named else one
+
+        return replace(found, entries=ours)
 
     def rows(self) -> Iterator[Row]:
         for one in self.sifted(self.read(), lambda record: [row(record)], key=itemgetter("index")):

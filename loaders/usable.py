@@ -16,7 +16,7 @@ from truebench_hf.row_formats import Entry, entries
 from truebench_hf.rows import Record
 
 T = TypeVar("T")
-_SHOWN, _LONGEST = 3, 200
+_SHOWN, _LONGEST = 3, 300
 
 
 @dataclass(frozen=True, slots=True)

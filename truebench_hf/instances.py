@@ -54,7 +54,7 @@ def of_rows(
     made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
-        found = of_row(replace(record, row=_renamed(record.row, columns or {})), str(number))
+        found = of_row(replace(record, row=renamed(record.row, columns or {})), str(number))
         if more:
             found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
         if judged and not any(turn.criteria for turn in found.turns):
@@ -222,15 +222,17 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
 
 def _check_columns(rows: Sequence[Record], columns: Mapping[str, str]) -> None:
     for name, theirs in columns.items():
-        if name not in COLUMNS:
-            raise unknown("column", name, COLUMNS)
         if rows and not any(theirs in record.row for record in rows):
             there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
 
 
-def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """The row under our names; what is mapped stands in place of all that means the same."""
+def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """The row under our names; what is mapped stands in place of all that means the same. Raises UserError on a name
+    that is none of ours."""
+    for name in columns:
+        if name not in COLUMNS:
+            raise unknown("column", name, COLUMNS)
     meant = {name for group in _SAME if set(group) & set(columns) for name in group}
     kept = {name: value for name, value in row.items() if name not in meant}
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}

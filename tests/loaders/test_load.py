@@ -134,6 +134,17 @@ def test_data_files_and_data_dir(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+def test_columns_of_another_name(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text(
+        json.dumps({"question": "Say a.", "checks": ["is a"], "prompt": "x"}), encoding="utf-8"
+    )
+    columns = {"prompt": "question", "criteria": "checks"}
+    (row,) = truebench_hf.load("truebench", split="test", source=tmp_path / "own.jsonl", columns=columns)
+    assert (row["index"], row["input"], row["criteria"]) == (1, ["Say a."], [["is a"]])
+    with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
+        truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
+
+
 def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
     rows = [
         {n: v for n, v in row.items() if n != "pair_id"} for row in truebench_hf.load("rubric_mini", split="test[:4]")

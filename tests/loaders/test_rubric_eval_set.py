@@ -64,7 +64,9 @@ def test_other_names_for_columns_and_values(tmp_path: Path, source: str) -> None
     ours = [*truebench_hf.load("rubric_eval", "all", "hard", source=other, columns=columns)]
     every = {row["id"]: row for row in truebench_hf.load("rubric_eval", "all", "hard", source=source)}
     assert [row | {"id": ""} for row in ours] == [every[row["id"]] | {"id": ""} for row in ours]
-    with pytest.raises(UserError, match=r"line 1: missing field 'response'; the file has .*answer"):
+    with pytest.raises(
+        UserError, match=r"line 1: missing field 'response'; the file has instruction_id, .*label_source"
+    ):
         truebench_hf.load("rubric_eval", source=other)
     with pytest.raises(UserError, match=r"unknown column 'respons'.*did you mean response"):
         truebench_hf.load("rubric_eval", source=other, columns={"respons": "answer"})
