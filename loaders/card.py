@@ -69,7 +69,7 @@ def passage(name: str, block: str) -> str:
 
 def citations(key: str = "") -> str:
     """The BibTeX of the papers and of this package, or of one of them by its key."""
-    text = files("truebench_hf.loaders").joinpath("citations.txt").read_text("utf-8").strip()
+    text = files("truebench_hf").joinpath("citations.txt").read_text("utf-8").strip()
     return next(one for one in text.split("\n\n") if f"{{{key}," in one) if key else text
 
 

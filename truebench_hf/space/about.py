@@ -10,12 +10,12 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from truebench_hf import __version__
-from truebench_hf.loaders.card import citations
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.board.table import UNKNOWN
 from truebench_hf.space.look import QUIET
 
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
+_CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
 def build(board: Board, tab: Any) -> None:
@@ -25,7 +25,7 @@ def build(board: Board, tab: Any) -> None:
     facts = gr.HTML(held(board.snapshot), elem_id="about-board")
     gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"))
     gr.Textbox(
-        citations().replace("VERSION", __version__), label="Citations (BibTeX)",
+        _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
         interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono",
     )  # fmt: skip
     tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
