@@ -145,7 +145,8 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
 
     def verdict(name: str, number: int) -> dict[str, Any]:
         label = "yes" if number in right[name] else "no"
-        return {"id": str(number), "split": "", "ineligible": number == 99, "grounded": {"j": label}}
+        told = {"id": str(number), "document": str(number), "split": ""}
+        return told | {"ineligible": number == 99, "grounded": {"j": label}}
 
     for name, path in folders.items():
         write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])

@@ -162,7 +162,7 @@ TEXTS = {
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
-    f"added to a folder. {_QUESTIONS}\n\n{_MODELS}\n\n{_EXIT}"
+    f"added to a folder. {_QUESTIONS}\n\n{_SAMPLES}\n\n{_MODELS}\n\n{_EXIT}"
     f"\n\n{_GOING_ON}",
     "checklist generate": "For --data or a single --instruction: an analysis first, then YES/NO questions, where YES is "
     "good, of what is stated and of what goes without saying. Mostly two to eight: fewer and more are counted, never cut. "
@@ -180,7 +180,7 @@ TEXTS = {
     "ineligible when every judge finds major issues in following the request, beside a baseline answer; then it counts as "
     "inaccurate. What a judge leaves open is counted, never inaccurate, and disqualifies nothing. A prompt that does not "
     "fit the window of a model or judge is told with the numbers; nothing is cut. Judges may be added to a folder.\n\n"
-    f"{_MODELS}\n\n"
+    f"{_SAMPLES}\n\n{_MODELS}\n\n"
     "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
     "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
     f"SIGHUP.\n\n{_GOING_ON}",

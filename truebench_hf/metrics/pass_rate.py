@@ -54,18 +54,8 @@ def pass_rate(passed: Sequence[bool | None]) -> Score:
     return _score(sum(scored), len(scored), len(passed) - len(scored))
 
 
-def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
-    """The pass rate with unscored counted as failed."""
-    return _score(sum(value is True for value in passed), len(passed), 0)
-
-
-def soft_criterion(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
-    return mean_share(list(map(criterion_share, instances)))
-
-
 def criterion_share(turns: Labels) -> float | None:
-    """The share (0 to 1) of the criteria of one instance that pass; None while one is undecided."""
+    """The share (0 to 1) of the criteria of one instance that pass (soft by criterion, appendix C.2): see `checklist_share`."""
     return checklist_share([label for turn in turns for label in turn])
 
 
@@ -77,20 +67,10 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
     return _share([label == "yes" for label in outcomes]) if _decided(outcomes) else None
 
 
-def soft_turn(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all turns with criteria, in percent (soft assessment by turn, appendix C.2)."""
-    return mean_share(list(map(turn_share, instances)))
-
-
 def turn_share(turns: Labels) -> float | None:
-    """The share (0 to 1) of the turns of one instance with criteria that pass; None while one is undecided."""
+    """The share (0 to 1) of the turns with criteria that pass (soft by turn, appendix C.2); None while one is undecided."""
     settled = [conjunction(turn) for turn in turns if turn]
     return None if not settled or None in settled else _share([bool(value) for value in settled])
-
-
-def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
-    """Mean over instances of their `weighted_share`, in percent; `labels` are those given, no outcomes."""
-    return mean_share([points_share(given, points) for given, points in zip(labels, weights, strict=True)])
 
 
 def points_share(labels: Labels, weights: Weights) -> float | None:

@@ -47,7 +47,11 @@ def over_instances(instances: Sequence[Passed], each: Callable[[Passed], float |
 
     The interval is Wilson's where instances pass or fail, else that of `mean_share`, which needs ten of them.
     """
-    values = [each(passed) for passed in instances]
+    return over_values([each(passed) for passed in instances])
+
+
+def over_values(values: Sequence[float | None]) -> Score:
+    """The same of what every instance is worth (0 to 1)."""
     if all(value in (None, 0, 1) for value in values):
         return pass_rate([None if value is None else bool(value) for value in values])
     return mean_share(values)

@@ -13,9 +13,9 @@ _SIGNS = {"any": "@", "all": "^"}
 def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Scores:
     """A section of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
     note = (
-        "n counts instances, and intervals are by instance. The mean, which is the pass rate, leaves out undecided samples; "
-        "any and all of k are over all choices of k samples, and unscored where undecided ones could change them or there "
-        "are fewer than k."
+        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
+        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
+        "fewer than k."
     )
     return Scores(title, {_named(name): score for name, score in scores.items()}, note=note)
 

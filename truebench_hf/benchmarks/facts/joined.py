@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.types import Score
 
 WHOLE = "all answers"  # the name of the only split, where the data names none
@@ -23,7 +24,8 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 class Split:
     """What one model got on one split: the hash of its documents, and the scores by judge and on average.
 
-    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    `graded` is the final score (0..1, mean over judges) of the answers to every document by its name, their mean over
+    those that no judge left open, None where all are.
     """
 
     sha256: str
@@ -104,7 +106,11 @@ def _graded(folder: Path, split: str) -> dict[str, float | None]:
     file = folder / "verdicts.jsonl"
     rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
     try:
-        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
+        scores: dict[str, list[float | None]] = {}  # answers to one document are no further documents
+        for row in rows:
+            if not split or row["split"] == split:
+                scores.setdefault(row["document"], []).append(_final(row))
+        return {document: mean(values) for document, values in scores.items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"

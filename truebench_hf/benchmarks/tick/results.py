@@ -109,8 +109,8 @@ def _board(
         "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
         "Data": anonymous.name(str(made.get("data") or "one instruction")),
     }  # fmt: skip
-    if (samples := made.get("samples", 1)) > 1:
-        facts["Samples"] = str(samples)
+    if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:
+        facts["Samples"] = str(most)
     lines = []
     for model in found["pass_rate"]:
         cells = {name: found[name][model] for name in SCORES}

@@ -44,7 +44,7 @@ def sections(
     shown += [_pairs(pairs)] if pairs else []
     shown += [_categories(categories)] if categories else []
     shown += [_unscored(unscored)] if unscored else []
-    return [*shown, *summary.sections(checklists), _conversations(graded)]
+    return [*shown, *summary.sections(checklists), _conversations(graded, bool(repeated))]
 
 
 def _models(scores: Scores) -> Grid:
@@ -113,11 +113,11 @@ def unanswered(listed: Sequence[Listed]) -> Conversations:
     return Conversations("Instructions and their checklists", tuple(map(_asked, listed)))
 
 
-def _conversations(graded: Sequence[Graded]) -> Conversations:
+def _conversations(graded: Sequence[Graded], several: bool) -> Conversations:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     rows = []
     for one in graded:
-        found = [_answered(name, item) for name, samples in one.judged.items() for item in samples]
+        found = [_answered(name, item, several) for name, samples in one.judged.items() for item in samples]
         rows += found or [_asked(one.listed)]
     return Conversations("Responses, question by question", tuple(rows))
 
@@ -128,13 +128,13 @@ def _asked(one: Listed) -> Conversation:
     return Conversation(_title(one.instance), shown, "", error, language=one.instance.language)
 
 
-def _answered(model: str, found: Judged) -> Conversation:
+def _answered(model: str, found: Judged, several: bool) -> Conversation:
     passed, instance, response = found.passed, found.instance, found.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
     shown = _exchanges(
         instance, response.answers, tuple(map(as_counted, found.verdicts[0])), "".join(response.reasoning)
     )
-    number = f" · sample {response.sample}" if response.sample > 1 else ""
+    number = f" · sample {response.sample}" if several else ""
     name = f"{_title(instance)} · {model}{number}"
     return Conversation(name, shown, outcome, response.error or "", language=instance.language)
 

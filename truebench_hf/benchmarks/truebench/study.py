@@ -118,22 +118,16 @@ class Generate(Study[GenerateOptions, Instance, list[Response], int]):
 
     kind = KIND
     files = (RESPONSES,)
-    unit = "answers"
+    unit = "instances"
     boards = False
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
 
-    def bars(self) -> dict[str, int]:
-        return {self.unit: len(self.chosen) * self.options.samples}
-
     async def work(self, instance: Instance) -> list[Response]:
-        return await together(self._sample(instance, number) for number in range(1, self.options.samples + 1))
-
-    async def _sample(self, instance: Instance, number: int) -> Response:
-        made = await converse(instance, self.caller("model"), self.options.sampling, sample=number)
-        self.step(self.unit)
-        return made
+        caller, sampling = self.caller("model"), self.options.sampling
+        drawn = range(1, self.options.samples + 1)
+        return await together(converse(instance, caller, sampling, sample=number) for number in drawn)
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
         every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
@@ -158,7 +152,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         self.given, self.known = given, dict(known or {})
 
     def items(self) -> Items[Samples]:
-        """The answers by instance; what is bound of those in the folder is what `generate` drew, others bind with all their texts."""
+        """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
         options = self.options
         if options.responses:
             given = options.responses
@@ -187,7 +181,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
     def check(self) -> None:
         super().check()
-        self.options.check_samples(max(len(samples) for _, samples in self.chosen))
+        self.options.check_samples(max((len(samples) for _, samples in self.chosen), default=1))
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
