@@ -44,8 +44,8 @@ def load(
     `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
     (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
     or a release), or `data_files` or `data_dir` as in `datasets`, is where rows come from that are not built in;
-    `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out, and a warning in
-    the log counts them; `strict` raises UserError on the first, as does a name that is not there.
+    `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
+    and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
     from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows

@@ -90,9 +90,7 @@ def test_responses_and_checklists_from_files(tmp_path: Path, judge: str) -> None
 def test_two_responses_of_one_model_are_samples(tmp_path: Path, judge: str) -> None:
     rows = [ALFA | {"response": text} for text in ("half", "good")] + [BRAVO | {"response": "good"}] * 2
     outcome = run(tmp_path, judge, rows)
-    assert (rates(outcome)["data"].value, rates(outcome)["data"].n) == (87.5, 2), (
-        "the mean of each instruction, then of both"
-    )
+    assert rates(outcome)["data"].n == 2, "instructions, not samples"
     kept = [row for _, row in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
     assert [(row["id"], row["sample"], row["passed"]) for row in kept] == [
         ("a", 1, False), ("a", 2, True), ("b", 1, True), ("b", 2, True)
