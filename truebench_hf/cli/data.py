@@ -55,11 +55,11 @@ def _build(
     name: Name,
     out: Annotated[Path, typer.Option(help="Folder to write: new, empty, or an earlier build.")],
     source: Annotated[
-        str | None, typer.Option(help="Path or URL the rows come from; none for what is built in.")
+        str | None, typer.Option(help="Path, URL or Hub id the rows come from; none for what is built in.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="facts_grounding: open (default) or blind.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="rubric_eval: ours=theirs, for a column of another name.")
+        list[str] | None, typer.Option(help="truebench, rubric_eval: ours=theirs, for a column of another name.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first row that cannot be used; else left out and counted.")

@@ -38,7 +38,7 @@ class InstanceOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str = option(
-        help="mini, v0.6.1, a path (JSONL, JSON, CSV, TSV, Parquet, or a folder of them), or a Hub data set id."
+        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), or a Hub id."
     )
     column: tuple[str, ...] = option(
         (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."

@@ -202,7 +202,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
 def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
-    every = data.load(options.data, options.column, options.criteria, judged=isinstance(options, JudgeOptions))
+    given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
+    judges = isinstance(options, JudgeOptions)
+    every = data.load(options.data, options.column, options.criteria, judged=judges, repeated=given)
     chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, asdict, lambda instance: (instance.language, instance.category),
