@@ -12,7 +12,8 @@ from truebench_hf.benchmarks.truebench.data import RELEASES
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
-from truebench_hf.hub.push import Pushed, hub_api, push_folder
+from truebench_hf.hub.push import Pushed, push_folder
+from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.types import Score
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Unpack
 
 from truebench_hf.hub.mistakes import check_name, hub_errors
-from truebench_hf.hub.push import AlreadyThere, How, Pushed, hub_api, push_folder
+from truebench_hf.hub.push import AlreadyThere, How, Pushed, push_folder
+from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 
