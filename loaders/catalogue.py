@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One data set. `source` says where its rows come from (None: built in). `publishable` is what its licence allows;
-    `benchmark` sets get an eval.yaml. `splits` and `languages` are those to expect before it is built."""
+    `benchmark` sets get an eval.yaml: those whose scores `truebench publish results` writes onto models' pages.
+    `splits` and `languages` are those to expect before it is built, `command` is the one that works on its rows."""
 
     name: str
     title: str
@@ -22,11 +23,17 @@ class Entry:
     licence: str
     source: str | None = None
     publishable: bool = True
-    benchmark: bool = True
+    benchmark: bool = False
     splits: tuple[str, ...] = ("test",)
     languages: tuple[str, ...] = ("en",)
     task: str = "text-generation"
     tags: tuple[str, ...] = ("instruction-following",)
+    command: str = ""
+
+    @property
+    def repository(self) -> str:
+        """Where the set is on the Hub, as long as nobody has pushed it."""
+        return f"ORGANISATION/{self.name}"
 
 
 _ENTRIES = (
@@ -36,6 +43,8 @@ _ENTRIES = (
         "Productivity requests in 12 languages, one or more turns, each turn with its criteria",
         "apache-2.0",
         source="an official JSONL; by default v0.6.1, downloaded and checked",
+        command="run",
+        benchmark=True,
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -43,6 +52,7 @@ _ENTRIES = (
         "TRUEBench mini",
         "36 instances of TRUEBench's kind in 12 languages, written for this project",
         "apache-2.0",
+        command="run",
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -55,6 +65,7 @@ _ENTRIES = (
         splits=("easy", "hard"),
         languages=("en", "zh"),
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -63,6 +74,7 @@ _ENTRIES = (
         "Rubric judgments in contrast pairs whose labels are certain by construction",
         "apache-2.0",
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -72,6 +84,7 @@ _ENTRIES = (
         "cc-by-4.0",
         source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
         splits=("open",),
+        command="facts run",
         tags=("grounding", "factuality", "long-context"),
     ),
     Entry(
@@ -79,6 +92,7 @@ _ENTRIES = (
         "FACTS Grounding mini",
         "12 documents with a grounded, an ungrounded and an evasive answer each",
         "apache-2.0",
+        command="facts run",
         tags=("grounding", "factuality"),
     ),
     Entry(
@@ -96,7 +110,7 @@ _ENTRIES = (
         "other",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
-        benchmark=False,
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(
@@ -104,7 +118,7 @@ _ENTRIES = (
         "Checklists mini",
         "28 instructions with two responses and their checklists, answered, sorted, preferred and scored",
         "apache-2.0",
-        benchmark=False,
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
 )

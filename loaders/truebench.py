@@ -5,7 +5,6 @@ Pinned releases download themselves and are checked; of any other file the build
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import datasets
 
 from truebench_hf import instances
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download, slug
 from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
 from truebench_hf.loaders.counts import Table
 from truebench_hf.loaders.usable import Usable, usable
@@ -33,11 +32,6 @@ FEATURES = datasets.Features(
         "input": datasets.List(datasets.Value("string")),
     }
 )
-
-
-def slug(name: str) -> str:
-    """A name as that of a configuration: `Multi-Turn` is `multi_turn`."""
-    return re.sub(r"\W+", "_", name.casefold()).strip("_")
 
 
 def row(record: Record) -> Row:

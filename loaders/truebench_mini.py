@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, MINI
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, MINI, slug
 from truebench_hf.loaders.corpus import Builder, Corpus, Row, built_in, configs
-from truebench_hf.loaders.truebench import FEATURES, rows, slug, subsets, totals
+from truebench_hf.loaders.truebench import FEATURES, rows, subsets, totals
 
 
 class TrueBenchMini(Builder):
