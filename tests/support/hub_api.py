@@ -23,7 +23,19 @@ Repos = dict[tuple[str, str], Repo]  # by (repo_type, repo_id)
 PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
 # The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
-VERBS = {"revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "branch", "tag", "settings", "paths-info"}
+VERBS = {
+    "revision",
+    "tree",
+    "preupload",
+    "commit",
+    "commits",
+    "refs",
+    "discussions",
+    "branch",
+    "tag",
+    "settings",
+    "paths-info",
+}
 DATE = "2026-01-01T00:00:00.000Z"
 USER = {"type": "user", "name": "tester", "fullname": "Tester", "orgs": [], "auth": {"type": "access_token"}}
 

@@ -70,7 +70,9 @@ def _http_message(repo_id: str, error: Any) -> str:
     if isinstance(error, GatedRepoError):
         return f"{repo_id}: is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
     if isinstance(error, RevisionNotFoundError):
-        return f"{repo_id}: has no such branch or revision; leave out --create-pr to have the branch made, or push to main"
+        return (
+            f"{repo_id}: has no such branch or revision; leave out --create-pr to have the branch made, or push to main"
+        )
     if status == 401:
         return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
     if status == 403:

@@ -36,10 +36,6 @@ class How(TypedDict, total=False):
     dry_run: bool
 
 
-class AlreadyThere(UserError):
-    """What was to be proposed is in the repository already."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pushed:
     """What was pushed, or with `dry_run` would be: path -> size in bytes, SHA-256 of it all, and where it went."""
@@ -77,8 +73,7 @@ def push_folder(
     repository if need be, and the branch `revision`. The commit message gets the version and the hash of the contents;
     `description` (Markdown) is the text of a pull request. What is there already, or waits as a pull request, is not
     pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in
-    no message. Raises UserError where the user can mend it (a file that holds a known secret, a tag that is taken),
-    AlreadyThere where a pull request would change nothing.
+    no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag that is taken.
     """
     check_name(repo_id)
     check_place(repo_type, create_pr, gated, revision, tag)
@@ -127,10 +122,9 @@ class _Change:
 
 def _commit(change: _Change, title: str, description: str, create_pr: bool, tag: str | None) -> tuple[str, bool]:
     """(where the contents are now, whether they are new there); one commit, or none where nothing changes."""
-    api, repo_id, where = hub_api(), change.repo_id, {"repo_type": change.repo_type, "revision": change.revision}
+    api, repo_id = hub_api(), change.repo_id
+    where: Any = {"repo_type": change.repo_type, "revision": change.revision}
     operations = change.operations()
-    if create_pr and not operations:
-        raise AlreadyThere(f"{repo_id}: all of this is already in it; no pull request was opened")
     head = None if operations else str(api.repo_info(repo_id, **where).sha)
     if tag:
         check_tag(repo_id, change.repo_type, tag, head)

@@ -25,7 +25,9 @@ def hub_api() -> HfApi:
 def check_place(repo_type: RepoType, create_pr: bool, gated: str | None, revision: str | None, tag: str | None) -> None:
     """Raise UserError on what can be seen to be wrong with where something is to go, before the Hub is asked."""
     if gated not in (None, "auto", "manual"):
-        raise UserError(f"--gated {gated}: write auto (whoever asks gets access) or manual (you decide on each request)")
+        raise UserError(
+            f"--gated {gated}: write auto (whoever asks gets access) or manual (you decide on each request)"
+        )
     if gated and repo_type == "space":
         raise UserError("--gated: the Hub gates models and data sets, not Spaces; use --private")
     for option, name in (("--revision", revision), ("--tag", tag)):
