@@ -110,6 +110,22 @@ def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, clie
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
+def test_the_card_of_a_space_or_a_metric_names_its_own_repository(hub: HubStub, client: HubClient) -> None:
+    assert client.truebench("publish", "metric", "checklist_drfr", "--repo-id", "My-Org/checklist_drfr").returncode == 0
+    card = hub.files("space", "My-Org/checklist_drfr")["README.md"].decode()
+    loads = re.findall(r"evaluate\.load\((.*)\)", card)
+    assert set(loads) == {'"My-Org/checklist_drfr"'}
+    assert client.value(f"import evaluate\nprint(len(evaluate.load({loads[0]}).name))") > 0
+    assert client.truebench("publish", "space", "--repo-id", "My.Org/board-2").returncode == 0
+    assert "publish space --repo-id My.Org/board-2 " in hub.files("space", "My.Org/board-2")["README.md"].decode()
+
+
+def test_a_metric_that_evaluate_could_not_import_is_refused() -> None:
+    with pytest.raises(UserError, match=r"evaluate cannot load from an organisation with a dot"):
+        truebench_hf.publish_metric("checklist_drfr", "My.Org/checklist_drfr", dry_run=True)
+
+
 WRONG = [
     (["--gated", "sometimes"], "'auto', 'manual'"),
     (["--tag", "a b"], "--tag a b: write it of letters"),

@@ -110,4 +110,6 @@ def publish_metric(name: str, repo_id: str, **how: Unpack[How]) -> Pushed:
         # evaluate looks for NAME.py in ORG/NAME.
         named = f"{repo_id.partition('/')[0]}/{name}"
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
+    if "." in repo_id:  # it imports what it loads by the name of the repository
+        raise UserError(f"--repo-id {repo_id}: evaluate cannot load from an organisation with a dot; give another")
     return publish_space(folder, repo_id, message=f"Update {name}", **how)

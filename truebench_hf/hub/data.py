@@ -44,9 +44,10 @@ def _staged(folder: Path, out: Path, repo_id: str, content: Mapping[str, Any]) -
     from truebench_hf.loaders.export import MANIFEST
 
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED))
-    card, former = out / "README.md", content.get("repository")
+    card, former = out / "README.md", str(content.get("repository", ""))
     if card.is_file():
-        named = addressed(card.read_text("utf-8"), entry(content["name"]), repo_id, former and str(former))
+        known = former if former.count("/") == 1 else None  # anybody may have written build.json
+        named = addressed(card.read_text("utf-8"), entry(content["name"]), repo_id, known)
         card.write_text(named, encoding="utf-8")
     (out / MANIFEST).write_text(json.dumps({**content, "repository": repo_id}, indent=2) + "\n", encoding="utf-8")
     return out

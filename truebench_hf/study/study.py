@@ -133,7 +133,7 @@ class Study(Generic[O, T, D, V]):
         return outside_loop(self._run)
 
     def _run(self) -> Outcome[V]:
-        need("stats", *self.needs, what=self.kind)
+        need("stats", *self.needs, what="this command")
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
