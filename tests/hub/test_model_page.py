@@ -73,12 +73,12 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     row = rows[0]
     scores = json.loads((release / "scores.json").read_text())
     assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
-    assert row["value"] == round(scores["overall"]["value"], 2)
+    assert row["value"] == round(100 * scores["overall"]["value"], 2)
     # All that eval.yaml promises: see test_cards. The whole, each language, each category.
     assert {row["dataset"]["task_id"] for row in rows} == set(PARTS["v0.6.1"])
     by_task = {row["dataset"]["task_id"]: row for row in rows}
-    assert by_task["de"]["value"] == round(scores["by_language"]["DE"]["value"], 2)
-    assert by_task["multi_turn"]["value"] == round(scores["by_category"]["Multi-Turn"]["value"], 2)
+    assert by_task["de"]["value"] == round(100 * scores["by_language"]["DE"]["value"], 2)
+    assert by_task["multi_turn"]["value"] == round(100 * scores["by_category"]["Multi-Turn"]["value"], 2)
     assert f"n={scores['by_language']['DE']['n']};" in by_task["de"]["notes"]
     assert "evaluation_framework" not in row  # the Hub reads it from the data set's eval.yaml
     assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 dc766fb7c052); n=2485; 95% CI" in row["notes"]
@@ -169,7 +169,7 @@ def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_real
 def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: Path) -> None:
     (only,) = entries(german, "org/truebench")
-    assert (only.task_id, only.value) == ("de", round(score_of(german), 2))
+    assert (only.task_id, only.value) == ("de", round(100 * score_of(german), 2))
     assert "n=182;" in str(only.notes)
     made = page(german, "Any.Org/TEA", "org/truebench", dry_run=True)
     assert made.path == ".eval_results/truebench-de.yaml"  # beside that of a run over the whole

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import anonymous
-from truebench_hf.engine.folder import FORMAT, read_info
+from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import as_json, plain, public, slug, write

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
 from truebench_hf.hub.push import Pushed, push_folder
@@ -114,9 +114,9 @@ def _entry(
     return EvalResultEntry(
         dataset_id=dataset,
         task_id=task,
-        value=round(score.value, 2),
+        value=round(100 * score.value, 2),
         dataset_revision=revision or None,
-        notes=f"{made}; n={score.n}{unscored}; 95% CI {low:.1f} to {high:.1f}",
+        notes=f"{made}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}",
         **source,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
 from truebench_hf.hub.mistakes import check_name, hub_errors

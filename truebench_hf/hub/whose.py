@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import EMBEDDED
 
