@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import datasets
 
 from truebench_hf import __version__, row_files
+from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.card import citations, passage
 from truebench_hf.loaders.catalogue import entry
@@ -223,8 +223,3 @@ class SourceBuilder(Builder):
 def configs(*names: str) -> list[SourceConfig]:
     """Builder configurations of these names."""
     return [SourceConfig(name=name) for name in names]
-
-
-def slug(name: str) -> str:
-    """A name as that of a configuration: `Multi-Turn` is `multi_turn`."""
-    return re.sub(r"\W+", "_", name.casefold()).strip("_")

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One data set. `source` says where its rows come from (None: built in). `publishable` is what its licence allows;
-    `benchmark` sets get an eval.yaml. `splits` and `languages` are those to expect before it is built. `paper` is its key
-    in citations.txt, `homepage` the page of the data or of that paper ("" where there is none)."""
+    `benchmark` sets get an eval.yaml: those whose scores `truebench publish results` writes onto models' pages.
+    `splits` and `languages` are those to expect before it is built, `command` is the one that works on its rows. `paper`
+    is its key in citations.txt, `homepage` the page of the data or of that paper ("" where there is none)."""
 
     name: str
     title: str
@@ -25,11 +26,17 @@ class Entry:
     homepage: str
     source: str | None = None
     publishable: bool = True
-    benchmark: bool = True
+    benchmark: bool = False
     splits: tuple[str, ...] = ("test",)
     languages: tuple[str, ...] = ("en",)
     task: str = "text-generation"
     tags: tuple[str, ...] = ("instruction-following",)
+    command: str = ""
+
+    @property
+    def repository(self) -> str:
+        """Where the set is on the Hub, as long as nobody has pushed it."""
+        return f"ORGANISATION/{self.name}"
 
 
 _ENTRIES = (
@@ -41,6 +48,8 @@ _ENTRIES = (
         "truebench",
         "https://github.com/SamsungLabs/TRUEBench",
         source="an official JSONL; by default v0.6.1, downloaded and checked",
+        command="run",
+        benchmark=True,
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -50,6 +59,7 @@ _ENTRIES = (
         "apache-2.0",
         "truebench",
         "https://github.com/SamsungLabs/TRUEBench",
+        command="run",
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -64,6 +74,7 @@ _ENTRIES = (
         splits=("easy", "hard"),
         languages=("en", "zh"),
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -74,6 +85,7 @@ _ENTRIES = (
         "rubriceval",
         "https://arxiv.org/abs/2603.25133",
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -85,6 +97,7 @@ _ENTRIES = (
         "https://huggingface.co/datasets/google/FACTS-grounding-public",
         source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
         splits=("open",),
+        command="facts run",
         tags=("grounding", "factuality", "long-context"),
     ),
     Entry(
@@ -94,6 +107,7 @@ _ENTRIES = (
         "apache-2.0",
         "facts_grounding",
         "https://huggingface.co/datasets/google/FACTS-grounding-public",
+        command="facts run",
         tags=("grounding", "factuality"),
     ),
     Entry(
@@ -115,7 +129,7 @@ _ENTRIES = (
         "https://arxiv.org/abs/2410.03608",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
-        benchmark=False,
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(
@@ -125,7 +139,7 @@ _ENTRIES = (
         "apache-2.0",
         "tick",
         "https://arxiv.org/abs/2410.03608",
-        benchmark=False,
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
 )

@@ -96,7 +96,7 @@ def _left_out(builders: Sequence[Builder]) -> LeftOut:
 
 def _write(name: str, facts: Facts, left_out: LeftOut, folder: Path) -> None:
     (folder / "README.md").write_text(render(entry(name), facts, ()), encoding="utf-8")
-    if entry(name).benchmark:
+    if entry(name).benchmark and not facts.version.startswith("sha256"):  # only of a release scores can be compared
         (folder / "eval.yaml").write_text(eval_yaml(entry(name), facts.rows), encoding="utf-8")
     manifest = {"name": name, "version": facts.version, "truebench_hf": __version__, "rows": facts.rows}
     manifest |= {"left_out": [reason.replace(left_out.file, Path(left_out.file).name) for reason in left_out.reasons]}

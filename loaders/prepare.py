@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.loaders.builders import Builder, slug
+from truebench_hf.loaders.builders import Builder
 from truebench_hf.loaders.card import data_file
 from truebench_hf.loaders.catalogue import corpus
 from truebench_hf.loaders.corpus import Data

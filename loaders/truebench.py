@@ -13,9 +13,9 @@ from pathlib import PurePath
 import datasets
 
 from truebench_hf import instances, row_files
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, LATEST, RELEASES, download
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, LATEST, RELEASES, download, slug
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs, slug
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.counts import Table
 from truebench_hf.row_files import Rows

@@ -1,7 +1,8 @@
 """Instruction-following evaluation on the Hugging Face stack: five papers, one system.
 
 `judge(...)` says whether a response meets criteria, `run(...)` scores a model, `tick(...)` compares models on any
-prompts, `checklist_reward(...)` trains one; nothing heavy is imported before it is needed.
+prompts, `checklist_reward(...)` trains one, `build_data`, `push_data` and `publish_*` put things on the Hub; nothing
+heavy is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
+from truebench_hf.api.publishing import build_data, publish_metric, publish_results, publish_space, push_data
 from truebench_hf.api.run import run
 from truebench_hf.api.tick import tick
 from truebench_hf.errors import UserError
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "checklist_reward", "judge", "load", "metric", "model",
-    "run", "tick",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "checklist_reward", "judge", "load", "metric",
+    "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 __version__ = "0.1.0"
 

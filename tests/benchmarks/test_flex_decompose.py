@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -358,7 +359,7 @@ def test_an_estimate_counts_two_calls_an_instruction_and_embeds_nothing(
 def test_bertscore_without_its_package_is_told_before_anything_is_paid_for(
     letters: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "bert_score", None)
     with pytest.raises(UserError, match=r"pip install 'truebench-hf\[bertscore\]'"):
         compared(tmp_path, [ROW], None, ours("one", "Does it point?"), bertscore=True)
     assert not (tmp_path / "out").exists()

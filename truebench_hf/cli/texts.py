@@ -219,6 +219,10 @@ TEXTS = {
     "Labels of another run (--labels) correct this one only if model and judge are the same (Rogan-Gladen, with a "
     "guard); of another model they show the judge's error rates and correct nothing. `truebench score RUN` prints the "
     "same.",
-    "publish results": "A model's page takes a run over the whole of a known release (v0.6.1), never mini or a part. "
-    "Folders, addresses and keys are taken out of what is published.",
+    "publish results": "A results data set takes runs with all their judgments, and of other finished studies (metaeval, tick, "
+    "facts run, flex score and the like) the figures. A model's page takes a run over the whole of a known release (v0.6.1), "
+    "which gives a score for every task of its eval.yaml, or over one `--language` or `--category` of it, which gives that "
+    "task's; never mini or a sample.\n\n"
+    "Folders, addresses and keys are taken out of what is published. `truebench_hf.publish_results(...)` does the same in "
+    "Python, as `build_data`, `push_data`, `publish_space` and `publish_metric` do for their commands.",
 }  # fmt: skip

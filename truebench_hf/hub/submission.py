@@ -14,6 +14,7 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
+from truebench_hf.hub.tasks import ALL, task_of
 from truebench_hf.instances import HALF
 from truebench_hf.records import Judged, Reader, by_instance
 from truebench_hf.report.sections import interval, value
@@ -23,9 +24,6 @@ MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
 MAX_LINE = 8 * 2**20
 MAX_NAME = 500  # characters
-
-# What `data_hash` gives for the whole of a release.
-_RELEASE_HASHES = {"dc766fb7c0524fea5b3212929de3ee18a287ea5aa064d5eec2bcb52b99808ead": "v0.6.1"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,8 @@ def known_data(digest: str) -> str | None:
     """The name of the release, or `mini`, whose whole has this data hash."""
     if digest == data.data_hash(data.load("mini")):
         return "mini"
-    return _RELEASE_HASHES.get(digest)
+    release, task = task_of(digest) or (None, ALL)
+    return release if task == ALL else None
 
 
 def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:

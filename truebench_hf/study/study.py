@@ -21,6 +21,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
@@ -56,6 +57,7 @@ class Study(Generic[O, T, D, V]):
     unit: ClassVar[str] = "items"  # what the progress bar counts
     renewed: ClassVar[tuple[str, ...]] = ()  # of `known`: what may change, since the ledger tells the calls apart
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
+    needs: ClassVar[tuple[str, ...]] = ()  # modules of the extra `stats`: better missed before anything is paid for
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
 
     def __init__(self, options: O) -> None:
@@ -135,6 +137,7 @@ class Study(Generic[O, T, D, V]):
         return outside_loop(self._run)
 
     def _run(self) -> Outcome[V]:
+        need("stats", *self.needs, what="this command")
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))

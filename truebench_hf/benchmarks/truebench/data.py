@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -87,6 +88,11 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")
     return chosen
+
+
+def slug(name: str) -> str:
+    """A language or category as configurations and tasks are called on the Hub: `Multi-Turn` is `multi_turn`."""
+    return re.sub(r"\W+", "_", name.casefold()).strip("_")
 
 
 def data_hash(chosen: Sequence[Instance]) -> str:
