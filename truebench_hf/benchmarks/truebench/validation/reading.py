@@ -1,0 +1,37 @@
+"""What a reader found in rows of the constructed set of v0.6.1: whether edits are what they claim, and what is unedited.
+
+`reading.json` holds indices and findings in our words, none of the release's texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.validation.edits import Edited
+
+
+@cache
+def reading() -> dict[str, Any]:
+    """The file: `seed`, and `rows` with id, edit, `holds` (of unedited rows: is faultless) and a note."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("reading.json").read_text(encoding="utf-8"))
+    return found
+
+
+def told(rows: Sequence[Edited], seed: int) -> tuple[tuple[str, str], ...]:
+    """By kind of edit what was found in those of the rows that were read; () where they are others than were read."""
+    edits = {row.instance.id: row.edit for row in rows}
+    read = [one for one in reading()["rows"] if edits.get(one["id"]) == one["edit"]]
+    if seed != reading()["seed"] or not read:
+        return ()
+    lines = []
+    for kind in dict.fromkeys(one["edit"] for one in read):
+        some = [one for one in read if one["edit"] == kind]
+        good = sum(one["holds"] for one in some)
+        what = "faultless" if kind == "unedited" else "edited as claimed"
+        flaws = [f"{one['id']}: {one['note']}" for one in some if not one["holds"]]
+        lines.append((kind, f"{good} of {len(some)} read are {what}. {' '.join(flaws)}".strip()))
+    return tuple(lines)
