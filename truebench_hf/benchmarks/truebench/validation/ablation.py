@@ -83,7 +83,11 @@ def _by_edit(full: SubsetScores, rows: Sequence[Edited]) -> Grid:
         shown.append((f"{kind}, {MEANING[kind]}", count, *(_with_interval(score) for score in scores)))
     count = sum(row.edit == "unedited" for row in rows)
     shown.append(("unedited", count, _with_interval(full.flagged["unedited"]), "", ""))
-    note = "With all three aspects. At the place: for E3 in the turn that lost a criterion. Unedited is not faultless."
+    note = (
+        "With all three aspects. At the place: for E3 in the turn that lost a criterion. Unedited is not faultless. E1 and "
+        "E3 need criteria that demand what the instruction states: summaries and translations have most of them, and fewer "
+        "are left among the unedited."
+    )
     header = ("edit", "rows", "FAIL, %", "the defect named, %", "and at its place, %")
     return Grid("Known defects that are found", header, tuple(shown), note=note)
 

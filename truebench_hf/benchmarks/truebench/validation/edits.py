@@ -63,8 +63,12 @@ class Place(NamedTuple):
 
 
 def constructed(instances: Sequence[Instance], seed: int = 0) -> list[Edited]:
-    """Up to `SIZES` rows of each kind, in the order of the data; fewer where the data has fewer candidates."""
+    """`SIZES` rows of each kind, in the order of the data; fewer where the data has fewer candidates.
+
+    Of data that has fewer items than that each kind gets its part of them.
+    """
     found = list(_demanding(instances))
+    part = min(1.0, len({source(one) for one in instances}) / sum(SIZES.values()))
     keywords = _keywords(found)
     whole = [Place(one, turn) for one in instances if (turn := _judged(one)) is not None]
     removable, alterable = list(filter(_uncovered, found)), list(filter(_alterable, found))
@@ -72,7 +76,7 @@ def constructed(instances: Sequence[Instance], seed: int = 0) -> list[Edited]:
 
     def draw(edit: Edit, parts: Iterable[Iterable[Place]]) -> Iterator[tuple[Place, random.Random]]:
         """Places of items that are not taken, and a lot for each: equally many of each part, where it has so many."""
-        left, pools = SIZES[edit], list(parts)
+        left, pools = round(SIZES[edit] * part), list(parts)
         for number, pool in enumerate(pools):
             lots = sorted(pool, key=lambda place: _lot(seed, edit, place).random())
             first = {source(place.instance): place for place in reversed(lots)}
