@@ -9,6 +9,7 @@ from truebench_hf.benchmarks.truebench.validation.findings import PROMPT_KINDS, 
 from truebench_hf.instances import HALF
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.choice import read_choice, stated
+from truebench_hf.judging.keys import criterion_of
 from truebench_hf.models.asking import CUT_OFF, Problem
 from truebench_hf.types import Turn
 
@@ -44,10 +45,12 @@ def read_validation(text: str, cut: bool, turns: Sequence[Turn], looked: Sequenc
 
 
 def _findings(text: str, kind: Kind, turns: Sequence[Turn]) -> list[Finding] | Problem:
-    key = LISTS[kind]
-    given = [value for _, value in stated(text, key)]
-    if not given:
+    key, verdicts = LISTS[kind], [end for end, _ in stated(text, "verdict")]
+    # Objects without a verdict are quotations, or something else that an analysis holds.
+    found_in = [(end, value) for end, value in stated(text, key) if end in verdicts]
+    if not found_in or found_in[-1][0] != verdicts[-1]:
         return Problem(f"the closing JSON object has no list `{key}`")
+    given = [value for _, value in found_in]
     if any(one != given[-1] for one in given):
         return Problem(f"it gives more than one list `{key}`")
     if not isinstance(given[-1], list) or not all(isinstance(entry, dict) for entry in given[-1]):
@@ -82,6 +85,7 @@ def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> _Made | Problem:
     if number not in places:
         return Problem(f"has an entry whose `criterion` is no number from 1 to {len(places)}")
     (turn, place), instead = places[number], entry.get("instead")
+    instead = [instead] if isinstance(instead, str) else instead
     if not isinstance(instead, list) or not all(map(_is_text, instead)):
         return Problem(f"gives no list of texts for `instead` of criterion {number}")
     criterion = turns[turn - 1].criteria[place - 1].text
@@ -124,9 +128,9 @@ def numbered(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:
 
 
 def _number(value: Any) -> int:
-    """A whole number, also as text; 0 for all else."""
-    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) < 6:
-        return int(value)
+    """A whole number, also as text ("2", "criterion 2"); 0 for all else."""
+    if isinstance(value, str):
+        return criterion_of(value) or 0
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
