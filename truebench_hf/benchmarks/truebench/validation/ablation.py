@@ -10,7 +10,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
 from truebench_hf.benchmarks.truebench.validation.output import Validated
-from truebench_hf.benchmarks.truebench.validation.reading import told
+from truebench_hf.benchmarks.truebench.validation.reading import ceiling, told
 from truebench_hf.benchmarks.truebench.validation.scores import EDITS, SUBSETS, SubsetScores, always_fail, subset_scores
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.report.paper import paper_rows
@@ -36,10 +36,11 @@ def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited], see
         + ("",) * (len(_HEADER) - 4)
         for row in paper_rows("truebench", "truebench_table3")
     )
+    read, read_note = told(rows, seed), ceiling(rows, seed)
     return [
         Grid("Aspects in the validator's prompt (like the paper's Table 3)", _HEADER, tuple(table), paper, _note(base)),
         _by_edit(found[-1], rows),
-        *([Grid("What reading the rows showed", (), lines, prose=(1,))] if (lines := told(rows, seed)) else []),
+        *([Grid("What reading the rows showed", (), read, note=read_note, prose=(1,))] if read else []),
         Grid("FAIL by edit and aspects, in %", ("aspects", *EDITS, "unedited"), tuple(map(_flagged, found))),
     ]
 
