@@ -290,9 +290,9 @@ def test_the_constructed_set_of_the_release() -> None:
 
     async def scores() -> dict[tuple[str, ...], float | None]:
         model = ScriptedModel("oracle", lambda request: oracle.answer(request.messages[0].content))
-        schemas, made = SchemaFallback(caller(model)), {}
+        schemas, prompts, made = SchemaFallback(caller(model)), Prompts(), {}
         for some in ((), ALL):
-            said = [await validate_instance(schemas, row.instance, Prompts(), some) for row in rows]
+            said = [await validate_instance(schemas, row.instance, prompts, some) for row in rows]
             made[some] = subset_scores(some, list(zip(rows, said, strict=True))).f1.value
         assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
         return made

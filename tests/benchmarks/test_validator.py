@@ -141,7 +141,7 @@ _json = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*EMPTY, "verdict", "reason"]), _json), st.text(max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_object_is_too_strange(made: dict[str, Any], before: str) -> None:
     found = read(before + json.dumps(made))
     assert isinstance(found, Problem) or (found.label == "FAIL") == any(
