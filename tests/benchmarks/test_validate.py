@@ -7,7 +7,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +202,34 @@ def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest
     again = command_here(capsys, *arguments)
     assert again.returncode == 3
     assert json.loads((out / "validation.json").read_text())["usage"]["validator"]["calls"] == 5
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda text: text.replace('It is short.",,', 'It is short.",yes,'), "a decision"),
+        (lambda text: text.replace(",", ";"), "saved with other separators"),
+        (lambda text: "", "emptied"),
+        (lambda text: text + "more\r\n", "a line of another form"),
+    ],
+)
+def test_a_work_list_that_somebody_works_on_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[str], str], why: str
+) -> None:
+    out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
+    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    assert command_here(capsys, *arguments).returncode == 3
+    file = out / "worklist.csv"
+    before = file.read_bytes().decode("utf-8-sig")
+    assert edit(before) != before
+    file.write_bytes(edit(before).encode("utf-8-sig"))
+    refused = command_here(capsys, *arguments)
+    assert refused.returncode == 2, why
+    assert "was edited" in refused.stderr
+    assert file.read_bytes().decode("utf-8-sig") == edit(before)
+    file.unlink()
+    assert command_here(capsys, *arguments).returncode == 3
+    assert file.read_bytes().decode("utf-8-sig") == before
 
 
 def test_instructions_need_no_criteria(tmp_path: Path) -> None:

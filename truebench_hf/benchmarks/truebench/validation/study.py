@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
@@ -18,7 +19,7 @@ from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
 from truebench_hf.benchmarks.truebench.validation.edits import SIZES, Edited, constructed
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.output import Validated, lines, work_list
+from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, refuse_edited, work_list
 from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
 from truebench_hf.benchmarks.truebench.validation.sections import sections
 from truebench_hf.benchmarks.truebench.validation.validator import (
@@ -102,7 +103,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
     """Every instance, or every row with a known defect, validated once; `value` is the content of `validation.json`."""
 
     kind, unit = "criteria-validation", "instances"
-    files = ("validation.json", "validations.jsonl", "worklist.csv")
+    files = ("validation.json", "validations.jsonl", WORK_LIST)
 
     def __init__(self, options: ValidateCriteriaOptions) -> None:
         super().__init__(options)
@@ -122,12 +123,14 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             )
         return Items(
             rows, lambda row: row.instance.id, asdict,
-            lambda row: (row.edit, row.instance.language, row.instance.category),
+            lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns),
         )  # fmt: skip
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)
+        if not self.options.estimate:
+            refuse_edited(Path(self.options.out))
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("validator"))
@@ -167,7 +170,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         files = {
             "validation.json": result,
             "validations.jsonl": lines(done, options.ablation),
-            "worklist.csv": work_list(done),
+            WORK_LIST: work_list(done),
         }
         return Outcome(
             result, files, f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated", shown,
