@@ -148,5 +148,11 @@ def test_data_without_stated_demands_has_no_edits_of_them() -> None:
     assert constructed([]) == []
 
 
+def test_a_lone_keyword_has_nothing_to_be_altered_to() -> None:
+    prompt, criteria = 'Include "alpha" and rhyme.', (Criterion('It must include "alpha".'), Criterion("It rhymes."))
+    every = [Instance(str(number), "EN", "", "", (Turn(prompt, criteria),)) for number in range(12)]
+    assert Counter(row.edit for row in constructed(every)) == {"unedited": 6, "E2": 2, "E3": 2}
+
+
 def test_sizes() -> None:
     assert SIZES == {"E1": 50, "E2": 50, "E3": 50, "unedited": 150}

@@ -27,7 +27,7 @@ def ablation(done: Sequence[Validated]) -> list[SubsetScores]:
     return [subset_scores(some, [(one.edited, one.by_aspects[some]) for one in done]) for some in SUBSETS]
 
 
-def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited], seed: int) -> list[Section]:
+def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> list[Section]:
     """Table 3 with the paper's rows beside, what saying FAIL to everything gives, and what becomes of each edit."""
     base = always_fail(rows)
     table = [_cells(_marks(one.aspects), one) for one in found] + [_cells((_ALWAYS, "", ""), base)]
@@ -36,7 +36,7 @@ def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited], see
         + ("",) * (len(_HEADER) - 4)
         for row in paper_rows("truebench", "truebench_table3")
     )
-    read, read_note = told(rows, seed), ceiling(rows, seed)
+    read, read_note = told(rows), ceiling(rows)
     return [
         Grid("Aspects in the validator's prompt (like the paper's Table 3)", _HEADER, tuple(table), paper, _note(base)),
         _by_edit(found[-1], rows),

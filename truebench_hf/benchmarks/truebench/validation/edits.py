@@ -71,17 +71,18 @@ def constructed(instances: Sequence[Instance], seed: int = 0) -> list[Edited]:
     part = min(1.0, len({source(one) for one in instances}) / sum(SIZES.values()))
     keywords = _keywords(found)
     whole = [Place(one, turn) for one in instances if (turn := _judged(one)) is not None]
-    removable, alterable = list(filter(_uncovered, found)), list(filter(_alterable, found))
+    removable = list(filter(_uncovered, found))
+    alterable = [place for place in found if _others(place, keywords)]
     taken: set[str] = set()
 
     def draw(edit: Edit, parts: Iterable[Iterable[Place]]) -> Iterator[tuple[Place, random.Random]]:
-        """Places of items that are not taken, and a lot for each: equally many of each part, where it has so many."""
-        left, pools = round(SIZES[edit] * part), list(parts)
-        for number, pool in enumerate(pools):
+        """Places of items that are not taken, and a lot for each: equally many of each part, then what is left of all."""
+        left, pools = round(SIZES[edit] * part), [list(pool) for pool in parts]
+        for number, pool in enumerate([*pools, [place for one in pools for place in one]]):
             lots = sorted(pool, key=lambda place: _lot(seed, edit, place).random())
             first = {source(place.instance): place for place in reversed(lots)}
             offered = [place for item, place in first.items() if item not in taken]
-            share = left // (len(pools) - number)
+            share = left // max(1, len(pools) - number)
             drawn = sample(offered, share, lambda place: place.instance.id, lambda _: (), seed) if share else []
             left -= len(drawn)
             taken.update(source(place.instance) for place in drawn)
@@ -132,12 +133,6 @@ def _removed(place: Place) -> Edited:
     return Edited(place.with_criteria(kept), "E3", place.turn + 1, place.criterion + 1, what)
 
 
-def _alterable(place: Place) -> bool:
-    """Whether another value makes sense there: a number is no end of a range."""
-    text = place.criteria[place.criterion].text
-    return not place.one or place.one.kind != "number" or not any(w in text for w in ("between", " to ", "–", " or "))
-
-
 def _keywords(places: Sequence[Place]) -> dict[str, list[str]]:
     """The keywords that instructions in each language state."""
     found: dict[str, set[str]] = {}
@@ -147,18 +142,24 @@ def _keywords(places: Sequence[Place]) -> dict[str, list[str]]:
     return {language: sorted(words) for language, words in found.items()}
 
 
+def _others(place: Place, keywords: Mapping[str, Sequence[str]]) -> list[str]:
+    """What could stand in place of what is demanded, and be wrong; nothing for an end of a range of numbers."""
+    assert place.one
+    text = place.criteria[place.criterion].text
+    around = " ".join([place.instance.turns[place.turn].prompt, *(other.text for other in place.criteria)])
+    if place.one.kind == "number":
+        value = int(place.one.value)
+        larger = (value + 1, value + 2) if value < 13 else (round(value * 1.5), value * 2)
+        return [] if any(word in text for word in ("between", " to ", "–", " or ")) else list(map(str, larger))
+    if place.one.kind == "language":
+        return [name for name in LANGUAGES if name not in named(around)]
+    return [word for word in keywords[place.instance.language] if word not in around]
+
+
 def _altered(place: Place, keywords: Mapping[str, Sequence[str]], lot: random.Random) -> Edited:
     one, criteria = place.one, list(place.criteria)
     assert one
-    text = criteria[place.criterion].text
-    around = " ".join([place.instance.turns[place.turn].prompt, *(other.text for other in criteria)])
-    if one.kind == "number":
-        value = int(one.value)
-        other = str(value + lot.choice((1, 2)) if value < 13 else round(value * lot.choice((1.5, 2))))
-    elif one.kind == "language":
-        other = lot.choice([name for name in LANGUAGES if name not in named(around)])
-    else:
-        other = lot.choice([word for word in keywords[place.instance.language] if word not in around])
+    text, other = criteria[place.criterion].text, lot.choice(_others(place, keywords))
     altered = text[: one.start] + other + text[one.end :]
     criteria[place.criterion] = replace(criteria[place.criterion], text=altered)
     what = f"{one.kind} {one.value} is now {other}"

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
+from truebench_hf.engine.ledger import canonical, digest
 
 
 @cache
 def reading() -> dict[str, Any]:
-    """The file: `seed`, and `rows` with id, edit, `holds` (of unedited rows: is faultless) and a note."""
+    """The file: `rows` with id, edit, hash, `holds` (of unedited rows: is faultless) and a note."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name("reading.json").read_text(encoding="utf-8"))
     return found
 
 
-def told(rows: Sequence[Edited], seed: int) -> tuple[tuple[str, str], ...]:
+def told(rows: Sequence[Edited]) -> tuple[tuple[str, str], ...]:
     """By kind of edit what was found in those of the rows that were read; () where they are others than were read."""
-    read, lines = _read(rows, seed), []
+    read, lines = _read(rows), []
     for kind in dict.fromkeys(one["edit"] for one in read):
         some = [one for one in read if one["edit"] == kind]
         good = sum(one["holds"] for one in some)
@@ -33,9 +35,9 @@ def told(rows: Sequence[Edited], seed: int) -> tuple[tuple[str, str], ...]:
     return tuple(lines)
 
 
-def ceiling(rows: Sequence[Edited], seed: int) -> str:
+def ceiling(rows: Sequence[Edited]) -> str:
     """What the reading of unedited rows means for precision, in a sentence; "" where none were read."""
-    unedited = [one for one in _read(rows, seed) if one["edit"] == "unedited"]
+    unedited = [one for one in _read(rows) if one["edit"] == "unedited"]
     if not unedited:
         return ""
     share = sum(not one["holds"] for one in unedited) / len(unedited)
@@ -47,7 +49,12 @@ def ceiling(rows: Sequence[Edited], seed: int) -> str:
     )
 
 
-def _read(rows: Sequence[Edited], seed: int) -> list[dict[str, Any]]:
-    edits = {row.instance.id: row.edit for row in rows}
-    read = [one for one in reading()["rows"] if edits.get(one["id"]) == one["edit"]]
-    return read if seed == reading()["seed"] else []
+def _read(rows: Sequence[Edited]) -> list[dict[str, Any]]:
+    """What was read of these rows: the same texts with the same edit."""
+    there = {(row.edit, hashed(row)) for row in rows}
+    return [one for one in reading()["rows"] if (one["edit"], one["hash"]) in there]
+
+
+def hashed(row: Edited) -> str:
+    """The first digits of a hash over the instance as it was read."""
+    return digest(canonical(asdict(row.instance)))[:12]

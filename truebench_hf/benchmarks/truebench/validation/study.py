@@ -164,7 +164,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         if options.ablation:
             found = ablation(done)
             result |= {"ablation": as_json(found, rows)}
-            shown = [*ablation_sections(found, rows, options.seed), *shown]
+            shown = [*ablation_sections(found, rows), *shown]
             place = board(found[-1], self.provenance)
         open_ = sum(one.label is None for row in done for one in row.by_aspects.values())
         files = {
