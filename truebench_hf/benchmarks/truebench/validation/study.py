@@ -94,6 +94,13 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (self.chosen,)
 
     @property
+    def told(self) -> str:
+        """The aspects, in words; "" where there are none to choose."""
+        if self.stage == "prompt":
+            return ""
+        return "all sets of them" if self.ablation else ", ".join(self.chosen) or "none"
+
+    @property
     def looked(self) -> tuple[Kind, ...]:
         """The kinds of defects in the report."""
         return PROMPT_KINDS if self.stage == "prompt" else kinds(self.chosen)
@@ -175,7 +182,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         return Outcome(
             result, files, f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated", shown,
             lead=f"by {options.validator}", notes=weak_judges([options.validator]), board=place, incomplete=open_,
-            facts={"Validator": options.validator, "Aspects": ", ".join(options.chosen), "Stage": options.stage},
+            facts={"Validator": options.validator, "Stage": options.stage, "Aspects": options.told},
         )  # fmt: skip
 
 
