@@ -74,6 +74,9 @@ def test_scores_by_hand() -> None:
     # tp 4, fn 1, fp 1, tn 2, undecided 2
     assert one.f1.value == pytest.approx(100 * 8 / 10)
     assert (one.f1.n, one.undecided) == (8, 2)
+    assert one.f1_strict.value == pytest.approx(100 * 8 / 12), (
+        "an undecided E3 is missed, an undecided faultless row flagged"
+    )
     assert one.precision.value == pytest.approx(80)
     assert one.recall.value == pytest.approx(80)
     assert one.balanced_accuracy.value == pytest.approx(100 * (4 / 5 + 2 / 3) / 2)
@@ -262,7 +265,7 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     asked = lines(out / "validations.jsonl")
     assert Counter(tuple(one["aspects"]) for one in asked) == dict.fromkeys(SUBSETS, 12)
     assert {one["edit"]["edit"] for one in asked} == {"E1", "E2", "E3", "unedited"}
-    assert json.loads((out / "run.json").read_text())["board"]["main"] == "f1"
+    assert json.loads((out / "run.json").read_text())["board"]["main"] == "f1_strict"
 
 
 @pytest.mark.parametrize(

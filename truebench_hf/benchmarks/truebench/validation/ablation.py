@@ -46,7 +46,7 @@ def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> 
 
 
 _HEADER = (
-    *(name.capitalize() for name in ASPECTS), "F1", "95 % interval", "precision", "recall", "balanced accuracy", "n",
+    *(name.capitalize() for name in ASPECTS), "F1", "95 % interval", "undecided as wrong", "precision", "recall", "balanced accuracy", "n",
     "undecided",
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def _share(score: Score) -> str:
 
 def _cells(marks: tuple[str, ...], one: SubsetScores) -> Cells:
     ends = "" if one.f1.ci95 is None else f"{one.f1.ci95[0] / 100:.3f} to {one.f1.ci95[1] / 100:.3f}"
-    shares = (_share(one.precision), _share(one.recall), _share(one.balanced_accuracy))
+    shares = (_share(one.f1_strict), _share(one.precision), _share(one.recall), _share(one.balanced_accuracy))
     return (*marks, _share(one.f1), ends, *shares, one.f1.n, one.undecided)
 
 
@@ -110,11 +110,17 @@ def as_json(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> dict[str, 
 
 def board(full: SubsetScores, made: Mapping[str, Any]) -> Board:
     """A validator among others that were asked, in the same words, about the same edited rows."""
-    columns = {"f1": "F1", "precision": "Precision", "recall": "Recall", "balanced_accuracy": "Balanced accuracy"}
+    columns = {
+        "f1_strict": "F1, undecided as wrong",
+        "f1": "F1",
+        "precision": "Precision",
+        "recall": "Recall",
+        "balanced_accuracy": "Balanced accuracy",
+    }
     scores: dict[str, Score] = {name: getattr(full, name) for name in columns}
     scores |= {f"named:{kind}": full.named[kind] for kind in EDITS}
     setting = digest(canonical([made.get("data_sha256"), made.get("prompts"), made.get("analysis_language")]))
     row = Row(anonymous.name(str(made["validator"])), setting, scores, {"Data": anonymous.name(str(made.get("data")))})
     shown = [Column(name, title) for name, title in columns.items()]
     shown += [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]
-    return Board("f1", tuple(shown), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)")
+    return Board("f1_strict", tuple(shown), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)")

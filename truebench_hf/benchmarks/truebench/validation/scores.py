@@ -25,12 +25,13 @@ Row = tuple[Edited, Validation]
 class SubsetScores:
     """What a validator that was told about some aspects reaches: over the rows it decided, with `undecided` beside.
 
-    Scores are in percent. `flagged` says how many rows with each edit are FAIL, for whatever defect; `named` in how many
+    Scores are in percent. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged` says how many rows with each edit are FAIL, for whatever defect; `named` in how many
     a defect of its kind is found, `placed` in how many also at the criterion that was edited (of E3 in its turn).
     """
 
     aspects: tuple[str, ...]
     f1: Score
+    f1_strict: Score
     precision: Score
     recall: Score
     balanced_accuracy: Score
@@ -51,19 +52,25 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Row]) -> SubsetScores
     counts = agreement(gold, said, positive="FAIL", negative="PASS")
     right = [g == s == "FAIL" for g, s in zip(gold, said, strict=True)]
     wrong = [s is not None and g != s for g, s in zip(gold, said, strict=True)]
-    interval = resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
-    decided = counts.n - counts.undecided
-    f1 = Score(_percent(counts.f1_yes), decided, counts.undecided, percent(interval))
+    f1 = Score(_percent(counts.f1_yes), counts.n - counts.undecided, counts.undecided, _interval(right, wrong))
+    open_or_wrong = [g != s for g, s in zip(gold, said, strict=True)]
+    share = ratio(2 * counts.tp, 2 * counts.tp + sum(open_or_wrong))
+    strict = Score(_percent(share), counts.n, 0, _interval(right, open_or_wrong))
     flagged = {
         kind: _share(rows, kind, lambda row: None if row[1].label is None else row[1].label == "FAIL")
         for kind in (*EDITS, "unedited")
     }
     looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
     return SubsetScores(
-        aspects, f1, *_ratios(counts), counts.undecided, flagged,
+        aspects, f1, strict, *_ratios(counts), counts.undecided, flagged,
         {kind: _share(rows, kind, lambda row: named(*row)) for kind in looked},
         {kind: _share(rows, kind, lambda row: placed(*row)) for kind in looked},
     )  # fmt: skip
+
+
+def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
+    """The interval of an F1 in percent, by rows: found, and else wrong (missed, or flagged without need)."""
+    return percent(resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)]))
 
 
 def _ratios(counts: Agreement) -> tuple[Score, Score, Score]:
