@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from truebench_hf.metrics.binary import Label, ratio
+from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 
@@ -74,14 +75,14 @@ def vote_share(votes: Sequence[Label], label: Label) -> float | None:
 
 
 def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | None:
-    """The mean vote share in percent for a report, from (votes, verdict) pairs.
+    """The mean vote share for a report, from (votes, verdict) pairs.
 
     Verdicts without votes are skipped, None where none has any; voted on and still undecided counts as unscored.
     """
     shares = [vote_share(votes, label) for votes, label in verdicts if votes]
     known = [share for share in shares if share is not None]
     mean = ratio(sum(known), len(known))
-    return Score(None if mean is None else 100 * mean, len(known), len(shares) - len(known)) if shares else None
+    return Score(mean, len(known), len(shares) - len(known)) if shares else None
 
 
 def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
@@ -94,10 +95,26 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
     return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
 
 
+def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Hashable]) -> Score:
+    """The share of verdicts that turned from one column to a parallel one, over those that both decide.
+
+    The interval takes `clusters` (instructions) as what is independent. Undecided on either side is unscored. Raises
+    `UserError` for columns of unequal length.
+    """
+    parallel(before=before, after=after, clusters=clusters)
+    turned: dict[Hashable, list[float]] = {}
+    for was, now, cluster in zip(before, after, clusters, strict=True):
+        if was in ("yes", "no") and now in ("yes", "no"):
+            turned.setdefault(cluster, []).append(float(was != now))
+    top, of = list(map(sum, turned.values())), [float(len(some)) for some in turned.values()]
+    decided = int(sum(of))
+    return Score(ratio(sum(top), decided), decided, len(before) - decided, clustered_share(top, of))
+
+
 def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
-    """The flip rate in percent for a report; criteria without votes are skipped, None where no criterion has any."""
+    """The flip rate for a report; criteria without votes are skipped, None where no criterion has any."""
     voted = [row for row in votes if row]
     if not voted:
         return None
     found = flip_rate(voted)
-    return Score(None if found.rate is None else 100 * found.rate, found.n, found.left_out)
+    return Score(found.rate, found.n, found.left_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
@@ -13,6 +13,9 @@ from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
 
 # Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
 PARADIGMS: Mapping[str, tuple[str, bool]] = {
@@ -126,7 +129,7 @@ def score(
 
 @dataclass(frozen=True)
 class Spread:
-    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3): percent, points.
+    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3), as shares.
 
     `pass_rates` and `gap` are pooled over rubrics. `by_instruction` is the mean over instructions of the share of their
     rubrics that a judge passes, CFBench's constraint satisfaction rate (CSR), which the paper's figure 5 shows.
@@ -149,12 +152,14 @@ class MetaEvaluation:
     spreads: Mapping[str, Spread]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    reworded: tuple[Rewording, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The content of `scores.json`: percent, with n, undecided (`unscored`) and 95 % intervals."""
+        """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
         return {
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
+            **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
         }
@@ -176,6 +181,11 @@ def _as_json(scores: JudgeScores) -> dict[str, Any]:
     return found | named | splits.pop("all") | {"by_split": splits}
 
 
+def pooled_accuracy(judgments: Sequence[Judgment]) -> Score:
+    """Balanced accuracy over all rows."""
+    return _cell(judgments)["balanced_accuracy"]
+
+
 def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
     """The spread of two judges or more on the same rows (parallel lists); None where they share no decided row."""
     columns = list(zip(*by_judge.values(), strict=True))
@@ -183,10 +193,10 @@ def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
     if len(by_judge) < 2 or not shared:
         return None
     columns_of = {judge: [row[place] for row in shared] for place, judge in enumerate(by_judge)}
-    rates = {judge: 100 * _share(rows) for judge, rows in columns_of.items()}
-    means = {judge: 100 * _mean_share(rows) for judge, rows in columns_of.items()}
+    rates = {judge: _share(rows) for judge, rows in columns_of.items()}
+    means = {judge: _mean_share(rows) for judge, rows in columns_of.items()}
     gold = [row[0].rubric.label for row in shared if row[0].rubric.label is not None]
-    reference = 100 * sum(label == "yes" for label in gold) / len(gold) if gold else None
+    reference = sum(label == "yes" for label in gold) / len(gold) if gold else None
     gap, mean_gap = (max(found.values()) - min(found.values()) for found in (rates, means))
     return Spread(rates, gap, means, mean_gap, len(shared), len(columns) - len(shared), reference)
 
