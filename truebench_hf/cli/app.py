@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, score, studies
+from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, score, standings, studies
 from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
@@ -28,6 +28,7 @@ studies.add_to(app)
 flex.add_to(app)
 facts.add_to(app)
 score.add_to(app)
+standings.add_to(app)
 checklist.add_to(app)
 label.add_to(app)
 data.add_to(app)

@@ -199,6 +199,10 @@ TEXTS = {
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
+    "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
+    "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
+    "and compare.json hold the same.",
     "label sample": "The sample is stratified by verdict, undecided ones included, and of whole instances, of which one "
     "no settles the rest. It is kept in the run's sample.json, with how the labels will be weighed (probabilities or "
     "votes of the judge sharpen the estimate, PPI++). A larger --n holds the smaller sample; --unlabelled asks only for "

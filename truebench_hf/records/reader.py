@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -70,27 +70,44 @@ class Reader:
         return found
 
 
+class Head(NamedTuple):
+    """What stands in the head of a line of `judgments.jsonl`: where an instance belongs, and whether it passed."""
+
+    language: str
+    category: str
+    passed: bool | None
+
+
 def read_outcomes(file: Path) -> Mapping[str, bool | None]:
-    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+    """Instance id -> passed from a `judgments.jsonl`. Raises as `read_heads`."""
+    return {name: head.passed for name, head in read_heads(file).items()}
+
+
+def read_heads(file: Path) -> Mapping[str, Head]:
+    """Instance id -> head from a `judgments.jsonl`. Only the head of each line is read, since files are large.
 
     Raises OSError, and UserError on lines of another form.
     """
-    found: dict[str, bool | None] = {}
+    found: dict[str, Head] = {}
     with file.open("rb") as content:
         for where, line in jsonl.lines(content, file.name):
             text = line.decode("utf-8", "replace")
             if (head := _HEAD.match(text)) is not None:
-                found[head[1]] = _PASSED[head[2]]
+                found[head[1]] = Head(head[2], head[3], _PASSED[head[4]])
             else:
                 row = jsonl.parsed(text, where)
                 if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
                     raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                found[str(row["id"])] = row["passed"]
+                found[str(row["id"])] = Head(
+                    str(row.get("language") or ""), str(row.get("category") or ""), row["passed"]
+                )
     return found
 
 
-# An id with an escape in it is left to the JSON reader.
-_HEAD = re.compile(r'\{"id": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),')
+# Texts with an escape in them are left to the JSON reader.
+_HEAD = re.compile(
+    r'\{"id": "([^"\\]*)", "language": "([^"\\]*)", "category": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),'
+)
 _PASSED = {"true": True, "false": False, "null": None}
 
 

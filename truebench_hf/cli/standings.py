@@ -1,0 +1,40 @@
+"""`truebench compare`, `leaderboard` and `correlate`: what finished results say beside each other. No model is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truebench_hf.cli import panels
+from truebench_hf.cli.texts import TEXTS
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    commands = {
+        "compare": (_compare, "Two runs on the same instances: the difference, and what flipped."),
+    }
+    for name, (action, help) in commands.items():
+        app.command(name, help=help, epilog=TEXTS[name], rich_help_panel=panels.SCORE)(action)
+
+
+def _compare(
+    run_a: Annotated[str, typer.Argument(help="Folder of a finished run.")],
+    run_b: Annotated[str, typer.Argument(help="Folder of another, of the same kind.")],
+    model_a: Annotated[str | None, typer.Option(help="Which model of RUN_A, where it holds several.")] = None,
+    model_b: Annotated[str | None, typer.Option(help="Which model of RUN_B, where it holds several.")] = None,
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import compare_sections as shown
+    from truebench_hf.standings.compare import compare
+
+    found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))
