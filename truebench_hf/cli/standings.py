@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,9 @@ Out = Annotated[Path | None, typer.Option(help="Folder for the report and the ta
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    commands = {
+    commands: dict[str, tuple[Callable[..., None], str]] = {
         "compare": (_compare, "Two runs on the same instances: the difference, and what flipped."),
+        "leaderboard": (_leaderboard, "Finished runs in one ranked table, the paper's published results beside them."),
     }
     for name, (action, help) in commands.items():
         app.command(name, help=help, epilog=TEXTS[name], rich_help_panel=panels.SCORE)(action)
@@ -34,6 +36,28 @@ def _compare(
     from truebench_hf.standings.compare import compare
 
     found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))
+
+
+def _leaderboard(
+    folders: Annotated[list[str] | None, typer.Argument(help="The same as --runs.", metavar="[RUNS]...")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Option(help="Run folders, or folders of them; several may follow.", metavar="FOLDER")
+    ] = None,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="With the results that the paper prints.")
+    ] = False,
+    kind: Annotated[str, typer.Option(help="Which kind of runs: truebench, facts, tick ...")] = "truebench",
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import leaderboard_sections as shown
+    from truebench_hf.standings.leaderboard import leaderboard
+
+    found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
     page = out / "report.html" if out else None
     present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
     if out:

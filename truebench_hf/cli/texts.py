@@ -203,6 +203,10 @@ TEXTS = {
     "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
     "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
     "and compare.json hold the same.",
+    "leaderboard": "Only runs with the same data, judge, level and protocol are ranked together. A rank spans from 1 + the "
+    "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
+    "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "
+    "the mix of categories that all of them have. --out gets report.html, leaderboard.csv and leaderboard.json.",
     "label sample": "The sample is stratified by verdict, undecided ones included, and of whole instances, of which one "
     "no settles the rest. It is kept in the run's sample.json, with how the labels will be weighed (probabilities or "
     "votes of the judge sharpen the estimate, PPI++). A larger --n holds the smaller sample; --unlabelled asks only for "

@@ -44,6 +44,19 @@ class Finished:
 def read(where: str, model: str | None = None) -> Finished:
     """The run in a folder (or in a file of judged instances); of a study of several models the one named.
 
+    Raises UserError as `read_all`, and where the model is not to be told.
+    """
+    found = {run.model: run for run in read_all(where)}
+    if model is None and len(found) > 1:
+        raise UserError(f"{where}: holds {', '.join(found)}; name one: --model-a or --model-b")
+    if model is not None and model not in found:
+        raise unknown(f"model in {where}", model, found)
+    return found[model] if model is not None else next(iter(found.values()))
+
+
+def read_all(where: str) -> list[Finished]:
+    """Every model's run in a folder, or in a file of judged instances.
+
     Raises UserError where there is none, where it is not finished, or of a kind that does not score instance by instance.
     """
     path = Path(where)
@@ -58,16 +71,17 @@ def read(where: str, model: str | None = None) -> Finished:
     if info and not (info.get("sessions") and info["sessions"][-1].get("finished")):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, reader = _READERS[kind]
-    rows = reader(path, info)
-    models = list(dict.fromkeys(judged.response.model for judged, _, _ in rows))
-    if model is None and len(models) > 1:
-        raise UserError(f"{where}: holds {', '.join(models)}; name one: --model-a or --model-b")
-    if model is not None and model not in models:
-        raise unknown(f"model in {where}", model, models)
-    chosen = [row for row in rows if row[0].response.model == (model or models[0])]
-    items = {judged.instance.id: judged for judged, _, _ in chosen}
-    scores = {judged.instance.id: score for judged, score, _ in chosen}
-    return Finished(where, kind, model or models[0], chosen[0][2], info.get("settings", {}), about, items, scores)
+    by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}
+    for row in reader(path, info):
+        by_model.setdefault(row[0].response.model, []).append(row)
+    return [
+        Finished(
+            where, kind, model, rows[0][2], info.get("settings", {}), about,
+            {judged.instance.id: judged for judged, _, _ in rows},
+            {judged.instance.id: score for judged, score, _ in rows},
+        )
+        for model, rows in by_model.items()
+    ]  # fmt: skip
 
 
 def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:

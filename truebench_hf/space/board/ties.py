@@ -25,7 +25,8 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Results]) -> tuple[E
     return tuple(found[entry.key] for entry in entries)
 
 
-def _is_the_share(entry: Entry, outcomes: Results) -> bool:
+def is_the_share(entry: Entry, outcomes: Results) -> bool:
+    """Whether an entry's score is the mean of these outcomes."""
     decided = [passed for passed in outcomes.values() if passed is not None]
     value = entry.overall.value
     return bool(decided) and value is not None and abs(100 * sum(decided) / len(decided) - value) < 1e-6
@@ -47,7 +48,7 @@ def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:
 def _ranked(group: Sequence[Entry], outcomes: Mapping[str, Results]) -> list[Entry]:
     """Entries of one setting with their ranks; those without a score or its interval have none."""
     scored = [entry for entry in group if entry.overall.value is not None and entry.overall.ci95 is not None]
-    known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and _is_the_share(e, outcomes[e.key])}
+    known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
     entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
     spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)
     return [_placed(entry, spans[entry.key]) if entry.key in spans else entry for entry in group]
