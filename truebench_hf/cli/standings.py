@@ -19,6 +19,10 @@ def add_to(app: typer.Typer) -> None:
     commands: dict[str, tuple[Callable[..., None], str]] = {
         "compare": (_compare, "Two runs on the same instances: the difference, and what flipped."),
         "leaderboard": (_leaderboard, "Finished runs in one ranked table, the paper's published results beside them."),
+        "correlate": (
+            _correlate,
+            "Scores of models against other scores of theirs: rank agreement, and who is off the line.",
+        ),
     }
     for name, (action, help) in commands.items():
         app.command(name, help=help, epilog=TEXTS[name], rich_help_panel=panels.SCORE)(action)
@@ -58,6 +62,25 @@ def _leaderboard(
     from truebench_hf.standings.leaderboard import leaderboard
 
     found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))
+
+
+def _correlate(
+    scores: Annotated[list[str], typer.Option(help="Table of scores, run folders, or published; may be repeated.")],
+    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.")],
+    column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
+    with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import correlate_sections as shown
+    from truebench_hf.standings.correlate import correlate
+
+    found = correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
     page = out / "report.html" if out else None
     present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
     if out:

@@ -207,6 +207,10 @@ TEXTS = {
     "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
     "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "
     "the mix of categories that all of them have. --out gets report.html, leaderboard.csv and leaderboard.json.",
+    "correlate": "A table (CSV, JSON, JSONL, Parquet) has a column of models and one or more of numbers. Of TRUEBench's run "
+    "folders the hard score and both soft ones are taken; `published` stands for the paper's Table 5. A model is the same "
+    "where its name is, without its provider (openai:, hf:, ORG/); the others are listed, nothing is guessed. --out gets "
+    "report.html with scatter plots, correlate.json and models.csv.",
     "label sample": "The sample is stratified by verdict, undecided ones included, and of whole instances, of which one "
     "no settles the rest. It is kept in the run's sample.json, with how the labels will be weighed (probabilities or "
     "votes of the judge sharpen the estimate, PPI++). A larger --n holds the smaller sample; --unlabelled asks only for "
