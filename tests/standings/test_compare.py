@@ -147,29 +147,43 @@ def test_a_file_of_judgments_alone_says_nothing_of_its_judging(pair: tuple[str, 
     assert len(found.flips) == 11
 
 
+def golden(case: str, folder: Path) -> str:
+    """A run folder as tests/golden holds it, with a line per object again."""
+    held = Path(__file__).parents[1] / "golden" / "expected" / case / "out"
+    folder.mkdir()
+    for file in held.iterdir():
+        decoder, text, rows = json.JSONDecoder(), file.read_text().lstrip(), []
+        while file.suffix == ".jsonl" and text:
+            found, end = decoder.raw_decode(text)
+            rows.append(json.dumps(found) + "\n")
+            text = text[end:].lstrip()
+        (folder / file.name).write_text("".join(rows) or text)
+    return str(folder)
+
+
 def test_models_of_one_study_are_compared_by_their_checklists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    golden = Path(__file__).parents[1] / "golden" / "expected" / "tick" / "out"
-    folder = tmp_path / "tick"
-    folder.mkdir()
-    info = json.loads((golden / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps(info))
-    decoder, text, rows = json.JSONDecoder(), (golden / "verdicts.jsonl").read_text(), []
-    while text.strip():
-        found, end = decoder.raw_decode(text.lstrip())
-        rows.append(found)
-        text = text.lstrip()[end:]
-    (folder / "verdicts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    folder = golden("tick", tmp_path / "tick")
     with pytest.raises(UserError, match="name one: --model-a or --model-b"):
-        compare(str(folder), str(folder))
+        compare(folder, folder)
     with pytest.raises(UserError, match="unknown model in .*'thre'"):
-        compare(str(folder), str(folder), model_a="thre")
+        compare(folder, folder, model_a="thre")
     done = command_here(
-        capsys, "compare", str(folder), str(folder), "--model-a", "scripted:one.json", "--model-b", "scripted:two.json"
+        capsys, "compare", folder, folder, "--model-a", "scripted:one.json", "--model-b", "scripted:two.json"
     )
     assert done.returncode == 0, done.stderr
     assert "pass rate of a checklist" in done.stdout
+
+
+def test_answers_from_documents_are_compared_by_their_final_score(tmp_path: Path) -> None:
+    found = compare(golden("facts", tmp_path / "facts"), str(tmp_path / "facts"))
+    # Of two judges one finds "disputed" grounded; "evasive" is eligible to one judge, so that it stays in.
+    scores = found.runs[0].scores
+    assert (scores["grounded"], scores["disputed"], scores["failed"]) == (1.0, 0.5, None)
+    assert found.overall.difference.difference == 0
+    with pytest.raises(UserError, match=r"of kind facts, .* of kind tick"):
+        compare(str(tmp_path / "facts"), golden("tick", tmp_path / "tick"), model_b="scripted:one.json")
 
 
 @pytest.mark.parametrize(
