@@ -167,7 +167,7 @@ def test_models_of_one_study_are_compared_by_their_checklists(
     folder = golden("tick", tmp_path / "tick")
     with pytest.raises(UserError, match="name one: --model-a or --model-b"):
         compare(folder, folder)
-    with pytest.raises(UserError, match="unknown model in .*'thre'"):
+    with pytest.raises(UserError, match=r"unknown model in .*'thre'"):
         compare(folder, folder, model_a="thre")
     done = command_here(
         capsys, "compare", folder, folder, "--model-a", "scripted:one.json", "--model-b", "scripted:two.json"

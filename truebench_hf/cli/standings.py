@@ -69,8 +69,12 @@ def _leaderboard(
 
 
 def _correlate(
-    scores: Annotated[list[str], typer.Option(help="Table of scores, run folders, or published; may be repeated.")],
-    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.")],
+    scores: Annotated[
+        list[str],
+        typer.Option(help="Table of scores, run folders (several may follow), or published.", metavar="SOURCE"),
+    ],
+    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
+    folders: Annotated[list[str] | None, typer.Argument(help="More of --scores.", metavar="[RUNS]...")] = None,
     column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
     with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
@@ -80,7 +84,9 @@ def _correlate(
     from truebench_hf.standings import correlate_sections as shown
     from truebench_hf.standings.correlate import correlate
 
-    found = correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
+    found = correlate(
+        [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
+    )
     page = out / "report.html" if out else None
     present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
     if out:

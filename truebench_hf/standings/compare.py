@@ -22,6 +22,12 @@ _SHAPING = {
     "votes": "votes", "threshold": "threshold", "judge_temperature": "judge temperature", "baseline": "baseline",
     "judge_models": "how the judge was run", "prompts": "judge prompts",
 }  # fmt: skip
+# Where the first differs, the second says nothing more.
+_IMPLIED = (
+    ("judge", "judge_models"), ("judge", "panel"), ("judges", "judge_models"), ("judges", "templates"),
+    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judge_level", "prompts"),
+    ("templates", "prompts"),
+)  # fmt: skip
 GROUPS: dict[str, Callable[[Judged], str]] = {
     "Category": lambda item: item.instance.category,
     "Language": lambda item: item.instance.language,
@@ -138,11 +144,10 @@ def _differs(one: Finished, other: Finished) -> list[str]:
     hashes = [run.settings.get("data_sha256") for run in (one, other)]
     if hashes[0] != hashes[1]:
         found.append("other data")
-    for name, called in _SHAPING.items():
-        a, b = (_plain(name, run.settings.get(name)) for run in (one, other))
-        if a != b:
-            found.append(f"{called}: {_told(a, b)}")
-    return found
+    pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
+    unlike = [name for name, (a, b) in pairs.items() if a != b]
+    implied = {after for before, after in _IMPLIED if before in unlike}
+    return found + [f"{_SHAPING[name]}: {_told(*pairs[name])}" for name in unlike if name not in implied]
 
 
 def _plain(name: str, value: Any) -> Any:

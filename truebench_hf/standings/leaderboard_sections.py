@@ -55,7 +55,7 @@ def files(found: Leaderboard) -> dict[str, str]:
 
 
 def _table(found: Leaderboard) -> Grid:
-    header = ("Model", "group", "rank", found.kind.main, "95 % interval", "n", "unscored", "judge (level)", "results")
+    header = ("Model", "group", "rank", found.kind.main, "95 % interval", "n", "unscored", "results", "judge (level)")
     rows = [(_row(found, entry), entry.source == "paper") for entry in found.entries]
     note = f"{found.kind.unit}. A rank spans from 1 + the models surely better to N - the models surely worse, within its group."
     return Grid(
@@ -70,7 +70,7 @@ def _row(found: Leaderboard, entry: Entry) -> Cells:
     return (
         entry.name + mark, entry.facts[GROUP], f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
         fixed(entry.overall.value), interval(entry.overall), entry.overall.n or "-", entry.overall.unscored or "",
-        entry.facts.get("Judge", ""), table.SOURCES[entry.source],
+        table.SOURCES[entry.source], entry.facts.get("Judge", ""),
     )  # fmt: skip
 
 
