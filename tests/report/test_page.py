@@ -67,7 +67,7 @@ def talk(number: int, label: Label | None, outcome: Outcome | None = None, said:
     return Conversation(f"{number} · DE · Editing / Rewrite", (turn,), outcome or state, language="DE")
 
 
-OTHERS.append(Beside("Beside", ((replace(talk(8, "no"), who="ann"), replace(talk(8, "yes"), who="bob")),)))
+OTHERS.insert(-2, Beside("Beside", ((replace(talk(8, "no"), who="ann"), replace(talk(8, "yes"), who="bob")),)))
 TALKS = Conversations("Instances", (talk(1, "yes"), talk(2, "no"), talk(3, None)))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished import finished, numbered
+from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from truebench_hf.errors import UserError
 from truebench_hf.standings import compare_sections as shown
@@ -145,20 +145,6 @@ def test_a_file_of_judgments_alone_says_nothing_of_its_judging(pair: tuple[str, 
     found = compare(pair[0], str(file))
     assert found.differs == (f"nothing is known of how {file} was judged (no run.json)",)
     assert len(found.flips) == 11
-
-
-def golden(case: str, folder: Path) -> str:
-    """A run folder as tests/golden holds it, with a line per object again."""
-    held = Path(__file__).parents[1] / "golden" / "expected" / case / "out"
-    folder.mkdir()
-    for file in held.iterdir():
-        decoder, text, rows = json.JSONDecoder(), file.read_text().lstrip(), []
-        while file.suffix == ".jsonl" and text:
-            found, end = decoder.raw_decode(text)
-            rows.append(json.dumps(found) + "\n")
-            text = text[end:].lstrip()
-        (folder / file.name).write_text("".join(rows) or text)
-    return str(folder)
 
 
 def test_models_of_one_study_are_compared_by_their_checklists(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.space.sample_runs import many_runs
-from tests.support.finished import finished, numbered
+from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.errors import UserError
@@ -108,8 +108,20 @@ def test_runs_whose_judgments_are_gone_are_ranked_by_their_intervals(tmp_path: P
     for name, passed in (("one", GOOD), ("two", POOR)):
         folder = finished(tmp_path, name, passed)
     (Path(folder) / "judgments.jsonl").unlink()
-    found = leaderboard([str(tmp_path / "runs")])
-    assert [(entry.rank, entry.last, entry.approximate) for entry in found.entries] == [(1, 1, True), (2, 2, True)]
+    for _ in ("gone", "unreadable"):
+        found = leaderboard([str(tmp_path / "runs")])
+        assert [(entry.rank, entry.last, entry.approximate) for entry in found.entries] == [(1, 1, True), (2, 2, True)]
+        (Path(folder) / "judgments.jsonl").write_text("{}\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "models"), [("tick", ["scripted:one.json", "scripted:two.json"]), ("facts", ["scripted:model.json"])]
+)
+def test_other_kinds_are_ranked_by_their_own_scores(tmp_path: Path, kind: str, models: list[str]) -> None:
+    found = leaderboard([golden(kind, tmp_path / "run")], kind=kind)
+    assert sorted(entry.name for entry in found.entries) == models
+    assert not any(entry.approximate for entry in found.entries if entry.rank)
+    assert found.mixes == {}
 
 
 def test_what_is_left_out_is_said(folder: Path, tmp_path: Path) -> None:

@@ -51,3 +51,17 @@ def table(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     """A JSON table; returns the path as text."""
     path.write_text(json.dumps(list(rows)), encoding="utf-8")
     return str(path)
+
+
+def golden(case: str, folder: Path) -> str:
+    """A run folder as tests/golden holds it, with a line per object again."""
+    held = Path(__file__).parents[1] / "golden" / "expected" / case / "out"
+    folder.mkdir()
+    for file in held.iterdir():
+        decoder, text, rows = json.JSONDecoder(), file.read_text().lstrip(), []
+        while file.suffix == ".jsonl" and text:
+            found, end = decoder.raw_decode(text)
+            rows.append(json.dumps(found) + "\n")
+            text = text[end:].lstrip()
+        (folder / file.name).write_text("".join(rows) or text)
+    return str(folder)

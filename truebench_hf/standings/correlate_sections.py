@@ -20,7 +20,8 @@ _PRINTED = ("Hard", "Soft (criterion)", "Soft (turn)")
 
 def sections(found: Correlated) -> list[Section]:
     """Everything a correlation shows, in order."""
-    return [_coefficients(found), *_far(found), *map(_plot, found.pairings[:_PLOTS]), *_missing(found)]
+    drawn = [one for one in found.pairings if one.agreement.n > 1][:_PLOTS]
+    return [_coefficients(found), *_far(found), *map(_plot, drawn), *_missing(found)]
 
 
 def title(found: Correlated) -> str:

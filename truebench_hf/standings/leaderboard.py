@@ -24,6 +24,7 @@ from truebench_hf.space.board.runs import Entry, Run
 from truebench_hf.space.board.table import Kind
 from truebench_hf.standings.finished import judges, read_all, self_judged
 from truebench_hf.study.board import Column
+from truebench_hf.terminal import warn
 
 GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"
 PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
@@ -109,9 +110,11 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
 
 
 def _heads(folder: Path) -> Mapping[str, Head]:
+    """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
     try:
         return read_heads(folder / JUDGMENTS)
-    except OSError:  # its scores are shown all the same, and ranked by their intervals
+    except (OSError, UserError) as error:
+        warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
         return {}
 
 

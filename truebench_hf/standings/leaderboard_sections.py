@@ -34,7 +34,7 @@ def notes(found: Leaderboard) -> list[str]:
         )
     if any(entry.approximate for entry in found.entries):
         said.append(
-            f"{_APPROXIMATE} ranked by the intervals of totals (Wilson, unpaired), since not all of the group have results by "
+            f"{_APPROXIMATE} ranked by the intervals of totals (unpaired; Wilson's, or as printed), since not all of the group have results by "
             "instance: approximate, and wider than pairs would make it."
         )
     if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):

@@ -12,6 +12,7 @@ from tests.golden.cases import (
     meta,
     pairs,
     runs,
+    standings,
     stick,
     taxonomy,
     tick,
@@ -19,6 +20,7 @@ from tests.golden.cases import (
 
 CASES = (
     *runs.CASES,
+    *standings.CASES,
     *meta.CASES,
     *calibration.CASES,
     *contrast.CASES,
