@@ -139,6 +139,19 @@ def test_folders_of_other_kinds_and_unfinished_ones_are_refused(
         compare(folder, folder)
 
 
+def test_a_submission_has_no_sessions_and_tells_little_of_its_judging(tmp_path: Path) -> None:
+    one = finished(tmp_path / "a", "one", numbered([True]))
+    two = finished(tmp_path / "b", "two", numbered([False]))
+    file = Path(two) / "run.json"
+    info = json.loads(file.read_text())
+    settings = {name: info["settings"][name] for name in ("model", "judge")}
+    file.write_text(json.dumps({"format": 1, "kind": "truebench", "submitted": True, "settings": settings}))
+    found = compare(one, two)
+    assert found.overall.difference.n == 1
+    assert found.differs[0] == "other data"
+    assert any(told.startswith("protocol: default and not told") for told in found.differs)
+
+
 def test_a_file_of_judgments_alone_says_nothing_of_its_judging(pair: tuple[str, str], tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
     file.write_text((Path(pair[1]) / "judgments.jsonl").read_text())

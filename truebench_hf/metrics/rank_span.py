@@ -38,7 +38,7 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
 
     Two models that both have results are compared on the instances that both have (`paired_difference`; below ten of
     them McNemar's exact test), all others by the intervals of their scores (`unpaired`). `ascending`: less is better.
-    One product of matrices counts all pairs: 200 models of 3,000 instances take about a second.
+    One product of matrices counts all pairs: 200 models of 3,000 instances take half a second.
     """
     import numpy as np
 

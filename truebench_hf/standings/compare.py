@@ -161,5 +161,5 @@ def _told(first: Any, second: Any) -> str:
     if isinstance(first, dict) and isinstance(second, dict):
         keys = [key for key in first | second if first.get(key) != second.get(key)]
         return ", ".join(f"{key} {_told(first.get(key), second.get(key))}" for key in keys[:4])
-    shown = [str(value) for value in (first, second)]
+    shown = ["not told" if value is None else str(value) for value in (first, second)]
     return " and ".join(text if len(text) <= 60 else f"{text[:57]}..." for text in shown)

@@ -101,7 +101,7 @@ def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None
         name, line.difference.n, _percent(line.first), _percent(line.second),
         "-" if gap is None else f"{100 * gap:+.2f}",
         "" if ends is None else f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}",
-        "" if p_value is None else fixed(p_value, 4),
+        "" if p_value is None else "< 0.0001" if p_value < 0.0001 else fixed(p_value, 4),
         sum(flip.scores[0] > flip.scores[1] for flip in inside),
         sum(flip.scores[0] < flip.scores[1] for flip in inside), line.undecided or "",
     )  # fmt: skip

@@ -68,7 +68,8 @@ def read_all(where: str) -> list[Finished]:
         raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
     if kind not in _READERS:
         raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(_READERS)} score their instances")
-    if info and not (info.get("sessions") and info["sessions"][-1].get("finished")):
+    sessions = info.get("sessions")  # a submission has none
+    if sessions and not (isinstance(sessions[-1], dict) and sessions[-1].get("finished")):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, reader = _READERS[kind]
     by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -143,17 +142,18 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Re
     """By the key of an entry the results of its instances, where its folder holds them."""
     known = {entry.key: one for one in found for entry in one.run.entries}
     results: dict[str, Results] = {}
+    whole: dict[Path, dict[str, Results]] = {}
     for entry in entries:
         if (one := known.get(entry.key)) is None:
             continue
         results[entry.key] = {name: head.passed for name, head in one.heads.items()}
         if not ties.is_the_share(entry, results[entry.key]):
-            results[entry.key] = _scores(str(one.folder)).get(entry.name, {})
-    _scores.cache_clear()
+            if one.folder not in whole:
+                whole[one.folder] = _scores(str(one.folder))
+            results[entry.key] = whole[one.folder].get(entry.name, {})
     return results
 
 
-@cache
 def _scores(folder: str) -> dict[str, Results]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
