@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from truebench_hf.metrics.comparison import paired_difference, unpaired
-from truebench_hf.metrics.intervals import percent, wilson
+from truebench_hf.metrics.intervals import wilson
 from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
 from truebench_hf.types import Score
 
@@ -25,7 +25,7 @@ def spans(scores: Scores) -> dict[str, str]:
 
 
 def total(share: float, n: int = 1000) -> Entrant:
-    return Entrant(Score(100 * share, n, 0, percent(wilson(round(share * n), n))))
+    return Entrant(Score(share, n, 0, wilson(round(share * n), n)))
 
 
 def test_models_that_differ_on_little_share_their_places() -> None:

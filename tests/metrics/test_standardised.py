@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truebench_hf.metrics.intervals import percent, wilson
+from truebench_hf.metrics.intervals import wilson
 from truebench_hf.metrics.standardised import common_mix, standardised
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -39,15 +39,15 @@ def test_by_hand() -> None:
     # 3 of 4 in Editing, 1 of 2 in Safety, mixed 0.8 to 0.2: 0.7, at 1 / (0.64 / 4 + 0.04 / 2) = 5.56 instances.
     passed = {"Editing": [True, True, True, False], "Safety": [True, False, None], "Reasoning": [False] * 40}
     found = standardised(passed, {"Editing": 0.8, "Safety": 0.2})
-    assert (found.value, found.n, found.unscored) == (pytest.approx(70), 6, 1)
-    assert found.ci95 == pytest.approx((31.4, 92.2), abs=0.05)  # (0.618 -+ 0.304)
+    assert (found.value, found.n, found.unscored) == (pytest.approx(0.7), 6, 1)
+    assert found.ci95 == pytest.approx((0.314, 0.922), abs=0.0005)  # (0.618 -+ 0.304)
 
 
 @pytest.mark.parametrize("passed", [[True] * 7 + [False] * 3, [True] * 10, [False] * 10])
 def test_one_kind_alone_is_wilsons(passed: list[bool]) -> None:
     found = standardised({"A": list(passed)}, {"A": 1.0})
-    assert found.value == pytest.approx(10 * sum(passed))
-    assert found.ci95 == pytest.approx(percent(wilson(sum(passed), 10)))
+    assert found.value == pytest.approx(sum(passed) / 10)
+    assert found.ci95 == pytest.approx(wilson(sum(passed), 10))
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_intervals_cover_the_truth(sizes: tuple[int, ...]) -> None:
                 kind: (rng.random(size) < rate).tolist() for kind, size, rate in zip(mix, sizes, rates, strict=True)
             }
             ends = standardised(passed, mix).ci95
-            held += ends is not None and ends[0] <= 100 * truth <= ends[1]
+            held += ends is not None and ends[0] <= truth <= ends[1]
         assert held / 600 >= 0.93

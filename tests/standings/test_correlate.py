@@ -85,7 +85,7 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     others = table(tmp_path / "b.json", [{"model": f"M{share}.json", "their score": share**2} for share in shares])
     found = correlate([str(tmp_path / "runs")], [others])
     assert [one.column for one in found.pairings] == ["hard", "soft (criterion)", "soft (turn)"]
-    assert [point.y for point in found.pairings[0].points] == [90, 60, 30]
+    assert [point.y for point in found.pairings[0].points] == pytest.approx([90, 60, 30])
     grid = shown.sections(found)[0]
     assert any(row[0] == "Chatbot Arena" for row in grid.paper)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])

@@ -82,8 +82,8 @@ def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> Non
     passed = numbered([n >= 4 and n % 2 == 1 for n in range(18)])
     found = leaderboard([finished(tmp_path, "m", passed, languages=languages, categories=categories)], published=True)
     scores = found.entries[0].scores
-    assert scores["language:KO"].value == pytest.approx(100 * 4 / 12)
-    assert scores["mix:KO"].value == scores["mix:FR"].value == pytest.approx(50)
+    assert scores["language:KO"].value == pytest.approx(4 / 12)
+    assert scores["mix:KO"].value == scores["mix:FR"].value == pytest.approx(0.5)
     assert (scores["mix:KO"].n, found.mixes["A"].dropped) == (8, {"Reasoning": ("KO",)})
     said = " ".join(shown.notes(found))
     assert "dropped: Reasoning (only in KO)" in said

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from truebench_hf.metrics.intervals import percent, wilson_at
+from truebench_hf.metrics.intervals import wilson_at
 from truebench_hf.types import Score
 
 
@@ -35,7 +35,7 @@ def common_mix(counts: Mapping[tuple[str, str], int]) -> Mix:
 
 
 def standardised(passed: Mapping[str, Sequence[bool | None]], mix: Mapping[str, float]) -> Score:
-    """The pass rate, in percent, of a group whose instances (by kind) are weighed to have this mix; None is undecided.
+    """The pass rate of a group whose instances (by kind) are weighed to have this mix; None is undecided.
 
     Without a decided instance of a kind in the mix there is no value. The interval is Wilson's at Kish's effective n
     (1965): the weights make few instances of a kind count for many.
@@ -48,4 +48,4 @@ def standardised(passed: Mapping[str, Sequence[bool | None]], mix: Mapping[str, 
     share = sum(weight * sum(decided[kind]) / len(decided[kind]) for kind, weight in mix.items())
     effective = 1 / sum(weight**2 / len(decided[kind]) for kind, weight in mix.items())
     share = min(1.0, max(0.0, round(share, 12)))
-    return Score(100 * share, n, unscored, percent(wilson_at(share, effective, NormalDist().inv_cdf(0.975))))
+    return Score(share, n, unscored, wilson_at(share, effective, NormalDist().inv_cdf(0.975)))

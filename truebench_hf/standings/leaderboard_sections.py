@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, interval
+from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed
 from truebench_hf.space.board import table
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry
@@ -69,23 +69,31 @@ def _row(found: Leaderboard, entry: Entry) -> Cells:
     rank = found.kind.text(entry, "Rank") or "-"
     return (
         entry.name + mark, entry.facts[GROUP], f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
-        fixed(entry.overall.value), interval(entry.overall), entry.overall.n or "-", entry.overall.unscored or "",
+        _shown(found, entry.overall.value, 2), " to ".join(_shown(found, end, 1) for end in entry.overall.ci95 or ()), entry.overall.n or "-", entry.overall.unscored or "",
         table.SOURCES[entry.source], entry.facts.get("Judge", ""),
     )  # fmt: skip
+
+
+def _shown(found: Leaderboard, value: float | None, digits: int) -> str:
+    """A main score, or an end of its interval, as it is read."""
+    return fixed(None if value is None else found.kind.factor(found.kind.main) * value, digits)
 
 
 def _maps(found: Leaderboard) -> Iterator[Matrix]:
     """A map of models by the columns of each group of scores."""
     for name, headers in found.kind.groups.items():
-        shown = headers[:_MOST]
+        shares = [header for header in headers if found.kind.factor(header) == 100]  # a map is of percent
+        shown = shares[:_MOST]
         columns = [found.kind.scores[header] for header in shown]
+        if not shown:
+            continue
         rows = tuple(
             (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
             for entry in found.entries
             if any(column in entry.scores for column in columns)
         )
         titles = {column.name: column.title for column in found.kind.columns}
-        note = "" if len(headers) == len(shown) else f"And {len(headers) - len(shown)} more, in leaderboard.csv."
+        note = "" if len(shares) == len(shown) else f"And {len(shares) - len(shown)} more, in leaderboard.csv."
         yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
 
 

@@ -97,17 +97,21 @@ def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_f
 
 
 def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, float | None]:
-    """The main score of a run; of TRUEBench the hard and both soft ones."""
+    """The main score of a run, of TRUEBench the hard and both soft ones; shares in percent, as papers print them."""
     if run.kind != TRUEBENCH:
-        title = next((column.title for column in run.columns if column.name == run.main), run.main)
-        return {title: entry.overall.value}
-    found: dict[str, float | None] = {SOFT["overall"]: entry.overall.value}
+        main = next(column for column in run.columns if column.name == run.main)
+        return {main.title: _times(100 if main.percent else 1, entry.overall.value)}
+    found = {SOFT["overall"]: _times(100, entry.overall.value)}
     file = folder / "scores.json"
     scores = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
     for name, title in list(SOFT.items())[1:]:
         if isinstance(scores, dict) and isinstance(one := scores.get(name), dict):
-            found[title] = _number(one.get("value"))
+            found[title] = _times(100, _number(one.get("value")))
     return found
+
+
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value
 
 
 def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:

@@ -29,7 +29,7 @@ def is_the_share(entry: Entry, outcomes: Results) -> bool:
     """Whether an entry's score is the mean of these outcomes."""
     decided = [passed for passed in outcomes.values() if passed is not None]
     value = entry.overall.value
-    return bool(decided) and value is not None and abs(100 * sum(decided) / len(decided) - value) < 1e-6
+    return bool(decided) and value is not None and abs(sum(decided) / len(decided) - value) < 1e-8
 
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
