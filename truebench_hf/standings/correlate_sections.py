@@ -150,7 +150,7 @@ def _csv(found: Correlated) -> str:
                 one.other, one.column, point.model, point.x, point.y, point.expected, point.p_value, point.rank_x,
                 point.rank_y,
             )  # fmt: skip
-            writer.writerow(map(guard, cells))
+            writer.writerow(f"{cell:.10g}" if isinstance(cell, float) else guard(cell) for cell in cells)
     return out.getvalue()
 
 
