@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by, read_runs, without_doubles
 from truebench_hf.benchmarks.truebench.scores import outcomes
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.models.spec import family

@@ -12,7 +12,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
