@@ -10,7 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from truebench_hf import __version__
-from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, rescue, score, studies
+from truebench_hf.cli import (
+    checklist,
+    data,
+    facts,
+    flex,
+    label,
+    panels,
+    prompts,
+    publish,
+    rescue,
+    score,
+    standings,
+    studies,
+)
 from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
@@ -46,6 +59,7 @@ studies.add_to(app)
 flex.add_to(app)
 facts.add_to(app)
 score.add_to(app)
+standings.add_to(app)
 checklist.add_to(app)
 label.add_to(app)
 data.add_to(app)

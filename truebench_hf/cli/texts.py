@@ -215,6 +215,18 @@ TEXTS = {
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
+    "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
+    "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
+    "and compare.json hold the same.",
+    "leaderboard": "Only runs with the same data, judge, level and protocol are ranked together. A rank spans from 1 + the "
+    "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
+    "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "
+    "the mix of categories that all of them have. --out gets report.html, leaderboard.csv and leaderboard.json.",
+    "correlate": "A table (CSV, JSON, JSONL, Parquet) has a column of models and one or more of numbers. Of TRUEBench's run "
+    "folders the hard score and both soft ones are taken; `published` stands for the paper's Table 5. A model is the same "
+    "where its name is, without its provider (openai:, hf:, ORG/); the others are listed, nothing is guessed. --out gets "
+    "report.html with scatter plots, correlate.json and models.csv.",
     "rescue": "A command that finds its ledger damaged names this one. Every answer that is whole goes into a new ledger; the "
     "damaged file stays beside it. A run.json that is lost or torn is made again from its copy in the ledger. Then repeat the "
     "command of the run: it asks for what was lost, and for nothing else. Stopped, it is gone on with by the next call.",

@@ -133,6 +133,14 @@ _FAMILIES = {
     "nova": "(?<![a-z])nova(?![a-z])",
     "yi": "(?<![a-z])yi(?![a-z])",
 } | {word: word for word in ("smollm", "exaone", "glm", "kimi", "grok", "granite", "olmo", "falcon", "minimax")}
+_PROVIDERS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec) | {"loaded", "function"}
+
+
+def without_provider(spec: str) -> str:
+    """A model's name without who provides it: `openai:gpt-4o` and `vllm:Qwen/Qwen3-8B` -> `gpt-4o` and `Qwen3-8B`."""
+    kind, colon, rest = spec.strip().partition(":")
+    name = (rest if colon and kind in _PROVIDERS else spec).strip()
+    return name if re.search(r"\s", name) else name.rstrip("/").rpartition("/")[2]  # a path has no blanks
 
 
 def family(spec: str) -> str:
@@ -141,11 +149,7 @@ def family(spec: str) -> str:
     Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
     """
     kind, _, rest = spec.lower().rstrip("/").partition(":")
-    name = (
-        rest
-        if kind in ("hf", "hf-classifier", "vllm", "openai", "scripted", "loaded", "function")
-        else f"{kind}:{rest}".rstrip(":")
-    )
+    name = rest if kind in _PROVIDERS else f"{kind}:{rest}".rstrip(":")
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
         found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]

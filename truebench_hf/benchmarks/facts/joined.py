@@ -72,7 +72,7 @@ def join(folders: Sequence[str]) -> Joined:
             where, known = hashes.setdefault(name, (folder, split.sha256))
             if known != split.sha256:
                 raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
+            held[name] = replace(split, graded=graded(Path(folder), "" if name == WHOLE else name))
     shared = [name for name in hashes if all(name in held for held in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
@@ -101,8 +101,8 @@ def _read(folder: str) -> dict[str, Any]:
     return found
 
 
-def _graded(folder: Path, split: str) -> dict[str, float | None]:
-    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+def graded(folder: Path, split: str = "") -> dict[str, float | None]:
+    """The final score of every answer (of a split), {} where the folder does not hold its verdicts. Raises UserError."""
     file = folder / "verdicts.jsonl"
     rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
     try:
