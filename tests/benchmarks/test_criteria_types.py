@@ -14,6 +14,7 @@ import pytest
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.sections import sections
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
@@ -21,6 +22,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
+from truebench_hf.report.sections import Grid
 
 N = 24
 CRITERIA = ("ALFA is kept", "BRAVO is kept")
@@ -189,6 +191,19 @@ def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
     compare(tmp_path, strict, **given)
     of = compare(tmp_path, strict, **given, humans=rated(tmp_path))[0]["types"]["checklist"]["agreement"]
     assert (of["kappa"], of["band"], of["ci95"]) == (pytest.approx(0.5), "moderate", None)
+
+
+def test_raters_who_say_the_same_of_all_leave_kappa_open_and_say_why(tmp_path: Path) -> None:
+    given = write(tmp_path, {"m": [8, 9, 8, 9]}, type=("mt-bench", "checklist"))
+    compare(tmp_path, **given)
+    found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path))
+    for name, of in found["types"].items():
+        assert of["agreement"]["kappa"] is None, name
+        assert all(half["reason"] for half in of["agreement"]["halves"]), name
+    assert found["people"]["ceiling"] is None
+    shown = sections(found)[0]
+    assert isinstance(shown, Grid)
+    assert "No kappa: MT-Bench-like: 1 to 10, no criteria, first half: the half it is chosen on" in shown.note
 
 
 def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:

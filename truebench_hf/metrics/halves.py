@@ -16,6 +16,7 @@ from truebench_hf.metrics.binary import mean_of, parallel
 from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval
 
 Interval = tuple[float, float]
+NOTHING = "the half it is measured on holds nothing to compare, or one label only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,6 @@ def _measured(
         return Direction(None, None, Reliability(None, 0, len(on)), None, why)
     passed, truth = by_threshold([scores[row] for row in on], chosen[0]), [labels[row] for row in on]
     found = cohen_kappa(passed, truth)
-    why = "" if found.value is not None else "the half it is measured on holds nothing to compare, or one label only"
+    why = "" if found.value is not None else NOTHING
     interval = kappa_interval(passed, truth, [groups[row] for row in on], seed=seed)
     return Direction(chosen[0], chosen[1], found, interval, why)

@@ -9,7 +9,15 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.criteria_types.people import People, open_reasons
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Rated
-from truebench_hf.metrics.halves import Direction, Halved, by_threshold, first_half, halved_kappa, mean_interval
+from truebench_hf.metrics.halves import (
+    NOTHING,
+    Direction,
+    Halved,
+    by_threshold,
+    first_half,
+    halved_kappa,
+    mean_interval,
+)
 from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval, verbal_band
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.types import Instance, Response, Score
@@ -86,7 +94,8 @@ def _as_it_is(
         on = [row for row, group in enumerate(groups) if (group in half) == side]
         columns = [passed[row] for row in on], [people[row] for row in on]
         interval = kappa_interval(*columns, [groups[row] for row in on], seed=seed)
-        found.append(Direction(None, None, cohen_kappa(*columns), interval))
+        kappa = cohen_kappa(*columns)
+        found.append(Direction(None, None, kappa, interval, "" if kappa.value is not None else NOTHING))
     one, other = found
     return Halved((one, other), None, mean_interval(one, other))
 

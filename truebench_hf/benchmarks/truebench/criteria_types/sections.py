@@ -35,6 +35,12 @@ def _agreement(result: _Found) -> Grid:
         rows.append(
             (WAYS[name].title, of["n"], open_, _half(first), _half(second), kappa, _interval(of["ci95"]), words)
         )
+    why = [
+        f"{WAYS[name].title}, {half} half: {one['reason']}"
+        for name, found in result["types"].items()
+        for half, one in zip(("first", "second"), found["agreement"]["halves"], strict=True)
+        if one["kappa"] is None and one["reason"]
+    ]
     people = result["people"]
     rows.append(
         (
@@ -57,7 +63,8 @@ def _agreement(result: _Found) -> Grid:
         tuple(rows), tuple(paper),
         note="Halves are of instances. On each a rating passes from the threshold in brackets, which was chosen on the other "
         "half; kappa is the mean of the two. A checklist needs no threshold: its kappa is of all responses. Intervals are by "
-        "instance. The paper draws Figure 7 and prints no number of it.",
+        "instance. The paper draws Figure 7 and prints no number of it."
+        + (f" No kappa: {'; '.join(why)}." if why else ""),
     )  # fmt: skip
 
 
@@ -104,7 +111,7 @@ def _saturation(result: _Found) -> Grid:
         "10, and 20 % of 5. "
     )
     if (own := result["own_final"]) and own["n"]:
-        apart = f"{own['mean_distance']:.2f} from it on average ({own['mean']:+.2f})"
+        apart = f"{own['mean_distance']:.2f} from it on average ({round(own['mean'], 2) + 0.0:+.2f})"
         note += f"FLASK's score is our mean over skills; the judge's own final score lies {apart}. "
     note += "The paper draws Figure 8 and prints no number of it: ratings by criteria crowd at the top."
     return Grid("Saturation (Figure 8)", ("Type of criteria", *models, "mean", "spread"), tuple(rows), note=note)

@@ -23,9 +23,10 @@ from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_ca
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
 from truebench_hf.errors import UserError
 from truebench_hf.given_responses import responses_by_model
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.records import JUDGMENTS, RESPONSES, response_lines
@@ -94,14 +95,16 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
                 )
 
     def setup(self) -> None:
+        # One model, however many types: together they ask it no more at a time than the option allows.
+        judge = self.caller("judge")
+        self.asked = {name: self._asked(judge.in_role(name)) for name in self.options.types}
+
+    def _asked(self, caller: Caller) -> Asked:
         options = self.options
-        self.asked = {
-            name: Asked(
-                SchemaFallback(self.caller("judge", part=name), options.structured), options.prompts,
-                Sampling(max_tokens=options.judge_max_tokens), self.judge(self.judge_settings()[0], part=name),
-            )
-            for name in options.types
-        }  # fmt: skip
+        return Asked(
+            SchemaFallback(caller, options.structured), options.prompts, Sampling(max_tokens=options.judge_max_tokens),
+            Judge(caller, self.judge_settings()[0], options.prompts),
+        )  # fmt: skip
 
     async def work(self, one: Answered) -> list[Row]:
         """The responses that are given and those made here, each judged in every way."""
