@@ -36,7 +36,7 @@ def test_no_criterion_reference_or_model_is_on_a_sheet(tmp_path: Path) -> None:
     files = people.export(str(tmp_path / "out"), ["ann"])
     for file in files:
         text = file.read_text(encoding="utf-8-sig")
-        for shown in ("Edit A.", "Now B.", "Be kind.", "The document.", "q8", "Edit C."):
+        for shown in ("Edit A.", "Now B.", "Be kind.", "The document.", "q8", "Edit C.", "the last 2 answers"):
             assert shown in text, (file.suffix, shown)
         for hidden in (*SECRET, "Turn 1", "PASS", "rating"):
             assert hidden not in text, (file.suffix, hidden)

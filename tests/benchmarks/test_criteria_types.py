@@ -337,7 +337,8 @@ def test_categories_and_criteria_that_are_not_there(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "d.jsonl", rows)
     said = write_jsonl(tmp_path / "r.jsonl", [{"id": n, "response": "q8", "model": "m"} for n in "12"])
     given: dict[str, Any] = {"data": data, "responses": (said,), "type": ("mt-bench", "flask")}
-    found, _, _ = compare(tmp_path, **given)
+    found, _, notes = compare(tmp_path, **given)
+    assert any("which flask leaves open: 1" in note for note in notes)
     assert found["types"]["flask"]["undecided"] == {"category Own has no skills in the paper": 1}
     assert found["types"]["flask"]["saturation"]["by_model"]["m"]["n"] == 1
     with pytest.raises(UserError, match="criteria"):

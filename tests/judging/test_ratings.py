@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.choice import Choice, read_choice
-from truebench_hf.judging.ratings import Ratings, ask_ratings, rate
+from truebench_hf.judging.ratings import Ratings, _Answers, ask_ratings, rate
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
@@ -165,3 +165,16 @@ def test_ratings_that_differ_from_answer_to_answer_are_open(tmp_path: Path) -> N
 def test_an_answer_read_in_full_counts_by_itself(tmp_path: Path) -> None:
     found, seen = several(tmp_path, '{"factuality": 5}', WHOLE)
     assert (dict(found.values)["factuality"], found.problem, len(seen)) == (2, "", 2)
+
+
+@given(st.text(alphabet='{}"[]:,12345 finalscorefactuality_\n`~.', max_size=80) | st.text())
+def test_no_text_breaks_the_reader_of_several(text: str) -> None:
+    answers = _Answers(KEYS, 5)
+    found = answers.read(f"{text}\n{WHOLE}", False)
+    assert isinstance(found, Problem) or dict(found.values) == {
+        "logical_correctness": 4,
+        "factuality": 2,
+        "final_score": 3,
+    }
+    answers.read(text, True)
+    assert set(answers.agreed("?").values.values()) <= {1, 2, 3, 4, 5}

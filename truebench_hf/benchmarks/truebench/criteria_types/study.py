@@ -140,6 +140,12 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
 
     def _notes(self, rows: Sequence[Row], people: People | None) -> list[str]:
         notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([self.options.judge])
+        strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
+        if strange:
+            notes.append(
+                f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
+                f"names the types to compare, {', '.join(skills_by_category())} are the categories."
+            )
         if people is None:
             out = self.options.out
             return [
