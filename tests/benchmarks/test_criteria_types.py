@@ -368,6 +368,18 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
         compare(tmp_path, data=data, model=(two,), limit=6)
 
 
+def test_prompts_of_ones_own(tmp_path: Path) -> None:
+    own, broken = tmp_path / "own.jinja", tmp_path / "broken.jinja"
+    own.write_text("You rate what {{ response }} is worth, in {{ turns }} turn.")
+    broken.write_text("{{ skills[7].name }}")
+    given = write(tmp_path, {"m": [7]})
+    _, judge, _ = compare(tmp_path, **given, prompt=(f"rating_whole={own}",), type=("mt-bench",))
+    assert prompts_by_type(judge)["mt-bench"] == "You rate what q7 of m is worth, in 1 turn."
+    with pytest.raises(UserError, match="rating_skills"):
+        compare(tmp_path, **given, prompt=(f"rating_skills={broken}",), out=str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

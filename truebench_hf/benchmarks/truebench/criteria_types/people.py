@@ -6,7 +6,6 @@ one prompt stand together, in an order that does not tell whose they are.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +90,7 @@ def _questions(answered: Sequence[Answered]) -> Iterator[dict[str, Any]]:
         )
         yield {
             "id": response_id(instance, response),
-            "sections": sheets.material(last.history, last.instruction, last.response, Document=instance.context),
+            "sections": sheets.material(last.history, last.instruction, last.response, Context=instance.context),
             "question": f"Judge by the user's request alone: does {what} do what was asked, so that it can be used as it is?",
             "options": OPTIONS,
             "group": digest(instance.id),
@@ -114,7 +113,7 @@ def read(given: Annotations, known: Sequence[str]) -> People:
         passed[name], why[name] = _majority(ours.get(name, {}))
     among = sheets.agreement(Annotations(ours, {name: given.options[name] for name in ours}, {}))
     return People(
-        given.annotators, passed, {name: reason for name, reason in why.items() if reason},
+        among.annotators, passed, {name: reason for name, reason in why.items() if reason},
         {pair: found for pair, found in among.cohen.items() if found.n}, strangers,
         sum(0 < len(answers) < RATERS for answers in ours.values()),
     )  # fmt: skip
@@ -127,11 +126,6 @@ def check(given: Annotations) -> None:
             f"--humans: row {other[0]} asks for {' or '.join(given.options[other[0]])}, not for pass or fail; give sheets of "
             "`truebench compare-criteria-sheets`"
         )
-
-
-def open_reasons(people: People) -> dict[str, int]:
-    """How many responses are open, by reason."""
-    return dict(Counter(people.open.values()).most_common())
 
 
 def _majority(answers: Mapping[str, str | None]) -> tuple[bool | None, str]:

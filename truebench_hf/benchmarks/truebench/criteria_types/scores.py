@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.criteria_types.people import People, open_reasons
+from truebench_hf.benchmarks.truebench.criteria_types.people import People
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Rated
 from truebench_hf.metrics.halves import (
     NOTHING,
@@ -53,7 +53,7 @@ def score(
     }
     return {
         "types": found,
-        "people": _people(people, known) if people else None,
+        "people": _people(people, [row.id for row in rows]) if people else None,
         "set": {"instances": len({row.instance.id for row in rows}), "models": list(models), "responses": len(rows)},
         "own_final": own_final([row.rated["flask"] for row in rows]) if "flask" in types else None,
         "incomplete": sum(any(one.value is None for one in row.rated.values()) for row in rows),
@@ -144,7 +144,8 @@ def own_final(rated: Sequence[Rated]) -> dict[str, Any]:
     return {"n": n, "mean": sum(apart) / n if n else None, "mean_distance": sum(map(abs, apart)) / n if n else None}
 
 
-def _people(people: People, known: Sequence[bool | None]) -> dict[str, Any]:
+def _people(people: People, ids: Sequence[str]) -> dict[str, Any]:
+    known = [people.passed[name] for name in ids]
     return {
         "raters": list(people.raters),
         "ceiling": people.ceiling,
@@ -152,7 +153,7 @@ def _people(people: People, known: Sequence[bool | None]) -> dict[str, Any]:
         "pairs": [_pair(names, found) for names, found in people.pairs.items()],
         "passed": sum(label is True for label in known),
         "failed": sum(label is False for label in known),
-        "open": open_reasons(people),
+        "open": dict(Counter(people.open[name] for name in ids if name in people.open).most_common()),
         "strangers": len(people.strangers),
     }
 
