@@ -19,7 +19,12 @@ _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u2028\u2029\u202a-\u202e\
 
 def printable(text: object) -> str:
     """A text that is safe on any terminal: what would steer it is shown as its escape (`\\x1b`). Lines stay lines."""
-    return _RAW.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), redaction.known(str(text)))
+    return steerless(redaction.known(str(text)))
+
+
+def steerless(text: str) -> str:
+    """A text in which all that would steer a terminal or turn the direction of reading is shown as its escape."""
+    return _RAW.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def say(text: object = "", end: str = "\n") -> None:

@@ -189,9 +189,9 @@ def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: py
     ("model", "judges", "notes"),
     [
         ("openai:qwen3-8b", "hf:Qwen/Qwen2.5-7B", ["Self-judged"]),
-        ("openai:gpt-5", "smollm2", ["SmolLM2-135M"]),
+        ("openai:gpt-5", "smollm2", ["SmolLM2"]),
         ("openai:gpt-5", "hf:org/a + openai:gpt-4.1 (majority)", ["Self-judged"]),
-        ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2-135M"]),
+        ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2"]),
         ("openai:gpt-5", "hf:Qwen/Qwen2.5-7B", []),
     ],
 )
@@ -200,7 +200,7 @@ def test_rows_without_their_folder_keep_its_warnings(
 ) -> None:
     done = score(capsys, rows(folder, (model, judges)))
     assert done.returncode == 0, done.stderr
-    assert [note for note in ("Self-judged", "SmolLM2-135M") if note in done.stdout] == notes
+    assert [note for note in ("Self-judged", "SmolLM2") if note in done.stdout] == notes
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provenance", "words"), [({"self_judged": True}, "Self-judged"), ({"weak_judge": True}, "too weak")]
+    ("provenance", "words"), [({"self_judged": True}, "Self-judged"), ({"judge": "smollm2"}, "too weak")]
 )
 def test_notes_on_the_judge(provenance: dict[str, Any], words: str) -> None:
     assert any(words in note for note in score(ITEMS[:2], provenance=provenance).notes)

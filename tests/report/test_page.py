@@ -9,7 +9,7 @@ import pytest
 
 from truebench_hf.records import Mark
 from truebench_hf.report.console import show
-from truebench_hf.report.page import fragment, page, run_facts, style
+from truebench_hf.report.page import fragment, inert, page, run_facts, style
 from truebench_hf.report.sections import (
     Axis,
     Bars,
@@ -270,3 +270,8 @@ def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixtu
     half = "half \ud83d"
     show([Scores(half, {half: Score(50.0, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
     assert capsys.readouterr().out.count("half \\ud83d") == 7
+
+
+def test_what_would_steer_a_reader_is_shown_as_its_escape() -> None:
+    assert str(inert("a\u202eb\x1b[2J\x00\ud83d")) == "a\\u202eb\\x1b[2J\\x00\\ud83d"
+    assert str(inert("a\r\nb\tc 👩‍💻 עברית")) == "a\nb\tc 👩‍💻 עברית", "lines, tabs and joined signs stay"

@@ -11,7 +11,8 @@ from truebench_hf.study.notes import cut_off, weak_judges
         ([], False),
         (["openai:gpt-4o"], False),
         (["openai:gpt-4o", "smollm2"], True),
-        (["hf:HuggingFaceTB/SmolLM2-1.7B-Instruct"], True),  # of the same family
+        (["hf:HuggingFaceTB/SmolLM2-1.7B-Instruct"], True),  # its sister
+        (["hf:HuggingFaceTB/SmolLM3-3B"], False),
     ],
 )
 def test_weak_judges(specs: list[str], told: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
@@ -50,13 +51,20 @@ def _drawn(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int)
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
     import numpy as np
 
-    count = len(ratios[0][0])
-    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    weights = _weights(len(ratios[0][0]), seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         return [
             (weights @ np.asarray(top, dtype=float)) / (weights @ np.asarray(bottom, dtype=float))
             for top, bottom in ratios
         ]
+
+
+@lru_cache(maxsize=4)  # a report asks for dozens of intervals over the same conversations
+def _weights(count: int, seed: int) -> Any:
+    """How often each of `count` clusters is drawn, by draw."""
+    import numpy as np
+
+    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
 
 
 def _percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:

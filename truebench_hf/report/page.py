@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
+from truebench_hf.terminal import steerless
 from truebench_hf.types import Verdict
 
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
@@ -68,8 +69,9 @@ def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | 
 
 
 def inert(text: object) -> Markup:
-    """Text that stays text: escaped for HTML, and without the signs that templates of a page around it would read."""
-    kept = str(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
+    """Text that stays text: escaped for HTML, controls and turns of direction shown as their escapes, and without the
+    signs that templates of a page around it would read."""
+    kept = steerless(str(escape(text)).replace("\r\n", "\n")).replace("`", "&#96;").replace("$", "&#36;")
     return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from truebench_hf.models.spec import family
-
 
 def weak_judges(specs: Iterable[object]) -> list[str]:
-    """That a judge among these specs is the embedded model, or another of its family."""
-    weak = any(family(str(spec)) == family("smollm2") for spec in specs)
-    return ["SmolLM2 is far too weak a judge to be trusted: these scores show the workflow only."] if weak else []
+    """That a judge among these specs is the embedded model or a larger sister of it."""
+    weak = any("smollm2" in str(spec).lower() for spec in specs)
+    return ["SmolLM2 is far too weak a judge to be trusted: these figures show the workflow only."] if weak else []
 
 
 def cut_off(count: int) -> list[str]:

@@ -16,6 +16,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
+from truebench_hf.study.notes import weak_judges
 
 _SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
 _REASONS = 5
@@ -98,9 +99,7 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
         said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
     if family(made["model"]) in set(map(family, names)):
         said.append("A judge belongs to the family of the model, which favours it.")
-    if any("smollm2" in name.lower() for name in made["judges"]):
-        said.append("A judge is SmolLM2-135M, far too weak to be trusted: these scores show the workflow only.")
-    return said
+    return [*said, *weak_judges(made["judges"])]
 
 
 def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Grid:

@@ -111,3 +111,13 @@ def by_model(talks: Iterable[Talk]) -> dict[str, list[Talk]]:
     for talk in talks:
         found.setdefault(talk.model, []).append(talk)
     return found
+
+
+def knowledge_of(path: str | None) -> str:
+    """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
+    if path is None:
+        return ""
+    try:
+        return str(masked(Path(path).read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--knowledge {path}: cannot be read: {error}") from error

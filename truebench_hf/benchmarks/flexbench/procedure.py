@@ -27,18 +27,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
+_FORM = ConfigDict(extra="forbid", strict=True)  # how a file is read: no other fields, no number for a text
 
 
 @dataclass(frozen=True)
 class Segment:
     """A requirement of the instruction: an excerpt in its very words."""
+
+    __pydantic_config__ = _FORM
 
     id: str
     text: str
@@ -53,6 +56,8 @@ class Dimension:
     a wording that the instruction recommends.
     """
 
+    __pydantic_config__ = _FORM
+
     id: str
     question: str
     segments: tuple[str, ...] = ()
@@ -65,6 +70,8 @@ class Dimension:
 @dataclass(frozen=True)
 class Procedure:
     """An instruction and its dimensions. `opening` is the assistant's first message, "" where the user begins."""
+
+    __pydantic_config__ = _FORM
 
     id: str
     instruction: str
@@ -80,52 +87,20 @@ class Procedure:
         return {one.id: one.base for one in self.dimensions}
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Segment(_Row):
-    id: str
-    text: str
-
-
-class _Dimension(_Row):
-    id: str
-    question: str
-    segments: list[str] = []
-    condition: str = ""
-    base: str | None = None
-    exclusive: str = ""
-    script: str = ""
-
-
-class _Procedure(_Row):
-    id: str
-    instruction: str
-    dimensions: list[_Dimension]
-    segments: list[_Segment] = []
-    title: str = ""
-    language: str = ""
-    opening: str = ""
-
-
 def read_procedure(path: Path) -> Procedure:
     """The procedure of a YAML file. Raises UserError with the place and what is wrong there."""
     import yaml
 
     try:
-        found = _Procedure.model_validate(yaml.safe_load(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        made: Procedure = masked(TypeAdapter(Procedure).validate_json(json.dumps(rows, default=str)))
+    except (OSError, UnicodeDecodeError, RecursionError, TypeError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"]) or "the file"
-        said = "must hold named fields" if first["type"] == "model_type" else first["msg"]
+        said = "must hold named fields" if first["type"] == "dataclass_type" else first["msg"]
         raise UserError(f"{path}: {place}: {said}") from error
-    dimensions = tuple(Dimension(**dict(one) | {"segments": tuple(one.segments)}) for one in found.dimensions)
-    segments = tuple(Segment(one.id, one.text) for one in found.segments)
-    facts = found.model_dump(include={"id", "instruction", "title", "language", "opening"})
-    made: Procedure = masked(Procedure(dimensions=dimensions, segments=segments, **facts))
     if problems := check(made):
         raise UserError(f"{path}: {problems[0]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""))
     return made

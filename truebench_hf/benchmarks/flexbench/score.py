@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.flexbench.board import board
-from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
 from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
 from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import digest
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging import tri_valued
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
@@ -25,19 +25,18 @@ from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
-from truebench_hf.redaction import masked
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, ReplyOptions, level_of
+from truebench_hf.study.options import FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Label
 
-LEVELS = ("text", "decision")
-
 
 @dataclass(frozen=True, kw_only=True)
-class FlexScoreOptions(FolderOptions, ReplyOptions):
+class FlexScoreOptions(FolderOptions, JudgingOptions):
     """Which conversations are judged, and by whom."""
+
+    TEXT_LEVEL: ClassVar[str] = "text"  # states the facts, with reasons
 
     folder: str = option(
         help="Folder of the benchmark (see `flex build`, `flex simulate`); with --conversations a YAML file or a built-in "
@@ -53,14 +52,6 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
     )  # fmt: skip
     model_name: str = option("model", panel="Data", help="Whose --conversations are, where their rows do not say.")
     knowledge: str | None = option(None, panel="Data", help="Text file that the assistant was given to know.")
-    judge_level: str | None = option(
-        None, binds=Binds(value=lambda o: o.level, late=True), panel="Judging",
-        help="text (states facts, with reasons) or decision (probabilities). If not given: decision for smollm2.",
-    )  # fmt: skip
-    threshold: float = option(
-        0.5, panel="Judging", help="Decision level: probability from which a fact holds.",
-        binds=Binds(value=lambda o: o.threshold if o.level == "decision" else None, late=True),
-    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
@@ -72,15 +63,11 @@ class FlexScoreOptions(FolderOptions, ReplyOptions):
             logs = self.conversations and Path("logs") / Path(self.conversations).stem
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
         super().__post_init__()
-        if self.judge_level not in (None, *LEVELS):
-            raise unknown("judge level", str(self.judge_level), LEVELS)
-        if not 0 < self.threshold < 1:
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
 
     @property
     def level(self) -> str:
         """How the judge is asked."""
-        return level_of(self.judge_level, self.judge, "text")
+        return self.judge_levels[self.judge]
 
 
 class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
@@ -211,13 +198,3 @@ def refuse_other_knowledge(folder: Path, knowledge: str) -> None:
         was = read_info(corpus).get("settings", {}).get("knowledge_sha256", digest(""))
         if was not in (digest(""), digest(knowledge)):
             raise UserError(f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file")
-
-
-def knowledge_of(path: str | None) -> str:
-    """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
-    if path is None:
-        return ""
-    try:
-        return str(masked(Path(path).read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--knowledge {path}: cannot be read: {error}") from error

@@ -29,7 +29,6 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
         **settings,
         "versions": info.get("versions", {}),  # a submission has none
         "self_judged": family(settings["model"]) in set(map(family, specs)),
-        "weak_judge": any(spec == "smollm2" or "smollm2-135m" in spec.lower() for spec in specs),
     }
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.records import Judged, secrets_in
 from truebench_hf.redaction import masked_note
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Instance, Report, Score
 
 _OFFICIAL = {"protocol": "official"}
@@ -116,6 +118,4 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
         notes.append(masked_note(hidden))
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    if provenance.get("weak_judge"):
-        notes.append("The judge is SmolLM2-135M, far too weak to be trusted: these scores show the workflow only.")
-    return tuple(notes)
+    return (*notes, *weak_judges(judging_specs(provenance)))

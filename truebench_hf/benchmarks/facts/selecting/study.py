@@ -28,6 +28,7 @@ from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.agreement import Agreement
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
@@ -174,8 +175,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
             notes.append("Grounding was not judged: it needs accurate and inaccurate answers.")
         if self.unused:
             notes.append(f"Answers without a label that could be used: {self.unused}.")
-        if "smollm2" in self.options.judge:
-            notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
+        notes += weak_judges(self.options.judge)
         notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
         return notes
 

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, built_in, folder_name, load_all
+from truebench_hf.benchmarks.flexbench.sources import (
+    BUILT_IN,
+    Decomposition,
+    hard_set,
+    instruction_of,
+    is_source,
+    of_source,
+    told,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
 from truebench_hf.types import Message
 
-BUILT_IN = "built-in"
 HELP = (
     f"{BUILT_IN}, SOURCE:PATH (infobench, structflowbench ...), rows with instruction (or prompt) and questions (or "
     "criteria, decomposed_questions), a Hub id, or procedures in YAML."
 )
 _QUESTIONS = ("questions", "decomposed_questions")
-_HARD = "Hard_set"  # of InFoBench: what the paper compares with
-# StructFlowBench's questions on how a turn follows from others name turns that no instruction names.
-_RELATIONS = ("follow-up", "refinement", "expansion", "summary", "recall")
-
-
-@dataclass(frozen=True)
-class Decomposition:
-    """An instruction, after the conversation before it, and the questions it comes down to."""
-
-    id: str
-    instruction: str
-    questions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -68,45 +64,8 @@ def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
     else:
         records = row_files.one_split(given, (BUILT_IN, "SOURCE:PATH"), "--human")
         rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
-        found, left_out = _hard(rows)
+        found, left_out = hard_set(rows)
     return _distinct(found, given), left_out
-
-
-def is_source(given: str) -> bool:
-    """Whether it is written `SOURCE:PATH`."""
-    kind, colon, _ = given.partition(":")
-    return bool(colon) and kind.isidentifier() and not Path(given).exists()
-
-
-def of_source(given: str) -> tuple[list[Decomposition], list[str]]:
-    """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.loaders.sources`)."""
-    from truebench_hf.loaders import sources
-
-    kind, _, path = given.partition(":")
-    read = sources.read(kind, path)
-    rows: dict[str, tuple[Decomposition, object]] = {}
-    relations = bare = 0
-    for item in read:
-        asked = [rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"]
-        relations += len(item.rubrics) - len(asked)
-        bare += not asked
-        if asked:  # of several responses to one instruction the first tells all
-            one = Decomposition(item.instruction_id, _told(item.messages), tuple(asked))
-            rows.setdefault(item.instruction_id, (one, item.facts.get("subset")))
-    found, left_out = _hard(list(rows.values()))
-    if relations:
-        left_out.append(
-            f"left out: {relations} questions on how a turn follows from others, which no instruction tells"
-        )
-    if bare:
-        left_out.append(f"left out: {bare} instructions without any (other) question")
-    return found, [*read.left_out.reasons, *left_out]
-
-
-def instruction_of(record: Record) -> str:
-    """The instruction of a row; InFoBench's rows have what it is about beside it, as `input`. Raises UserError."""
-    given = record.row.get("input")
-    return record.text("instruction") + (f"\n\n{given}" if isinstance(given, str) and given.strip() else "")
 
 
 def match(human: Sequence[Decomposition], ours: Sequence[Decomposition]) -> Matched:
@@ -163,23 +122,7 @@ def _of_row(record: Record, number: str) -> Decomposition:
     *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
     shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
     questions = tuple(criterion.text for criterion in instance.turns[0].criteria)
-    return Decomposition(instance.id, _told((*before, Message("user", shown))), questions)
-
-
-def _hard(rows: Iterable[tuple[Decomposition, object]]) -> tuple[list[Decomposition], list[str]]:
-    """Of InFoBench's rows the hard set; all where no row says that it is of it."""
-    rows = list(rows)
-    hard = [one for one, subset in rows if subset == _HARD]
-    if not hard or len(hard) == len(rows):
-        return [one for one, _ in rows], []
-    return hard, [f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}"]
-
-
-def _told(messages: Sequence[Message]) -> str:
-    """A conversation as one text; a message alone stands for itself."""
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
+    return Decomposition(instance.id, told((*before, Message("user", shown))), questions)
 
 
 def _distinct(found: list[Decomposition], where: str) -> list[Decomposition]:

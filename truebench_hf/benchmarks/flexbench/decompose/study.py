@@ -11,6 +11,7 @@ from truebench_hf.benchmarks.flexbench.decompose.data import Matched, Pair
 from truebench_hf.benchmarks.flexbench.decompose.preference import PROMPT, Preferences, compare
 from truebench_hf.benchmarks.flexbench.decompose.sections import LEAD, TITLE, sections
 from truebench_hf.benchmarks.flexbench.decompose.similarity import similarities
+from truebench_hf.benchmarks.flexbench.sources import BUILT_IN
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
@@ -28,7 +29,7 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
     """Which decompositions are compared, and how."""
 
     folders: tuple[str, ...] = option(
-        help=f"Ours: folders that `flex build` wrote, YAML files, or {data.BUILT_IN}.", argument=True, panel="Data"
+        help=f"Ours: folders that `flex build` wrote, YAML files, or {BUILT_IN}.", argument=True, panel="Data"
     )
     human: str = option(help=f"People's: {data.HELP}", panel="Data")
     judge: str | None = role(
@@ -62,9 +63,8 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
                 f"by id or text; `truebench flex build {options.human} --out FOLDER` takes them apart"
             )
         return Items(
-            self.matched.pairs, lambda pair: pair.human.id, asdict, size=lambda pair: len(pair.human.instruction),
-            left_out=tuple(self.left_out),
-        )  # fmt: skip
+            self.matched.pairs, lambda pair: pair.human.id, asdict, size=lambda pair: len(pair.human.instruction)
+        )
 
     def check(self) -> None:
         options = self.options

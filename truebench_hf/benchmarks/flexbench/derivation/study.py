@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import row_files
-from truebench_hf.benchmarks.flexbench.decompose.data import BUILT_IN, instruction_of, is_source, of_source
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
+from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, is_source, of_source
 from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
@@ -66,8 +66,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         every, self.left_out = instructions(given)
         self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        size, left_out = (lambda one: len(one.instruction)), tuple(self.left_out)
-        return Items(every, lambda one: one.id, asdict, size=size, left_out=left_out, drawn=False)
+        return Items(every, lambda one: one.id, asdict, size=lambda one: len(one.instruction), drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)

@@ -8,9 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import (
+    CONVERSATIONS,
+    Talk,
+    as_row,
+    corpus_folder,
+    knowledge_of,
+    read_talks,
+)
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load
-from truebench_hf.benchmarks.flexbench.score import knowledge_of
 from truebench_hf.benchmarks.flexbench.simulation import users
 from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
 from truebench_hf.benchmarks.flexbench.simulation.profiles import (

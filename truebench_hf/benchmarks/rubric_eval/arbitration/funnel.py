@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.loaders.usable import LeftOut
 from truebench_hf.models.spec import family
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -198,6 +199,4 @@ def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int
             "and do not depend on the other rubrics: their coarse verdicts stand in the fine pass, and `easy` "
             + ("stays empty" if len(deciding) == len(options.judge) else "can stay empty")
         )
-    if "smollm2" in (*options.judge, *options.meta_judge):
-        notes.append("smollm2 is a weak judge: it shows that the funnel runs, its labels are not to be trusted")
-    return notes
+    return [*notes, *weak_judges((*options.judge, *options.meta_judge))]

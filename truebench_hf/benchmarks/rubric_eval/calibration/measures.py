@@ -15,6 +15,7 @@ from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
 from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score
 
 if TYPE_CHECKING:
@@ -144,8 +145,7 @@ def _notes(
     missing = [row.reason for row in rows if row.probability is None]
     if missing:
         notes.append(f"{len(missing)} of {len(rows)} rubrics have no probability and are left out: {missing[0]}")
-    if options.judge == "smollm2":
-        notes.append("SmolLM2-135M is far too weak a judge to be trusted: these figures show the workflow only.")
+    notes += weak_judges([options.judge])
     if options.kind == "isotonic" and len(rows) < 300:
         notes.append(f"An isotonic fit wants some hundred rows; there are {len(rows)}.")
     if choice is not None and choice.balanced_accuracy is not None and seems is not None:

@@ -27,6 +27,7 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PanelOptions, ReplyOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -265,8 +266,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         notes += [
             f"the panel has no row for {p}: not measured under it: {', '.join(n)}" for p, n in absent.items() if n
         ]
-        if "smollm2" in self.options.judge:
-            notes.append("SmolLM2-135M is far too weak a judge to be trusted: its scores show the workflow only.")
+        notes += weak_judges(self.options.judge)
         if self.options.calibration:
             notes.append("Decisions are calibrated; on the very rows they were fitted on, their scores are flattering.")
         if unlabelled := sum(rubric.label is None for item in self.chosen for rubric in item.rubrics):
