@@ -42,7 +42,7 @@ class People:
     open: Mapping[str, str]
     pairs: Mapping[tuple[str, str], Reliability]
     strangers: tuple[str, ...]
-    fewer: int  # responses with fewer raters than the paper's
+    asked: int  # raters of the response that has most
 
     @property
     def ceiling(self) -> float | None:
@@ -109,13 +109,13 @@ def read(given: Annotations, known: Sequence[str]) -> People:
         )
     passed: dict[str, bool | None] = {}
     why: dict[str, str] = {}
+    asked = max(map(len, ours.values()))
     for name in wanted:
-        passed[name], why[name] = _majority(ours.get(name, {}))
+        passed[name], why[name] = _majority(ours.get(name, {}), asked)
     among = sheets.agreement(Annotations(ours, {name: given.options[name] for name in ours}, {}))
     return People(
         among.annotators, passed, {name: reason for name, reason in why.items() if reason},
-        {pair: found for pair, found in among.cohen.items() if found.n}, strangers,
-        sum(0 < len(answers) < RATERS for answers in ours.values()),
+        {pair: found for pair, found in among.cohen.items() if found.n}, strangers, asked,
     )  # fmt: skip
 
 
@@ -128,15 +128,16 @@ def check(given: Annotations) -> None:
         )
 
 
-def _majority(answers: Mapping[str, str | None]) -> tuple[bool | None, str]:
+def _majority(answers: Mapping[str, str | None], asked: int) -> tuple[bool | None, str]:
     """Whether most raters pass it, or why that is open.
 
-    A response that a rater left out is open, whatever the others say: where two agree the third could change nothing,
+    A response that a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the others say: where two agree the third could change nothing,
     but to keep these alone would keep the easy ones.
     """
     if not answers:
         return None, "no rater was asked"
-    if missing := [name for name, answer in answers.items() if answer is None]:
-        return None, "nobody answered" if len(missing) == len(answers) else "a rater's answer is missing"
-    found = majority(list(answers.values())).label
+    given = [answer for answer in answers.values() if answer is not None]
+    if len(given) < asked:
+        return None, "a rater's answer is missing" if given else "nobody answered"
+    found = majority(given).label
     return (None, "the raters are tied") if found is None else (found == "pass", "")

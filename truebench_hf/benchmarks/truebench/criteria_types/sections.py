@@ -63,7 +63,8 @@ def _agreement(result: _Found) -> Grid:
         tuple(rows), tuple(paper),
         note="Halves are of instances. On each a rating passes from the threshold in brackets, which was chosen on the other "
         "half; kappa is the mean of the two. A checklist needs no threshold: its kappa is of all responses. Intervals are by "
-        "instance. The paper draws Figure 7 and prints no number of it."
+        "instance. A majority is steadier than one rater, so that a judge may lie above the ceiling. The paper draws Figure 7 and "
+        "prints no number of it."
         + (f" No kappa: {'; '.join(why)}." if why else ""),
     )  # fmt: skip
 

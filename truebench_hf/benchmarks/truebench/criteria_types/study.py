@@ -153,8 +153,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
                 f"Nobody has rated these responses yet: `truebench compare-criteria-sheets {out}` writes sheets without "
                 "criteria; this command with --humans SHEETS then compares, and asks nothing again.",
             ]
-        if len(people.raters) < raters.RATERS or people.fewer:
-            notes.append(f"Responses with fewer than {raters.RATERS} raters, as many as the paper has: {people.fewer}.")
+        if people.asked < raters.RATERS:
+            notes.append(f"Raters of a response: {people.asked}, of whom the paper has {raters.RATERS}.")
         if people.strangers:
             first = people.strangers[0]
             notes.append(
