@@ -42,20 +42,10 @@ def _agreement(result: _Found) -> Grid:
         if one["kappa"] is None and one["reason"]
     ]
     people = result["people"]
-    rows.append(
-        (
-            "Two raters, mean of pairs: the ceiling",
-            "",
-            "",
-            "",
-            "",
-            fixed(people["ceiling"], 3),
-            "",
-            people["band"] or "-",
-        )
-    )
+    ceiling = (fixed(people["ceiling"], 3), "", people["band"] or "-")
+    rows.append(("Two raters, mean of pairs: the ceiling", "", "", "", "", *ceiling))
     paper = [
-        (row["Type"], "", "", "", "", "", "", row["Found"]) for row in paper_rows("truebench", "truebench_section5_1")
+        (row["Type"], "", "", "", "", "", "", row["Found"]) for row in paper_rows("truebench", "truebench_figure7")
     ]
     return Grid(
         "Cohen's kappa with the raters' majority (Figure 7)",
@@ -147,7 +137,7 @@ def _cost(result: _Found) -> Grid:
 def _set(result: _Found) -> Grid:
     raters = len(result["people"]["raters"]) if result["people"] else 0
     made = result["set"]
-    paper = [("section 5.1", 30, 5, 150, 3)]
+    paper = [tuple(row.values()) for row in paper_rows("truebench", "truebench_section5_1")]
     return Grid(
         "What was compared", ("", "instances", "models", "responses", "raters"),
         (("here", made["instances"], len(made["models"]), made["responses"], raters),), tuple(paper),
