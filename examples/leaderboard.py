@@ -10,6 +10,6 @@ reports = {
 }
 for name, report in sorted(reports.items(), key=lambda item: -(item[1].scores["overall"].value or 0)):
     overall = report.scores["overall"]
-    print(f"{name:20} {overall.value or 0:6.2f} %  of {overall.n} instances, {overall.unscored} not judged")
+    print(f"{name:20} {100 * (overall.value or 0):6.2f} %  of {overall.n} instances, {overall.unscored} not judged")
 
 # With ranks, intervals, categories and every verdict to look at:  truebench space --runs runs

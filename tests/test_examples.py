@@ -76,7 +76,7 @@ def test_trainer_callback(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch,
     found = run("trainer_callback.py", str(tmp_path / "model"), monkeypatch=monkeypatch)
     logged = [line for line in found["rate"].trainer.state.log_history if "eval_pass_rate" in line]
     assert [line["step"] for line in logged] == [2, 4]
-    assert all(0 <= line["eval_pass_rate"] <= 100 for line in logged)
+    assert all(0 <= line["eval_pass_rate"] <= 1 for line in logged)
     assert ["eval_pass_rate_gain" in line for line in logged] == [False, True]
 
 

@@ -103,7 +103,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A share in percent over `n` scored units; `unscored` units are left out of it. None where n is 0."""
+    """A share (0 to 1), as its interval, over `n` scored units; `unscored` units are left out of it. None where n is 0."""
 
     value: float | None
     n: int
@@ -144,4 +144,4 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The scores as a table, in a notebook."""
-        return str(self.to_pandas().to_html(index=False, float_format="{:.1f}".format, na_rep=""))
+        return str(self.to_pandas().to_html(index=False, float_format="{:.3f}".format, na_rep=""))

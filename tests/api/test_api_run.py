@@ -41,7 +41,7 @@ def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_a_folder_nothing_is_kept_but_the_report(nowhere_else: Path) -> None:
     report = run(data=ROWS, model=answer, judge=decide)
-    assert report.scores["overall"] == Score(50.0, 2, 0, report.scores["overall"].ci95)  # type: ignore[union-attr]
+    assert report.scores["overall"] == Score(0.5, 2, 0, report.scores["overall"].ci95)  # type: ignore[union-attr]
     assert list(nowhere_else.iterdir()) == []
     (one, two) = report.verdicts
     assert [one.passed, two.passed] == [True, False]
@@ -113,14 +113,14 @@ def test_a_folder_goes_on_with_a_function_that_has_a_name(tmp_path: Path) -> Non
 
 
 GROUPED = Report(
-    {"overall": Score(50.0, 2, 1, (9.5, 90.5)), "by_language": {"DE": Score(None, 0, 1)}}, {"3": "why"}, {"now": {}},
+    {"overall": Score(0.5, 2, 1, (0.095, 0.905)), "by_language": {"DE": Score(None, 0, 1)}}, {"3": "why"}, {"now": {}},
     notes=("A note.",),
 )  # fmt: skip
 
 
 def test_a_report_as_plain_data() -> None:
     plain = json.loads(json.dumps(GROUPED.to_dict()))
-    assert plain["overall"] == {"value": 50.0, "n": 2, "unscored": 1, "ci95": [9.5, 90.5]}
+    assert plain["overall"] == {"value": 0.5, "n": 2, "unscored": 1, "ci95": [0.095, 0.905]}
     assert plain["by_language"]["DE"]["value"] is None
     assert (plain["unscored"], plain["notes"]) == ({"3": "why"}, ["A note."])
 
@@ -128,7 +128,7 @@ def test_a_report_as_plain_data() -> None:
 def test_a_report_as_a_table() -> None:
     table = GROUPED.to_pandas()
     assert list(table.columns) == ["group", "name", "value", "n", "unscored", "low", "high"]
-    assert table.iloc[0].tolist() == ["", "overall", 50.0, 2, 1, 9.5, 90.5]
+    assert table.iloc[0].tolist() == ["", "overall", 0.5, 2, 1, 0.095, 0.905]
     assert table.iloc[1][["group", "name", "n"]].tolist() == ["by_language", "DE", 0]
     assert table.iloc[1][["value", "low"]].isna().all()
     assert "overall" in GROUPED._repr_html_()

@@ -79,13 +79,13 @@ def test_figures_by_hand(tmp_path: Path, kind: str) -> None:
     # 8 x 0.1^2 + 2 x 0.9^2 + 2 x 0.3^2 + 8 x 0.7^2 = 5.8 over 20 rows; bins are off by 0.1 and 0.5.
     assert study.before.brier == pytest.approx(0.29)
     assert study.before.ece == pytest.approx(0.3)
-    assert accuracy(study, "as given, threshold 0.5") == 50, "it says yes to everything"
-    assert accuracy(study, "calibrated, fitted threshold") == 80, "the threshold lies between the two"
+    assert accuracy(study, "as given, threshold 0.5") == 0.5, "it says yes to everything"
+    assert accuracy(study, "calibrated, fitted threshold") == 0.8, "the threshold lies between the two"
     assert study.calibrated.calibrator.kind == kind
     low, high = (study.calibrated.calibrator.apply(p) for p in (0.7, 0.9))
     assert low <= study.calibrated.threshold <= high
     if kind != "temperature":  # which cannot move 0.7 to the other side of a half
-        assert accuracy(study, "calibrated, threshold 0.5") == 80
+        assert accuracy(study, "calibrated, threshold 0.5") == 0.8
         assert study.after.brier is not None
         assert study.after.brier < 0.2
 
@@ -118,9 +118,9 @@ def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(
 
 def test_cascades_by_hand_at_rubric_level(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
-    assert accuracy(study, "reasoning judge") == 100
-    # Ten calls of the decision judge. Nothing handed on: 80. All of 0.7 (10 calls more): the two met ones are found,
-    # 90. Everything (20 calls more): 100, which the reasoning judge alone has for its 20 calls.
+    assert accuracy(study, "reasoning judge") == 1.0
+    # Ten calls of the decision judge. Nothing handed on: 0.8. All of 0.7 (10 calls more): the two met ones are found,
+    # 0.9. Everything (20 calls more): 1, which the reasoning judge alone has for its 20 calls.
     found = {(point.calls, round(point.balanced_accuracy or 0, 6)) for point in study.points}
     assert {(10, 0.5), (10, 0.8), (20, 0.9), (30, 1.0), (20, 1.0)} <= found
     assert max(accuracy for _, accuracy in found) == 1.0
@@ -154,7 +154,7 @@ def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
     study = calibrate(
         CalibrateOptions(data=data, judge=judge, out=str(tmp_path / "out"), cascade_judge=reasoning(tmp_path))
     )
-    assert accuracy(study, "reasoning judge") == 50
+    assert accuracy(study, "reasoning judge") == 0.5
     assert study.calibrated.band is None
     assert study.choice is not None
     assert study.choice.low is None
@@ -348,7 +348,7 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
     study = paying(tmp_path)
     assert study.choice is not None
     assert study.worth is not None
-    assert study.choice.balanced_accuracy == pytest.approx((study.worth.value or 0) / 100)
+    assert study.choice.balanced_accuracy == pytest.approx(study.worth.value)
     facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert facts["choice"]["balanced_accuracy"] == study.choice.balanced_accuracy
     assert facts["choice_balanced_accuracy"]["ci95"] == list(study.worth.ci95 or ())

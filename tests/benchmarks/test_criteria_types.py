@@ -149,12 +149,12 @@ def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
     found, judge, _ = compare(tmp_path, **write(tmp_path, {"low": [2, 4], "high": [9, 9]}))
     of = {name: one["saturation"] for name, one in found["types"].items()}
     assert {name: one["by_model"]["low"]["value"] for name, one in of.items()} == {
-        "mt-bench": pytest.approx(30), "flask": pytest.approx(100 * (11 / 3 + 12 / 3) / 2 / 5), "biggen": 100, "checklist": 0,
+        "mt-bench": pytest.approx(0.3), "flask": pytest.approx((11 / 3 + 12 / 3) / 2 / 5), "biggen": 1, "checklist": 0,
     }  # fmt: skip
-    assert (of["mt-bench"]["mean"], of["mt-bench"]["spread"]) == (pytest.approx(60), pytest.approx(60))
-    assert (of["biggen"]["mean"], of["biggen"]["spread"]) == (100, 0)
-    assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (50, 100)
-    assert of["checklist"]["by_category"]["high"]["Editing"]["value"] == 100
+    assert (of["mt-bench"]["mean"], of["mt-bench"]["spread"]) == (pytest.approx(0.6), pytest.approx(0.6))
+    assert (of["biggen"]["mean"], of["biggen"]["spread"]) == (1, 0)
+    assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (0.5, 1)
+    assert of["checklist"]["by_category"]["high"]["Editing"]["value"] == 1
     sent = [one for one in judge.prompts if isinstance(one, ChatRequest)]
     costs = {name: one["cost"]["calls"] for name, one in found["types"].items()}
     assert costs == dict.fromkeys(costs, 4)
@@ -176,7 +176,7 @@ def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> No
     compare(tmp_path, nine, **given)
     found, _, _ = compare(tmp_path, nine, **given, humans=rated(tmp_path))
     of = found["types"]["mt-bench"]
-    assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(90), 0)
+    assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(0.9), 0)
     assert (of["agreement"]["kappa"], of["agreement"]["band"]) == (0.0, "slight")
 
 
@@ -247,7 +247,7 @@ def test_a_skill_without_a_rating_leaves_flask_open_and_nothing_else(tmp_path: P
     assert one["reason"].startswith("Commonsense Understanding: it has no JSON object with the key")
     assert one["parts"] == {"Factuality": 5, "Commonsense Understanding": None, "Comprehension": 3}
     assert one["own_final"] == 4, "the judge's own is kept, and counts for nothing"
-    assert found["types"]["mt-bench"]["saturation"]["mean"] == pytest.approx(75)
+    assert found["types"]["mt-bench"]["saturation"]["mean"] == pytest.approx(0.75)
     assert len(judge.prompts) == 2 * (3 + 1 + 1 + 1), "asked again twice, then left"
 
 
@@ -362,7 +362,7 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
     assert first["types"]["mt-bench"]["saturation"]["spread"] is None, "one model differs from nobody"
     found, judge, _ = compare(tmp_path, data=data, model=(one, two), limit=6)
     assert found["set"] == {"instances": 6, "models": ["scripted:q3", "scripted:q9"], "responses": 12}
-    assert found["types"]["mt-bench"]["saturation"]["spread"] == pytest.approx(60)
+    assert found["types"]["mt-bench"]["saturation"]["spread"] == pytest.approx(0.6)
     assert len(judge.prompts) == 4 * 12 - 4, "what was rated before is not asked again"
     with pytest.raises(UserError, match="would be dropped"):
         compare(tmp_path, data=data, model=(two,), limit=6)
@@ -437,7 +437,7 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
     assert found.returncode == 0, found.stderr
     scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
     assert scores["types"]["checklist"]["agreement"]["kappa"] == 1.0
-    assert scores["types"]["flask"]["saturation"]["mean"] == pytest.approx(80)
+    assert scores["types"]["flask"]["saturation"]["mean"] == pytest.approx(0.8)
     assert "almost perfect" in found.stdout
     assert "paper: TRUEBench (checklist)" in found.stdout
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

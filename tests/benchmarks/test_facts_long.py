@@ -81,7 +81,7 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
         "all prompts on a document begin alike, so that servers reuse what they have read"
     )
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == 100.0
+    assert scores["scores"]["all"]["mean"]["final"]["value"] == 1.0
     verdict = json.loads((tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()[0])
     (excerpt,) = verdict["grounding"]["openai:judge-0"]["units"][0]["excerpts"]
     assert (excerpt["found"], excerpt["place"], excerpt["start"] > 100_000) == (True, "document", True)

@@ -22,7 +22,7 @@ JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": 
 
 
 def score(value: float | None, n: int = 100) -> Score:
-    return Score(value, n, 0, None if value is None else (max(0.0, value - 5), min(100.0, value + 5)))
+    return Score(value, n, 0, None if value is None else (max(0.0, value - 0.05), min(1.0, value + 0.05)))
 
 
 def cell(judges: dict[str, tuple[float | None, float | None]], answers: int = 100) -> Cell:
@@ -65,7 +65,7 @@ def printed(folder: Callable[..., str]) -> list[str]:
     before, after = paper.paper_scores(paper.UNADJUSTED), paper.paper_scores(paper.FINAL)
     return [
         folder(model, {
-            split: cell({judge: (before[model][split, judge], after[model][split, judge]) for judge in paper.JUDGES}, n)
+            split: cell({j: (before[model][split, j] / 100, after[model][split, j] / 100) for j in paper.JUDGES}, n)
             for split, n in paper.SPLITS.items()
         })
         for model in sorted(before)
@@ -82,15 +82,15 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     assert [one.model for one in found.standings] == list(rows)
     for one in found.standings:
         assert one.fused == rows[one.model]["Fused Rank"]
-        assert one.mean.final.value == pytest.approx(rows[one.model]["Average"], abs=0.1)
+        assert one.mean.final.value == pytest.approx(rows[one.model]["Average"] / 100, abs=0.001)
     before = {row["Response Model"]: row["Fused Rank"] for row in paper.paper_rows(paper.UNADJUSTED)}
     assert {one.model: one.fused_unadjusted for one in found.standings} == before
     # Disqualification turns the first two round, as in the paper.
     assert {one.model: one.moved for one in found.standings if one.moved} == {
         "Gemini 2.0 Flash Experimental": 1, "Gemini 1.5 Flash": -1,
     }  # fmt: skip
-    assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(3.03, abs=0.005)
-    assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(2.26, abs=0.005)
+    assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(0.0303, abs=5e-05)
+    assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(0.0226, abs=5e-05)
     shown = grid(found, "Self-preference of judges")
     assert shown.rows[-1][-2:] == ("+3.03", "+2.26")
     assert [row[-2:] for row in shown.paper] == [("+3.03", "+2.26"), ("+3.23", "")]
@@ -99,47 +99,47 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
 
 
 def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
-    folders = [folder(name, {"": cell({"j": (90.0, value)})}) for name, value in (("m1", 60.0), ("m2", 80.0))]
+    folders = [folder(name, {"": cell({"j": (0.9, value)})}) for name, value in (("m1", 0.6), ("m2", 0.8))]
     found = rank(folders)
     assert [(one.model, one.fused, one.moved, one.mean.effect) for one in found.standings] == [
-        ("m2", 1, 0, -10.0),
-        ("m1", 2, -1, -30.0),  # both were first before
+        ("m2", 1, 0, pytest.approx(-0.1)),
+        ("m1", 2, -1, pytest.approx(-0.3)),  # both were first before
     ]
-    assert found.standings[0].mean.final.ci95 == pytest.approx((75.0, 85.0))
+    assert found.standings[0].mean.final.ci95 == pytest.approx((0.75, 0.85))
     assert (found.standings[0].span, found.preferences) == ((1, 1), ())
     assert found.joined.splits == ("all answers",)
 
 
 def test_a_model_alone(folder: Callable[..., str]) -> None:
-    found = rank([folder("m", {"": cell({"j": (90.0, 80.0)})})])
+    found = rank([folder("m", {"": cell({"j": (0.9, 0.8)})})])
     assert [(one.fused, one.span) for one in found.standings] == [(1, (1, 1))]
 
 
 def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]) -> None:
-    one, other = cell({"j": (90.0, 80.0)}), cell({"j": (70.0, 60.0)})
+    one, other = cell({"j": (0.9, 0.8)}), cell({"j": (0.7, 0.6)})
     folders = [
         folder("m", {"open": one}, "a"),
         folder("m", {"blind": other}, "b"),
         folder("n", {"open": other, "blind": other}),
     ]
     found = rank(folders)
-    assert found.standings[0].mean.final.value == 70.0
-    # Two independent means of half width 5: the half width of their mean is 5 / sqrt 2.
-    assert found.standings[0].mean.final.ci95 == pytest.approx((70 - 3.5355, 70 + 3.5355), abs=1e-3)
+    assert found.standings[0].mean.final.value == pytest.approx(0.7)
+    # Two independent means of half width 0.05: the half width of their mean is 0.05 / sqrt 2.
+    assert found.standings[0].mean.final.ci95 == pytest.approx((0.7 - 0.035355, 0.7 + 0.035355), abs=1e-5)
     partly = rank(folders[::2])
     assert (partly.joined.splits, partly.joined.left_out) == (("open",), ("blind",))
     assert any("Not ranked on blind" in note for note in ranking_sections.notes(partly))
 
 
 def test_what_no_judge_decided_leaves_a_model_without_a_rank(folder: Callable[..., str]) -> None:
-    found = rank([folder("m", {"": cell({"j": (None, None)})}), folder("n", {"": cell({"j": (50.0, 50.0)})})])
+    found = rank([folder("m", {"": cell({"j": (None, None)})}), folder("n", {"": cell({"j": (0.5, 0.5)})})])
     assert [(one.model, one.fused, one.moved) for one in found.standings] == [("n", 1, 0), ("m", None, None)]
     assert grid(found, "Ranks").rows[1][:3] == ("-", "m", "-")
 
 
 def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]) -> None:
     """Two close models are told apart where one is right wherever the other is, and not where their answers differ."""
-    score = cell({"j": (60.0, 60.0)})
+    score = cell({"j": (0.6, 0.6)})
     folders = {name: folder(name, {"": score}) for name in ("good", "other", "mixed")}
     right = {"good": range(70), "other": range(60), "mixed": range(35, 100)}
 
@@ -160,7 +160,7 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:
     columns = {"a": (3, 1, 2), "b": (2, 3, 1), "c": (1, 2, 3)}
     folders = [
-        folder(model, {"": cell({f"j{i}": (90.0, 10.0 * value) for i, value in enumerate(row)})})
+        folder(model, {"": cell({f"j{i}": (0.9, 0.1 * value) for i, value in enumerate(row)})})
         for model, row in columns.items()
     ]
     found = rank(folders)
@@ -171,10 +171,10 @@ def test_a_ring_is_named(folder: Callable[..., str]) -> None:
 def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., str]) -> None:
     judges = ("openai:gpt-4o", "openai:claude-4")
     rows = {
-        "openai:gpt-4o": (80.0, 70.0),
-        "openai:gpt-5": (60.0, 60.0),
-        "hf:claude-tiny": (50.0, 60.0),
-        "x": (40.0, 40.0),
+        "openai:gpt-4o": (0.8, 0.7),
+        "openai:gpt-5": (0.6, 0.6),
+        "hf:claude-tiny": (0.5, 0.6),
+        "x": (0.4, 0.4),
     }
     folders = [
         folder(model, {"": cell({judge: (value, value) for judge, value in zip(judges, row, strict=True)})}, f"r{i}")
@@ -183,9 +183,9 @@ def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., 
     found = {one.judge: one for one in rank(folders).preferences}
     gpt, claude = found.values()
     assert (gpt.own, gpt.by) == (("openai:gpt-4o",), "model")  # gpt-5 is one of the others
-    assert gpt.final.preference == pytest.approx(10 - mean((0, -10, 0)))
+    assert gpt.final.preference == pytest.approx(0.1 - mean((0, -0.1, 0)))
     assert (claude.own, claude.by) == (("hf:claude-tiny",), "family")
-    assert claude.final.preference == pytest.approx(10 - mean((-10, 0, 0)))
+    assert claude.final.preference == pytest.approx(0.1 - mean((-0.1, 0, 0)))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., 
 def test_runs_that_do_not_go_together_are_refused_in_one_line(
     folder: Callable[..., str], change: dict[str, Any], words: str
 ) -> None:
-    whole = {"open": cell({"j": (90.0, 80.0)})}
+    whole = {"open": cell({"j": (0.9, 0.8)})}
     folders = [folder("m", whole, "first"), folder("n", whole, "second", scores=change)]
     with pytest.raises(UserError, match=words) as caught:
         rank(folders)
@@ -215,7 +215,7 @@ def test_runs_that_do_not_go_together_are_refused_in_one_line(
 
 
 def test_folders_without_a_finished_run_are_refused(folder: Callable[..., str], tmp_path: Path) -> None:
-    whole = {"": cell({"j": (90.0, 80.0)})}
+    whole = {"": cell({"j": (0.9, 0.8)})}
     empty = folder("a", whole)
     (Path(empty) / "scores.json").unlink()
     cases = {
@@ -276,7 +276,7 @@ def test_two_runs_from_the_command_line(
         ("1", "/honest.json", "100.00"), ("2", "dreamer.json", "0.00"),
     ]  # fmt: skip
     kept = json.loads((tmp_path / "ranked" / "rank.json").read_text(encoding="utf-8"))
-    assert [one["mean"]["final"]["value"] for one in kept["models"]] == [100.0, 0.0]
+    assert [one["mean"]["final"]["value"] for one in kept["models"]] == [1.0, 0.0]
     other = str(tmp_path / "other")
     command_here(
         capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", "scripted:" + str(tmp_path / "honest.json"),

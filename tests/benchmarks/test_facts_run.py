@@ -62,18 +62,18 @@ def test_all_36_answers_by_judges_who_know(all_36: tuple[Any, dict[str, Any], Pa
     outcome, scores, out = all_36
     cell = scores["scores"]["all"]
     assert (cell["answers"], cell["ineligible"], outcome.incomplete) == (36, 12, 0)
-    assert cell["mean"]["unadjusted"]["value"] == pytest.approx(66.67, abs=0.005)
-    assert cell["mean"]["final"]["value"] == pytest.approx(33.33, abs=0.005)
+    assert cell["mean"]["unadjusted"]["value"] == pytest.approx(0.6667, abs=5e-05)
+    assert cell["mean"]["final"]["value"] == pytest.approx(0.3333, abs=5e-05)
     assert list(cell["judges"]) == list(judges)
     for both in cell["judges"].values():
-        assert [both[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([66.67, 33.33], abs=0.005)
+        assert [both[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([0.6667, 0.3333], abs=5e-05)
         assert both["final"]["n"] == 36
     rows = lines(out)
     assert [row["id"] for row in rows[:3]] == ["facts-mini-01", "facts-mini-01#2", "facts-mini-01#3"]
     assert [row["ineligible"] for row in rows] == [False, False, True] * 12
     assert [set(row["grounded"].values()) for row in rows] == [{"yes"}, {"no"}, {"yes"}] * 12
     assert {row["document"] for row in rows[:3]} == {"facts-mini-01"}
-    assert outcome.value.all.mean.effect == pytest.approx(-33.33, abs=0.005)
+    assert outcome.value.all.mean.effect == pytest.approx(-0.3333, abs=5e-05)
 
 
 def test_scores_are_told_apart_by_the_columns_of_the_data(all_36: tuple[Any, dict[str, Any], Path]) -> None:
@@ -82,7 +82,7 @@ def test_scores_are_told_apart_by_the_columns_of_the_data(all_36: tuple[Any, dic
     assert {name: cell["answers"] for name, cell in scores["by"]["domain"].items()} == {
         "finance": 9, "technology": 9, "retail": 6, "medical": 6, "legal": 6
     }  # fmt: skip
-    assert all(cell["mean"]["final"]["value"] == pytest.approx(100 / 3) for cell in scores["by"]["task"].values())
+    assert all(cell["mean"]["final"]["value"] == pytest.approx(1 / 3) for cell in scores["by"]["task"].values())
     assert scores["splits"] == {}
 
 
@@ -110,7 +110,7 @@ def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[
     cell = scores["scores"]["all"]
     assert cell["ineligible"] == 0
     assert cell["mean"]["final"] == cell["mean"]["unadjusted"]
-    assert cell["mean"]["final"]["value"] == pytest.approx(66.67, abs=0.005)
+    assert cell["mean"]["final"]["value"] == pytest.approx(0.6667, abs=5e-05)
 
 
 def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, judges: tuple[str, ...]) -> None:
@@ -120,7 +120,7 @@ def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, ju
     cell = scores["scores"]["all"]
     interval = wilson(0, 12)
     assert interval is not None
-    assert cell["mean"]["final"]["ci95"] == [100 * end for end in interval]
+    assert cell["mean"]["final"]["ci95"] == list(interval)
     assert cell["mean"] == cell["judges"][judges[0]], "the mean of one judge is that judge"
 
 
@@ -134,7 +134,7 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
     assert len(rated) == 24
     assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
     assert (scores["own_baseline"], outcome.incomplete) == ([row["id"] for row in mini()], 0)
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == pytest.approx(33.33, abs=0.005)
+    assert scores["scores"]["all"]["mean"]["final"]["value"] == pytest.approx(0.3333, abs=5e-05)
     assert "12 of 36 answers are their own baseline" in outcome.notes[0]
     assert scores["baseline"] == {"name": "the data's baseline answers"}
 
@@ -168,11 +168,11 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     }  # fmt: skip
     _, scores = ran(tmp_path / "run", **options)
     assert scores["scores"]["all"]["mean"] == {
-        "unadjusted": {"value": 100.0, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["unadjusted"]["ci95"]},
-        "final": {"value": 50.0, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["final"]["ci95"]},
+        "unadjusted": {"value": 1.0, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["unadjusted"]["ci95"]},
+        "final": {"value": 0.5, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["final"]["ci95"]},
     }  # fmt: skip
     assert {name: cell["mean"]["final"]["value"] for name, cell in scores["by"]["domain"].items()} == {
-        "travel": 100.0, "time": 0.0
+        "travel": 1.0, "time": 0.0
     }  # fmt: skip
     assert sorted(asked(model)) == ["In May.\n\nWhen?", "In Paris.\n\nWhere?"], "the document stands first"
     prompts = asked(judge)
@@ -206,7 +206,7 @@ def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Pa
         tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", DOCUMENTS), model=model, judge=(judge,)
     )
     found = scores["scores"]["all"]["mean"]["final"]
-    assert (found["value"], found["n"], found["unscored"]) == (100.0, 1, 1)
+    assert (found["value"], found["n"], found["unscored"]) == (1.0, 1, 1)
     assert (scores["failed"], scores["undecided"]["answers"]) == (1, {"a": f"turn 1: {told}"})
     assert outcome.incomplete == 1
     assert told in (tmp_path / "run" / "report.html").read_text()
@@ -234,7 +234,7 @@ def test_judges_that_decide_nothing_are_counted_and_disqualify_nothing(tmp_path:
     assert outcome.incomplete == 2
     judges = scores["scores"]["all"]["judges"]
     assert (judges[lost]["unadjusted"]["n"], judges[lost]["unadjusted"]["unscored"]) == (1, 1)
-    assert (judges[lost]["final"]["value"], judges[lost]["final"]["n"]) == (50.0, 2), "ineligible is inaccurate"
+    assert (judges[lost]["final"]["value"], judges[lost]["final"]["n"]) == (0.5, 2), "ineligible is inaccurate"
 
 
 def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--baseline is missing: .*or --eligibility none"):
         ran(tmp_path / "run", answers=answered, judge=(judge,))
     outcome, scores = ran(tmp_path / "run", answers=answered, judge=(judge,), eligibility="none")
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == 100.0
+    assert scores["scores"]["all"]["mean"]["final"]["value"] == 1.0
     assert scores["judges"][judge]["eligibility"] == "none"
     assert outcome.notes[0].startswith("Eligibility was not judged")
     row |= {"ground_truth": "It is Paris."}
@@ -269,7 +269,7 @@ def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
     outcome, scores = ran(tmp_path / "run", **options, template=("response", "2.simpleqa"))
     judges = scores["scores"]["all"]["judges"]
     assert {name: both["unadjusted"]["value"] for name, both in judges.items()} == {
-        f"{judge}#1": 100.0,
+        f"{judge}#1": 1.0,
         f"{judge}#2": 0,
     }
     assert any("one model is asked in several ways" in note for note in outcome.notes)

@@ -35,7 +35,7 @@ def test_sentences_are_labelled_as_the_sample_knows_them(run: Ran) -> None:
     out, outcome = run
     assert outcome.incomplete == 0
     mean = outcome.value.all.mean
-    assert (mean.unadjusted.value, mean.final.value) == pytest.approx((200 / 3, 100 / 3))
+    assert (mean.unadjusted.value, mean.final.value) == pytest.approx((2 / 3, 1 / 3))
     rows = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
     for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
         (units,) = (one["units"] for one in ungrounded["grounding"].values())

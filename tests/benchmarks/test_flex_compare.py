@@ -79,12 +79,12 @@ def test_verdicts_count_for_the_procedure_that_was_judged(tmp_path: Path) -> Non
 
 
 def test_two_corpora_are_compared_by_hand() -> None:
-    # Achievement 80, 50, 40 in the first, 70, 30, 50 in the second: errors 10, 20, 10; the last two change places.
+    # Achievement 0.8, 0.5, 0.4 in the first, 0.7, 0.3, 0.5 in the second: errors 0.1, 0.2, 0.1; the last two change places.
     rows = [*corpus("a", "0", 8), *corpus("b", "0", 5), *corpus("c", "0", 4)]
     rows += [*corpus("a", "1", 7), *corpus("b", "1", 3), *corpus("c", "1", 5), *corpus("alone", "1", 5)]
     found = stability(TWO, rows, ("0", "1"))
     assert list(found.scores["achievement"]) == ["a", "b", "c"]
-    assert found.errors["achievement"] == pytest.approx((40 / 3, 10 / 3**0.5))
+    assert found.errors["achievement"] == pytest.approx((0.4 / 3, 0.1 / 3**0.5))
     assert found.errors["coverage"] == (0.0, 0.0)
     assert found.crossed == {"coverage": (), "achievement": (("b", "c"),)}
     assert found.alone == ("alone",), "said, not dropped in silence"
@@ -148,7 +148,7 @@ def test_the_built_in_conversations_agree_with_their_own_verdicts(tmp_path: Path
         ]
         experts = read_labels([write_jsonl(tmp_path / f"{name}.jsonl", mine)], known)
         found = agree(procedure, experts, labels_of(known))
-        assert (found.micro.value, found.macro) == (100.0, 100.0)
+        assert (found.micro.value, found.macro) == (1.0, 1.0)
         counted += found.micro.n
     assert counted == 166
 
@@ -160,8 +160,8 @@ def test_accuracies_and_correlation_by_hand() -> None:
         experts += corpus(model, "0", right)
         judge += corpus(model, "0", right + wrong)
     found = agree(TWO, labels_of(experts), labels_of(judge))
-    assert {model: score.value for model, score in found.by_model.items()} == {"a": 95.0, "b": 100.0, "c": 80.0}
-    assert (found.micro.value, found.macro) == (pytest.approx(100 * 55 / 60), pytest.approx(275 / 3))
+    assert {model: score.value for model, score in found.by_model.items()} == {"a": 0.95, "b": 1.0, "c": 0.8}
+    assert (found.micro.value, found.macro) == (pytest.approx(55 / 60), pytest.approx(2.75 / 3))
     assert found.pearson["achievement"] == pytest.approx(scipy.stats.pearsonr([8, 5, 2], [9, 5, 6]).statistic)
     assert found.pearson["coverage"] is None, "all are covered: nothing to correlate"
 
@@ -170,7 +170,7 @@ def test_what_is_open_is_counted_and_left_out() -> None:
     experts = [judged("a", "0", 1, "yes", None), judged("a", "0", 2, "yes", "no")]
     judge = [judged("a", "0", 1, "no", "no"), judged("a", "0", 2, "yes", None)]
     found = agree(TWO, labels_of(experts), labels_of(judge))
-    assert (found.micro.value, found.micro.n, found.micro.unscored) == (50.0, 2, 1)
+    assert (found.micro.value, found.micro.n, found.micro.unscored) == (0.5, 2, 1)
     assert agree(TWO, {}, {}).micro.value is None
 
 

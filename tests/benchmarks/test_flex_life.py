@@ -181,6 +181,6 @@ def test_from_text_to_two_scores_killed_at_every_stage(tmp_path: Path) -> None:
     assert [len(talk["messages"]) for talk in talks] == [5] * CONVERSATIONS
     assert talks[0]["messages"][1] != talks[1]["messages"][1], "two kinds of users"
     total = model["total"]
-    assert (total["coverage"]["value"], total["coverage"]["n"]) == (60.0, 5 * CONVERSATIONS)
-    assert (total["achievement"]["value"], total["achievement"]["n"]) == (50.0, 2 * CONVERSATIONS)
+    assert (total["coverage"]["value"], total["coverage"]["n"]) == (0.6, 5 * CONVERSATIONS)
+    assert (total["achievement"]["value"], total["achievement"]["n"]) == (0.5, 2 * CONVERSATIONS)
     assert model["undecided"] == 0

@@ -69,7 +69,7 @@ def test_an_oracles_facts_come_to_the_built_in_verdicts(tmp_path: Path, name: st
     traces = [{verdict["dimension_id"]: verdict["label"] for verdict in row["verdicts"]} for row in rows]
     expected = flexeval(traces, [built_in()[name].structure] * len(traces))
     for name, share in (("coverage", expected.coverage), ("achievement", expected.achievement)):
-        assert found.total[name].value == (None if share is None else pytest.approx(100 * share))
+        assert found.total[name].value == (None if share is None else pytest.approx(share))
     assert (found.undecided, found.conflicts) == (0, 0)
     lines = [json.loads(line) for line in (tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()]
     assert [{d: facts["label"] for d, facts in line["dimensions"].items()} for line in lines] == traces
@@ -123,11 +123,11 @@ YES, NOT, LEFT_OUT, SKIPPED = (
 def test_models_are_compared_over_the_conversations_they_share(folder: Path) -> None:
     wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt and "model a 11" not in prompt else "yes")  # noqa: E731
     best, other = scored(folder, judge=judge(ask=YES, limit=wrong, form=NOT))
-    assert (best.model, best.total["achievement"].value) == ("b", 100.0)
-    assert other.total["achievement"].value == pytest.approx(100 / 12)
-    assert other.total["correct"].value == pytest.approx(100 * 13 / 24), "all asked rightly, one limit right"
+    assert (best.model, best.total["achievement"].value) == ("b", 1.0)
+    assert other.total["achievement"].value == pytest.approx(1 / 12)
+    assert other.total["correct"].value == pytest.approx(13 / 24), "all asked rightly, one limit right"
     gap, low, high = other.differences["achievement"]
-    assert gap == pytest.approx(100 * 11 / 12)
+    assert gap == pytest.approx(11 / 12)
     assert 0 < low < gap <= high
     assert best.total["achievement"].ci95 is not None
     assert other.unexercised == ("form",)
@@ -139,7 +139,7 @@ def test_a_skipped_base_is_unknown_and_a_left_out_branch_is_no(folder: Path) -> 
     assert (one.total["coverage"].value, one.total["achievement"].value) == (0.0, None), "gated by the skipped base"
     assert one.total["coverage_applicable"].value == 0.0
     one, _ = scored(folder, judge=judge(ask=YES, limit=LEFT_OUT, form=NOT), out=str(folder / "again"))
-    assert (one.total["coverage"].value, one.total["achievement"].value) == (100.0, 0.0)
+    assert (one.total["coverage"].value, one.total["achievement"].value) == (1.0, 0.0)
 
 
 def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(folder: Path) -> None:

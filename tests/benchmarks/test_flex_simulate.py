@@ -128,10 +128,10 @@ def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) 
     options = FlexScoreOptions(folder=str(tmp_path), judge=as_spec(machine.judge))
     (found,) = FlexScore(options).run().value
     log, bases = machine.log, len(machine.bases) * 50
-    assert found.total["coverage"].value == pytest.approx(100 * log["base"] / bases)
+    assert found.total["coverage"].value == pytest.approx(log["base"] / bases)
     exercised = log["right"] + log["wrong"] + log["omitted"]
     assert found.total["achievement"].n == exercised
-    assert found.total["achievement"].value == pytest.approx(100 * log["right"] / exercised)
+    assert found.total["achievement"].value == pytest.approx(log["right"] / exercised)
     assert 70 < 100 * log["base"] / bases < 90, "a fifth is skipped"
     assert found.undecided == found.conflicts == 0
 
@@ -371,4 +371,4 @@ def test_a_built_in_instruction_is_talked_about_and_judged_without_a_builder(tmp
     logs = str(tmp_path / "talks" / "conversations.jsonl")
     options = FlexScoreOptions(folder="travel-desk", conversations=logs, judge=judge, out=str(tmp_path / "scores"))
     (found,) = FlexScore(options).run().value
-    assert (found.conversations, found.total["coverage"].value) == (1, 100.0)
+    assert (found.conversations, found.total["coverage"].value) == (1, 1.0)

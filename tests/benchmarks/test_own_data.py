@@ -64,7 +64,7 @@ def test_two_rows_run_end_to_end(
     done = command_here(capsys, "run", f"--data={tmp_path / name}", *arguments)
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
-    assert (scores["overall"]["value"], scores["overall"]["n"]) == (50.0, 2)
+    assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.5, 2)
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
     assert [(line["id"], line["passed"]) for line in lines] == [("1", False), ("2", True)]
     assert not {"by_category", "by_language", "by_task", "weighted"} & set(scores), "no groups, no weights"
@@ -93,11 +93,11 @@ def test_weights_and_faults(tmp_path: Path, models: dict[str, Any]) -> None:
         {"prompt": "Name a lake.", "criteria": [{"text": "one"}, {"text": "a slip", "weight": -1}]},  # 1 of 1
     ]
     report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", rows), **models)
-    assert score(report, "overall") == (pytest.approx(100 / 3), 3), "positive criteria met, negative ones not"
+    assert score(report, "overall") == (pytest.approx(1 / 3), 3), "positive criteria met, negative ones not"
     assert score(report, "official") == score(report, "overall")
-    assert score(report, "weighted") == (pytest.approx(100 * (0.75 + 0 + 1) / 3), 3)
-    assert score(report, "soft_criterion") == (pytest.approx(100 * (2 / 3 + 1 / 2 + 1) / 3), 3)
-    assert score(report, "drfr") == (pytest.approx(100 * 5 / 7), 7)
+    assert score(report, "weighted") == (pytest.approx((0.75 + 0 + 1) / 3), 3)
+    assert score(report, "soft_criterion") == (pytest.approx((2 / 3 + 1 / 2 + 1) / 3), 3)
+    assert score(report, "drfr") == (pytest.approx(5 / 7), 7)
     assert sum("(This names a fault" in prompt for prompt in asked(tmp_path)) == 3
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
     assert [verdict.get("weight") for line in lines for verdict in line["verdicts"][0]] == [
@@ -121,7 +121,7 @@ def test_scores_from_a_folder_know_the_weights(
     rows = [{"prompt": "Name a lake.", "criteria": [{"text": "a slip", "weight": -1}, {"text": "b", "weight": 2}]}]
     report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", rows), **models)
     printed = command_here(capsys, "score", models["out"]).stdout
-    assert score(report, "overall") == score(report, "weighted") == (100.0, 1)
+    assert score(report, "overall") == score(report, "weighted") == (1.0, 1)
     assert printed.count("100.00") >= 4
     assert "Weighted share of points" in printed
     sampled = command_here(capsys, "label", "sample", models["out"])
@@ -134,7 +134,7 @@ def test_turns_without_criteria_are_answered_and_not_judged(tmp_path: Path, mode
     report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", [{"turns": turns}]), **models)
     assert len(asked(tmp_path)) == 1
     assert len(asked(tmp_path, "said")) == 3
-    assert [score(report, name) for name in ("overall", "official", "soft_turn", "multi_turn")] == [(100.0, 1)] * 4
+    assert [score(report, name) for name in ("overall", "official", "soft_turn", "multi_turn")] == [(1.0, 1)] * 4
     assert report.usage["total"]["judge"]["calls"] == 1
 
 
@@ -145,7 +145,7 @@ def test_all_that_a_row_tells_is_used(tmp_path: Path, models: dict[str, Any]) ->
     ]  # fmt: skip
     one = {"messages": messages, "context": "Ochre is an earth.", "reference": "Ochre.", "criteria": ["names a colour"]}
     report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", [one]), **models)
-    assert score(report, "overall") == (100.0, 1)
+    assert score(report, "overall") == (1.0, 1)
     (said,) = [json.loads(line) for line in (tmp_path / "said.jsonl").read_text().splitlines()]
     assert said == ["Speak as a painter.", "Ochre is an earth.\n\nI like warm ones.", "So do I.", "Name a colour."]
     (prompt,) = asked(tmp_path)
@@ -167,7 +167,7 @@ def test_answers_first_and_verdicts_later_keep_it_all(tmp_path: Path, models: di
     report = judge(
         JudgeGivenOptions(judge=models["judge"], judge_arg=(f"record={tmp_path / 'asked.jsonl'}",), out=models["out"])
     )
-    assert (score(report, "overall"), score(report, "weighted")) == ((100.0, 1), (100.0, 1))
+    assert (score(report, "overall"), score(report, "weighted")) == ((1.0, 1), (1.0, 1))
     (prompt,) = asked(tmp_path)
     for text in ("Hi there", "Ochre is an earth.", "Ochre.", "(It rests on this: it is said) (This names a fault"):
         assert text in prompt, text

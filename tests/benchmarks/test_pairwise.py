@@ -134,7 +134,7 @@ def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
     assert position is not None
     assert (position.n, position.consistent, position.first, position.second) == (6, 0, 1, 0)
     assert (position.calls, position.first_rate) == (12, 1)
-    assert (line.ties.value, line.ties.n) == (100, 6)
+    assert (line.ties.value, line.ties.n) == (1.0, 6)
     assert (line.strict, line.judgebench) == (1 / 6, 0), "a win and a loss are not right; the tie is no JudgeBench pair"
     assert {name: (s.n, s.pld_0, s.wpld) for name, s in line.by_subset.items()} == {"x": (4, 0, 1), "y": (2, 0.5, 0.5)}
     assert biased["direct"].position is None, "each response alone has no place"

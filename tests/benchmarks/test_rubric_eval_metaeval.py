@@ -107,22 +107,22 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     study = run(tmp_path, spec, data=data, paradigms="rubric,checklist")
     assert [entry.paradigm for entry in study.scores] == ["checklist", "rubric"]
     right, wrong = by_paradigm(study)["checklist"], by_paradigm(study)["rubric"]
-    assert {score.value for score in right.splits["all"].pooled.values()} == {100.0}
+    assert {score.value for score in right.splits["all"].pooled.values()} == {1.0}
     pooled = wrong.splits["all"].pooled
     # Decided: yes 2 + 1 of 4 (one of multi_turn missed), no 0 + 1 + 1 + 2 of 5. Undecided: one yes of system.
-    assert pooled["tpr"].value == pytest.approx(75)
-    assert pooled["tnr"].value == pytest.approx(80)
-    assert pooled["balanced_accuracy"].value == pytest.approx(77.5)
+    assert pooled["tpr"].value == pytest.approx(0.75)
+    assert pooled["tnr"].value == pytest.approx(0.8)
+    assert pooled["balanced_accuracy"].value == pytest.approx(0.775)
     assert (pooled["balanced_accuracy"].n, pooled["balanced_accuracy"].unscored) == (9, 1)
-    assert pooled["balanced_accuracy_strict"].value == pytest.approx((100 * 3 / 5 + 80) / 2)
-    assert pooled["accuracy"].value == pytest.approx(100 * 7 / 9)
+    assert pooled["balanced_accuracy_strict"].value == pytest.approx((3 / 5 + 0.8) / 2)
+    assert pooled["accuracy"].value == pytest.approx(7 / 9)
     categories = wrong.splits["all"].by_category
-    assert [categories[c]["balanced_accuracy"].value for c in CATEGORIES] == [50.0, 100.0, 50.0, None]
+    assert [categories[c]["balanced_accuracy"].value for c in CATEGORIES] == [0.5, 1.0, 0.5, None]
     assert wrong.splits["all"].mean["balanced_accuracy"].value is None, "system has no decided yes"
-    assert right.splits["all"].mean["balanced_accuracy"].value == 100
-    assert wrong.by_dimension["form"]["accuracy"].value == 75  # the first rubrics: right, right, wrong, right
+    assert right.splits["all"].mean["balanced_accuracy"].value == 1.0
+    assert wrong.by_dimension["form"]["accuracy"].value == 0.75  # the first rubrics: right, right, wrong, right
     assert wrong.by_type["content_inclusion"]["accuracy"].unscored == 1
-    assert wrong.pass_rate.value == pytest.approx(100 * 4 / 9)
+    assert wrong.pass_rate.value == pytest.approx(4 / 9)
     assert list(wrong.reasons.values()) == [1]
     assert "criteria_1" in next(iter(wrong.reasons)), "what was wrong with the answer"
 
@@ -132,7 +132,7 @@ def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> N
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
     study = run(tmp_path, spec, limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning")
     found = {name: entry.splits["all"].pooled["balanced_accuracy"].value for name, entry in by_paradigm(study).items()}
-    assert found["rubric"] == found["rubric-reasoning"] == 100
+    assert found["rubric"] == found["rubric-reasoning"] == 1.0
     assert found["checklist"] == found["checklist-reasoning"]
     assert found["checklist"] is not None
     assert found["checklist"] < 60, "neighbouring rubrics of rubric_mini carry different labels"
@@ -152,7 +152,7 @@ def test_decisions_ask_once_per_response(tmp_path: Path) -> None:
     (entry,) = study.scores
     # Said: first rubrics yes, second no, third none. Gold yes: right, wrong, right; gold no: right, wrong, right, wrong.
     assert (entry.splits["all"].pooled["tpr"].value, entry.splits["all"].pooled["tnr"].value) == (
-        pytest.approx(100 * 2 / 3), pytest.approx(60),
+        pytest.approx(2 / 3), pytest.approx(0.6),
     )  # fmt: skip
     assert entry.splits["all"].pooled["accuracy"].unscored == 2
     assert calls(tmp_path) == {f"{spec} decision": 4}
@@ -199,17 +199,17 @@ def test_panel_spread_and_flips(tmp_path: Path) -> None:
     panel = study.scores[-1]
     assert (panel.judge, panel.is_panel) == ("panel (majority)", True)
     # They differ on the five rubrics labelled no; the tie-breaker, right itself, settles those.
-    assert panel.splits["all"].pooled["balanced_accuracy"].value == 100
+    assert panel.splits["all"].pooled["balanced_accuracy"].value == 1.0
     assert panel.flip_rate is not None
-    assert panel.flip_rate.value == 50
-    assert panel.vote_share == Score(75.0, 10), "both on five rubrics, one of two on the others"
+    assert panel.flip_rate.value == 0.5
+    assert panel.vote_share == Score(0.75, 10), "both on five rubrics, one of two on the others"
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
     shares = [line["vote_share"] for line in lines if line["judge"] == panel.judge]
     assert shares == [1.0 if label == "yes" else 0.5 for labels in GOLD.values() for label in labels]
     assert {line["vote_share"] for line in lines if line["judge"] != panel.judge} == {None}, "one answer each"
     apart = study.spreads["checklist"]
-    assert apart.pass_rates == {right: 50.0, yes: 100.0}
-    assert (apart.gap, apart.n, apart.left_out, apart.reference) == (50.0, 10, 0, 50.0)
+    assert apart.pass_rates == {right: 0.5, yes: 1.0}
+    assert (apart.gap, apart.n, apart.left_out, apart.reference) == (0.5, 10, 0, 0.5)
 
 
 def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None:
@@ -221,9 +221,9 @@ def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None
     yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
     study = run(tmp_path, right, yes, data=data, paradigms="checklist")
     apart = study.spreads["checklist"]
-    assert (apart.pass_rates[right], apart.gap) == (50.0, 50.0)
-    assert apart.by_instruction == {right: pytest.approx(100 * (1 + 1 / 3) / 2), yes: 100.0}
-    assert apart.gap_by_instruction == pytest.approx(100 / 3)
+    assert (apart.pass_rates[right], apart.gap) == (0.5, 0.5)
+    assert apart.by_instruction == {right: pytest.approx((1 + 1 / 3) / 2), yes: 1.0}
+    assert apart.gap_by_instruction == pytest.approx(1 / 3)
     grid = spreads(study)
     assert grid is not None
     figures_by_name = dict(zip(grid.header, grid.rows[0], strict=True))
@@ -243,14 +243,14 @@ def test_without_a_tie_breaker_ties_stay_open(tmp_path: Path) -> None:
     study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="majority")
     pooled = study.scores[-1].splits["all"].pooled
     assert (pooled["accuracy"].n, pooled["accuracy"].unscored) == (5, 5)
-    assert pooled["balanced_accuracy_strict"].value == 50
+    assert pooled["balanced_accuracy_strict"].value == 0.5
     weighted = metaeval(
         MetaevalOptions(
             data=data, judge=(right, yes), out=str(tmp_path / "two"), paradigms="checklist", panel="weighted",
             weights="2,1",
         )
     )  # fmt: skip
-    assert weighted.scores[-1].splits["all"].pooled["balanced_accuracy"].value == 100
+    assert weighted.scores[-1].splits["all"].pooled["balanced_accuracy"].value == 1.0
 
 
 def test_splits_are_scored_apart(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_splits_are_scored_apart(tmp_path: Path) -> None:
     study = run(tmp_path, spec, data=str(folder), paradigms="rubric-reasoning")
     splits = study.scores[0].splits
     assert list(splits) == ["all", "easy", "hard"]
-    assert [splits[name].mean["balanced_accuracy"].value for name in splits] == [75.0, 100.0, 50.0]
+    assert [splits[name].mean["balanced_accuracy"].value for name in splits] == [0.75, 1.0, 0.5]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "like the paper&#39;s table 9), split hard" in page
 
@@ -290,7 +290,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     assert {line["paradigm"] for line in lines} == {"checklist", "rubric"}
     assert all(line["label"] == line["gold"] for line in lines)
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    assert kept["judges"][0]["overall"]["balanced_accuracy"]["value"] == 100
+    assert kept["judges"][0]["overall"]["balanced_accuracy"]["value"] == 1.0
     assert kept["judges"][0]["by_category"].keys() == set(CATEGORIES)
     assert kept["provenance"]["labelled_yes"] == 5
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -399,7 +399,7 @@ def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) 
     (entry,) = run(tmp_path, spec, data=data, paradigms="rubric").scores
     found = entry.splits["all"]
     assert found.missing == ("multi_turn", "system"), "a category without labels is as good as none"
-    assert found.pooled["balanced_accuracy"].value == 100
+    assert found.pooled["balanced_accuracy"].value == 1.0
     mean = found.mean["balanced_accuracy"]
     assert (mean.value, mean.ci95, mean.n) == (None, None, 5)
     table = main_table([entry])
@@ -438,7 +438,7 @@ def test_a_calibrated_judge_decides_by_its_calibration(tmp_path: Path) -> None:
     (plain,) = run(tmp_path, spec, data=data, paradigms="decision").scores
     assert plain.pass_rate.value == 0
     (entry,) = run(tmp_path / "two", spec, data=data, paradigms="decision", calibration=str(file)).scores
-    assert entry.pass_rate.value == 40  # the first rubric of each of four checklists, of ten rubrics
+    assert entry.pass_rate.value == 0.4  # the first rubric of each of four checklists, of ten rubrics
     other = script(tmp_path / "other.json", [])
     with pytest.raises(UserError, match="was fitted for the judge"):
         run(tmp_path / "three", other, data=data, paradigms="decision", calibration=str(file))

@@ -51,8 +51,8 @@ def test_accuracy_by_hand(tmp_path: Path) -> None:
     assert [item.kind for item in study.rubrics] == ["quantity_limit", "quantity_limit", "topic_scope", None]
     assert "persona" in study.rubrics[3].reason
     assert study.rubrics[0].reason == "Because."
-    assert study.type_accuracy.value == pytest.approx(100 / 3)
-    assert study.dimension_accuracy.value == pytest.approx(200 / 3)
+    assert study.type_accuracy.value == pytest.approx(1 / 3)
+    assert study.dimension_accuracy.value == pytest.approx(2 / 3)
     assert (study.type_accuracy.n, study.type_accuracy.unscored) == (3, 1)
     found = study.kinds["format_structure"]
     assert (found.known, found.given, found.right, found.taken_for) == (1, 0, 0, {"quantity_limit": 1})
@@ -75,11 +75,11 @@ def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) ->
     ]
     spec = script(tmp_path / "model.json", rules)
     options = {"model_arg": (f"record={record}",)}
-    assert run(tmp_path, data, spec, **options).type_accuracy.value == 100
+    assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
     asked = record.read_text().splitlines()
     assert len(asked) == 2
     assert "topic_scope" in json.loads(asked[1])[-1], "told what is on offer"
-    assert run(tmp_path, data, spec, **options).type_accuracy.value == 100
+    assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
     assert record.read_text().splitlines() == asked
 
 

@@ -83,14 +83,14 @@ def rows(folder: Path, name: str = "checklists.jsonl") -> list[Any]:
 
 def test_scores_by_hand(study: Callable[..., Tick], tmp_path: Path) -> None:
     outcome = study().run()
-    third = 100 / 3
+    third = 1 / 3
     assert by_name(outcome, "pass_rate") == {
-        "A": Score(pytest.approx((100 + 25 + 50) / 3), 3, 1), "B": Score(pytest.approx((50 + 50 + 50 + 100) / 4), 4, 0)
+        "A": Score(pytest.approx((1 + 0.25 + 0.5) / 3), 3, 1), "B": Score(pytest.approx((0.5 + 0.5 + 0.5 + 1) / 4), 4, 0)
     }  # fmt: skip
-    assert by_name(outcome, "drfr") == {"A": Score(pytest.approx(500 / 9), 9, 1), "B": Score(60.0, 10, 0)}
+    assert by_name(outcome, "drfr") == {"A": Score(pytest.approx(5 / 9), 9, 1), "B": Score(0.6, 10, 0)}
     whole = {name: (score.value, score.n, score.unscored) for name, score in by_name(outcome, "all_met").items()}
-    assert whole == {"A": (pytest.approx(third), 3, 1), "B": (25.0, 4, 0)}
-    assert by_name(outcome, "pass_rate:One") == {"A": Score(62.5, 2), "B": Score(50.0, 2)}
+    assert whole == {"A": (pytest.approx(third), 3, 1), "B": (0.25, 4, 0)}
+    assert by_name(outcome, "pass_rate:One") == {"A": Score(0.625, 2), "B": Score(0.5, 2)}
     assert "pass_rate:" not in outcome.value.scores
     told = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
     (pair,) = told["pairs"]
@@ -157,7 +157,7 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
         study().run()
     assert file.read_bytes() == kept
     outcome = study(checklists=str(file)).run()
-    assert by_name(outcome, "drfr")["B"] == Score(pytest.approx(600 / 9), 9, 0), "B met one question of two, now of one"
+    assert by_name(outcome, "drfr")["B"] == Score(pytest.approx(6 / 9), 9, 0), "B met one question of two, now of one"
     assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
     assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
     assert rows(file.parent)[0]["source"] == "file"
@@ -165,7 +165,7 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
         study().run()  # would bring back what was edited away
     assert study(checklists=str(file)).run().value.scores == outcome.value.scores
     file.rename(tmp_path / "mine.jsonl")
-    assert by_name(study().run(), "drfr")["B"] == Score(60.0, 10, 0)
+    assert by_name(study().run(), "drfr")["B"] == Score(0.6, 10, 0)
 
 
 def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_pat
     edit(file, criteria=["Is it a?"])  # a person writes one: the rest stays open
     mended = study(generator=writer, checklists=str(file)).run()
     assert mended.incomplete == 3
-    assert by_name(mended, "pass_rate")["A"] == Score(100.0, 1, 3)
+    assert by_name(mended, "pass_rate")["A"] == Score(1.0, 1, 3)
 
 
 def test_a_judge_that_is_silent(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> N
     cut = {"contains": "Say alfa", "reply": {"text": "A on alfa", "truncated": True}}
     broken = script(tmp_path / "broken.json", [cut], {"error": "out of paper"})
     outcome = study(model=(broken,), model_arg=()).run()
-    assert by_name(outcome, "pass_rate") == {"broken": Score(100.0, 1, 3)}
+    assert by_name(outcome, "pass_rate") == {"broken": Score(1.0, 1, 3)}
     assert any(note.startswith("Responses cut off") and note.endswith(": 1.") for note in outcome.notes)
     assert "out of paper" in next(iter(outcome.value.unscored.values()))
 
@@ -264,7 +264,7 @@ def test_criteria_of_the_data_are_the_checklist_and_cost_no_generator(
     data = write_jsonl(tmp_path / "own.jsonl", own)
     outcome = study(data=data, generator=script(tmp_path / "never.json", [], {"error": "never"})).run()
     # b is a fault: A has it, which counts against it, and B has it not.
-    assert by_name(outcome, "pass_rate") == {"A": Score(50.0, 1), "B": Score(100.0, 1)}
+    assert by_name(outcome, "pass_rate") == {"A": Score(0.5, 1), "B": Score(1.0, 1)}
     assert rows(tmp_path / "out")[0]["criteria"] == ["Is it a?", {"text": "Is it b?", "weight": -1.0}]
     study(data=data).run()  # who would have written them does not matter
 
@@ -274,12 +274,12 @@ def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[
     model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
     given = str(tmp_path / "out" / "checklists.jsonl")
     ran = truebench_hf.run(data=given, model=model, judge=judge, judge_level="rubric")
-    assert ran.scores["drfr"] == Score(60.0, 10, 0)
+    assert ran.scores["drfr"] == Score(0.6, 10, 0)
     board = Board([tmp_path / "out"])
     kind = board.snapshot.kind("tick")
     lines = board.snapshot.of(kind)
     found = {entry.name: entry.overall.value for entry in lines}
-    assert found == {"scripted:A.json": pytest.approx(175 / 3), "scripted:B.json": 62.5}
+    assert found == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
     assert kind.main == "Pass rate"
     assert list(kind.groups) == ["Categories"]
     assert lines[0].setting == lines[1].setting
@@ -346,7 +346,7 @@ def test_the_call() -> None:
 
     report = truebench_hf.tick(instruction="Greet me.", model=model, judge=judge)
     (score,) = report.scores["pass_rate"].values()  # type: ignore[union-attr]
-    assert score == Score(100.0, 1)
+    assert score == Score(1.0, 1)
     assert report.verdicts[0].response.answers == ("Hello!",)
 
 

@@ -100,11 +100,11 @@ def test_every_way_to_choose_equals_the_table_by_hand(tmp_path: Path) -> None:
     }
     found = {line["by"]: line for line in result["lines"]}
     by_hand: dict[str, tuple[float | None, float | None]] = {
-        "greedy": (50.0, None),  # o1 of 2, everywhere
-        "random": (100 * (0.5 + 1 + 2 / 3) / 3, 100 * (1 / 3 + 1 + 1 / 3) / 3),
-        "stick": (100 * (0.25 + 1 + 0.5) / 3, 100 * (0 + 1 + 0) / 3),
-        "direct": (100 * (1 + 1) / 2, 100 * (1 + 1) / 2),  # of two instructions: c has no rating
-        "best": (100.0, 100.0),
+        "greedy": (0.5, None),  # o1 of 2, everywhere
+        "random": ((0.5 + 1 + 2 / 3) / 3, (1 / 3 + 1 + 1 / 3) / 3),
+        "stick": ((0.25 + 1 + 0.5) / 3, (0 + 1 + 0) / 3),
+        "direct": ((1 + 1) / 2, (1 + 1) / 2),  # of two instructions: c has no rating
+        "best": (1.0, 1.0),
     }
     for name, (score, precision) in by_hand.items():
         line = found[name]
@@ -128,8 +128,8 @@ def test_every_way_to_choose_equals_the_table_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [
-        ("rating", {"greedy": 40.0, "best": 70.0}),
-        ("exact", {"greedy": 0.0, "best": 100.0, "random": 100 / 3, "stick": 100 * (0 + 0 + 1) / 3}),
+        ("rating", {"greedy": 0.4, "best": 0.7}),
+        ("exact", {"greedy": 0.0, "best": 1.0, "random": 1 / 3, "stick": (0 + 0 + 1) / 3}),
     ],
 )
 def test_other_outside_scores(tmp_path: Path, kind: str, wanted: dict[str, float]) -> None:
@@ -153,9 +153,7 @@ def test_a_failed_answer_is_counted_with_its_reason_and_never_a_zero(tmp_path: P
         "outside": {"score": None, "labels": [None, None], "reason": "the model gave no answer: the server burned down"},
     }  # fmt: skip
     found = {line["by"]: line for line in result["lines"]}
-    assert found["stick"]["outside"]["value"] == pytest.approx(100 * (0.25 + 1 + 0.5) / 3), (
-        "what is selected has its score"
-    )
+    assert found["stick"]["outside"]["value"] == pytest.approx((0.25 + 1 + 0.5) / 3), "what is selected has its score"
     assert (found["stick"]["precision"]["n"], found["stick"]["precision"]["unscored"]) == (2, 1), (
         "which is best is open"
     )

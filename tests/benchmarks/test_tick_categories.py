@@ -66,9 +66,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert against["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
     (rates,) = found["pass_rates"].values()
     assert {name: (one["value"], one["n"], one["unscored"]) for name, one in rates.items()} == {
-        "Length": (100, 12, 0), "Tone": (50, 12, 0), "Concision": (50, 12, 0),
+        "Length": (1, 12, 0), "Tone": (0.5, 12, 0), "Concision": (0.5, 12, 0),
     }  # fmt: skip
-    assert rates["Tone"]["ci95"][0] < 50 < rates["Tone"]["ci95"][1]
+    assert rates["Tone"]["ci95"][0] < 0.5 < rates["Tone"]["ci95"][1]
     lines = [json.loads(line) for line in (out / "categories.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 48
     assert lines[2]["categories"] == []

@@ -45,8 +45,8 @@ def test_rows_with_responses_of_several_models(tmp_path: Path, judge: str) -> No
         BRAVO | {"response": "good", "model": "one"}, BRAVO | {"response": "bad", "model": "two"},
     ]  # fmt: skip
     outcome = run(tmp_path, judge, rows)
-    assert rates(outcome) == {"one": Score(75.0, 2), "two": Score(50.0, 2)}
-    third = pytest.approx(200 / 3)
+    assert rates(outcome) == {"one": Score(0.75, 2), "two": Score(0.5, 2)}
+    third = pytest.approx(2 / 3)
     assert rates(outcome, "drfr") == {"one": Score(third, 3), "two": Score(third, 3)}
     kept = [row for _, row in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
     assert [(row["id"], row["model"], row["passed"]) for row in kept] == [
@@ -61,7 +61,7 @@ def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(t
         {"question": "Say y.", "checks": "Is it b?", "completion": "good"},
     ]
     outcome = run(tmp_path, judge, rows, column=("prompt=question", "criteria=checks"))
-    assert rates(outcome) == {"data": Score(50.0, 2), "two": Score(100.0, 1, 1)}
+    assert rates(outcome) == {"data": Score(0.5, 2), "two": Score(1.0, 1, 1)}
     assert outcome.value.unscored == {"2 (two)": "no answer: no response in data.jsonl"}
     assert outcome.incomplete == 1
 
@@ -69,7 +69,7 @@ def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(t
 def test_a_conversation_may_end_with_the_response(tmp_path: Path, judge: str) -> None:
     said = [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "half"}]
     row = {"messages": said, "criteria": ["Is it b?", "Is it c?"], "model": "m"}
-    assert rates(run(tmp_path, judge, [row])) == {"m": Score(50.0, 1)}
+    assert rates(run(tmp_path, judge, [row])) == {"m": Score(0.5, 1)}
     with pytest.raises(UserError, match="leave out one"):
         run(tmp_path, judge, [row | {"response": "good"}])
 
@@ -80,7 +80,7 @@ def test_responses_and_checklists_from_files(tmp_path: Path, judge: str) -> None
     two = write_jsonl(tmp_path / "more.jsonl", [{"prompt": "Say alfa.", "output": "bad", "model": "two"}])
     lists = write_jsonl(tmp_path / "lists.jsonl", [ALFA, BRAVO])
     outcome = run(tmp_path, judge, bare, responses=(one, two), checklists=lists)
-    assert rates(outcome) == {"one": Score(75.0, 2, 1), "two": Score(0.0, 1, 2)}
+    assert rates(outcome) == {"one": Score(0.75, 2, 1), "two": Score(0.0, 1, 2)}
     assert outcome.value.unscored == {
         "b (two)": "no answer: no response in more.jsonl",
         "c": "no checklist: there is none in the data or in --checklists, and no --generator",
@@ -96,7 +96,7 @@ def test_a_generator_is_asked_only_where_it_is_named(tmp_path: Path, judge: str)
 def test_the_built_in_sample_has_all_it_takes(tmp_path: Path, judge: str) -> None:
     options = ScoreOptions(data=MINI, judge=judge, limit=3, out=str(tmp_path / "out"))
     outcome = Study(options).run()
-    assert rates(outcome) == {"constructed": Score(100.0, 3), "constructed 2": Score(100.0, 3)}
+    assert rates(outcome) == {"constructed": Score(1.0, 3), "constructed 2": Score(1.0, 3)}
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def _check_steps(result: dict[str, Any], wanted: list[list[list[bool]]], off: fl
         assert step["turned"] == turned | {"undecided": 0}
         assert step["status"].get("rewritten", 0) == sum(0 < number < len(states) for states in wanted)
         last = [states[min(number, len(states) - 1)] for states in wanted]
-        share = 100 * sum(map(sum, last)) / sum(map(len, last))
+        share = sum(map(sum, last)) / sum(map(len, last))
         assert step["own"]["value"] == step["outside"]["value"] == pytest.approx(share)
         assert step["passing"] == sum(map(all, last))
         mended, no = mended + turned["mended"], no + turned["mended"] + turned["still_no"]
@@ -267,8 +267,8 @@ def test_a_failed_first_answer_is_a_failure_with_its_reason(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("keep", "own", "right", "why"),
     [
-        ("last", [50.0, 50.0, 0.0], [0.0, 100.0, 0.0], "the last version, however bad"),
-        ("best", [50.0, 50.0, 50.0], [0.0, 0.0, 0.0], "the best one so far by its own score, the first of equals"),
+        ("last", [0.5, 0.5, 0.0], [0.0, 1.0, 0.0], "the last version, however bad"),
+        ("best", [0.5, 0.5, 0.5], [0.0, 0.0, 0.0], "the best one so far by its own score, the first of equals"),
     ],
 )
 def test_which_version_is_kept(tmp_path: Path, keep: str, own: list[float], right: list[float], why: str) -> None:
@@ -317,7 +317,7 @@ def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tm
         shown = "".join(m.content for one in outsider.prompts if isinstance(one, ChatRequest) for m in one.messages)
         assert "xyzzy" in shown, "it is what the outside judge goes by"
         if kind == "rating":
-            assert result["iterations"][0]["outside"]["value"] == pytest.approx(70.0)
+            assert result["iterations"][0]["outside"]["value"] == pytest.approx(0.7)
 
 
 def test_the_datas_own_checklist_serves_where_no_outside_judge_scores_by_it(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Greet Kim 2." in page
     board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
-    assert (board["main"], board["rows"][0]["scores"]["refined"]["value"]) == ("refined", 50.0)
+    assert (board["main"], board["rows"][0]["scores"]["refined"]["value"]) == ("refined", 0.5)
     calls = json.loads((tmp_path / "out" / "scores.json").read_text())["usage"]
     again = command_here(capsys, *arguments)
     assert again.returncode == 0

@@ -40,15 +40,15 @@ def test_nothing() -> None:
 def test_ties_alone() -> None:
     same = [graded(n, "yn", "ny") for n in range(12)]
     (pair,) = scores.pairs(same, MODELS)
-    assert (pair.win.value, pair.tie.value, pair.loss.value) == (0.0, 100.0, 0.0)
+    assert (pair.win.value, pair.tie.value, pair.loss.value) == (0.0, 1.0, 0.0)
     assert (pair.difference.difference, pair.difference.ahead) == (0.0, 0)
 
 
 def test_open_questions_and_no_checklist() -> None:
     some = [graded(1, "y?", "yy"), graded(2, problem="cut off"), graded(3, "yn")]
     found = scores.by_model(some, MODELS)
-    assert found["pass_rate"] == {"a": Score(50.0, 1, 2), "b": Score(100.0, 1, 2)}
-    assert found["drfr"] == {"a": Score(pytest.approx(200 / 3), 3, 1), "b": Score(100.0, 2, 0)}
+    assert found["pass_rate"] == {"a": Score(0.5, 1, 2), "b": Score(1.0, 1, 2)}
+    assert found["drfr"] == {"a": Score(pytest.approx(2 / 3), 3, 1), "b": Score(1.0, 2, 0)}
     assert found["all_met"]["a"].n == 1, "one open, one without a checklist"
     assert [(one["id"], one["model"], one["reason"]) for one in scores.unscored(some, MODELS)] == [
         ("1", "a", "why"), ("2", None, "no checklist: cut off"), ("3", "b", "no response")
@@ -63,7 +63,7 @@ def test_intervals_are_those_of_the_metrics() -> None:
     assert found["drfr"]["a"] == drfr(labels).score
     shares = {model: [one.share(model) for one in some] for model in MODELS}
     known = [share for share in shares["a"] if share is not None]
-    assert found["pass_rate"]["a"].value == pytest.approx(100 * sum(known) / 12)
+    assert found["pass_rate"]["a"].value == pytest.approx(sum(known) / 12)
     assert found["pass_rate"]["a"].ci95 is not None
     (pair,) = scores.pairs(some, MODELS)
     assert pair.difference == paired_difference(shares["a"], shares["b"])

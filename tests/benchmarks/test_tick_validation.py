@@ -117,14 +117,14 @@ def test_difficulty_by_hand() -> None:
 def test_accuracy_by_hand() -> None:
     """Majority on x r: yes, no. Direct: both right. Reasoning: the second question has one of three right, one open."""
     found = {(one.by, one.mode, one.k): one for one in accuracy(entries(*ROWS))}
-    assert found["j", "direct", 1].score.value == 100
+    assert found["j", "direct", 1].score.value == 1.0
     one, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
-    assert one.score.value == pytest.approx(100 * (1 + 1 / 3) / 2)
+    assert one.score.value == pytest.approx((1 + 1 / 3) / 2)
     assert one.undecided == pytest.approx(1 / 6)
-    assert (three.score.value, three.undecided) == (50, 0.5), "no, yes and nothing: a tie"
+    assert (three.score.value, three.undecided) == (0.5, 0.5), "no, yes and nothing: a tie"
     assert one.score.n == three.score.n == 2
     people = found[OTHERS, "", 1]
-    assert (people.score.value, people.score.n, people.score.unscored) == (75, 4, 2)
+    assert (people.score.value, people.score.n, people.score.unscored) == (0.75, 4, 2)
 
 
 def test_nothing_to_compare() -> None:
@@ -199,7 +199,7 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
     found = json.loads((out / "validation.json").read_text(encoding="utf-8"))
     scores = {(one["mode"], one["k"]): one["score"] for one in found["accuracy"] if one["by"] == judge}
     # Of r people say yes, no, of s no, no; the judge says no, yes.
-    assert [scores[key]["value"] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [25, 25, 25]
+    assert [scores[key]["value"] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [0.25, 0.25, 0.25]
     lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {line["label"] for line in lines if "red" in line["question"]} == {"no"}
     again = validate(ValidateOptions(data=str(out / "rows.jsonl"), out=str(tmp_path / "again")))
@@ -311,7 +311,7 @@ def right(error: float) -> float:
     """How often a judge agrees with the majority of the annotators, each wrong independently."""
     a, b, c = ERRORS.values()
     wrong = a * b * (1 - c) + a * (1 - b) * c + (1 - a) * b * c + a * b * c
-    return 100 * ((1 - error) * (1 - wrong) + error * wrong)
+    return (1 - error) * (1 - wrong) + error * wrong
 
 
 def by_k(found: list[Accuracy]) -> dict[int, float | None]:
@@ -326,18 +326,18 @@ def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
         true.append({**one, "judgments": judged, "answers": [said("r", "c", "program", *truth)]})
         people.append({**one, "judgments": judged})
     against_truth, against_people = by_k(accuracy(entries(*true))), by_k(accuracy(entries(*people)))
-    assert against_truth[1] == pytest.approx(90, abs=2)
-    assert against_truth[3] == pytest.approx(97.2, abs=2)
-    assert against_truth[5] == pytest.approx(99.1, abs=2)
+    assert against_truth[1] == pytest.approx(0.9, abs=0.02)
+    assert against_truth[3] == pytest.approx(0.972, abs=0.02)
+    assert against_truth[5] == pytest.approx(0.991, abs=0.02)
     assert against_people[1] == pytest.approx(right(0.1), abs=2)
     assert against_people[5] == pytest.approx(right(0.0086), abs=2)
     corrected = {one.k: one.corrected for one in accuracy(entries(*people)) if one.mode}
-    assert corrected[1] == pytest.approx(90, abs=2), "what the annotators' own errors take away is given back"
-    assert corrected[5] == pytest.approx(99.1, abs=2)
+    assert corrected[1] == pytest.approx(0.9, abs=0.02), "what the annotators' own errors take away is given back"
+    assert corrected[5] == pytest.approx(0.991, abs=0.02)
     assert all(one.corrected is None for one in accuracy(entries(*true))), "a single annotator tells nothing of errors"
     (interval,) = [one.score.ci95 for one in accuracy(entries(*true)) if one.k == 1]
     assert interval
-    assert interval[0] < 90 < interval[1]
+    assert interval[0] < 0.9 < interval[1]
 
 
 @pytest.mark.slow
@@ -357,6 +357,6 @@ def test_the_whole_study_finds_the_same(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "rows.jsonl", rows)
     found = validate(ValidateOptions(data=source, judge=(judge,), votes=5, out=str(tmp_path / "out")))
     scores = {(one["mode"], one["k"]): one["score"]["value"] for one in found["accuracy"]}
-    assert scores["direct", 1] == pytest.approx(75, abs=3)
-    assert scores["reasoning", 1] == pytest.approx(90, abs=2)
-    assert scores["reasoning", 5] == pytest.approx(99.1, abs=2)
+    assert scores["direct", 1] == pytest.approx(0.75, abs=0.03)
+    assert scores["reasoning", 1] == pytest.approx(0.9, abs=0.02)
+    assert scores["reasoning", 5] == pytest.approx(0.991, abs=0.02)

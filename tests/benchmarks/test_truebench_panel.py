@@ -58,8 +58,8 @@ def test_a_panel_judges_a_run(tmp_path: Path) -> None:
         ["yes", "yes", "yes"], ["no", "no", "yes"], ["yes", "no", "yes"]
     ]  # fmt: skip
     assert value(report, "overall") == 0
-    assert value(report, "flip_rate") == pytest.approx(200 / 3)
-    assert value(report, "vote_share") == pytest.approx(100 * (1 + 2 / 3 + 2 / 3) / 3)
+    assert value(report, "flip_rate") == pytest.approx(2 / 3)
+    assert value(report, "vote_share") == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
     assert report.provenance["judge"] == f"{' + '.join(judges)} (majority)"
     assert {role: spent["calls"] for role, spent in report.usage["total"].items()} == {
         "model": 1, "judge": 1, "judge 2": 1, "judge 3": 1

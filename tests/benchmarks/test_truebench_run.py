@@ -88,11 +88,11 @@ def value(report: Report, name: str) -> tuple[float | None, int, int]:
 
 def test_a_scripted_run_is_exact(bench: Bench) -> None:
     report = bench.run()
-    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
-    assert value(report, "single_turn") == (50.0, 2, 0)
-    assert value(report, "multi_turn") == (100.0, 1, 0)
-    assert value(report, "drfr") == (pytest.approx(600 / 7), 7, 0)
-    assert value(report, "soft_criterion") == (pytest.approx(250 / 3), 3, 0)
+    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
+    assert value(report, "single_turn") == (0.5, 2, 0)
+    assert value(report, "multi_turn") == (1.0, 1, 0)
+    assert value(report, "drfr") == (pytest.approx(6 / 7), 7, 0)
+    assert value(report, "soft_criterion") == (pytest.approx(2.5 / 3), 3, 0)
     first, second, third = bench.lines()
     assert [line["passed"] for line in (first, second, third)] == [True, False, True]
     assert first["messages"] == [
@@ -160,7 +160,7 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
     judging = {key: options.pop(key) for key in ("judge", "judge_arg")}
     assert generate(GenerateOptions(**options)) == 0
     report = judge(JudgeGivenOptions(out=options["out"], judge=(judging["judge"],), judge_arg=judging["judge_arg"]))
-    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
     assert bench.lines(tmp_path / "staged") == bench.lines()
     one, other = bench.scores(), bench.scores(tmp_path / "staged")
     assert one.pop("usage")["total"] == other.pop("usage")["total"]
@@ -212,7 +212,7 @@ FAILING = [{"contains": "Remember", "error": "the prompt has 9000 tokens, the wi
 def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench) -> None:
     bench.scripts(FAILING, VERDICTS)
     report = bench.run()
-    assert value(report, "overall") == (50.0, 2, 1)
+    assert value(report, "overall") == (0.5, 2, 1)
     assert value(report, "multi_turn") == (None, 0, 1)
     assert "9000 tokens" in report.unscored["3"]
     third = bench.lines()[2]
@@ -235,7 +235,7 @@ def test_a_resumed_run_asks_only_for_what_failed(bench: Bench) -> None:
     before = len(bench.asked("model")), len(bench.asked("judge"))
     bench.scripts(ANSWERS, VERDICTS)
     report = bench.run()
-    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
     assert (len(bench.asked("model")) - before[0], len(bench.asked("judge")) - before[1]) == (2, 2)
 
 
@@ -256,7 +256,7 @@ def test_the_level_is_kept_and_settles_the_calls(bench: Bench, level: str, calls
     ]
     bench.scripts(ANSWERS, VERDICTS if level == "checklist" else rules)
     report = bench.run(judge_level=level)
-    assert value(report, "overall") == (pytest.approx(200 / 3), 3, 0)
+    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
     assert len(bench.asked("judge")) == calls
     assert report.provenance["judging"]["level"] == level
     assert level in (bench.out / "report.html").read_text(encoding="utf-8")
@@ -265,7 +265,7 @@ def test_the_level_is_kept_and_settles_the_calls(bench: Bench, level: str, calls
 def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
     bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
     report = bench.run(protocol="official")
-    assert value(report, "overall") == value(report, "official") == (100.0, 3, 0), "a missing verdict is no FAIL"
+    assert value(report, "overall") == value(report, "official") == (1.0, 3, 0), "a missing verdict is no FAIL"
     assert len(report.unscored) == 1, "and is shown all the same"
     assert any("official rule" in note for note in report.notes)
     assert report.provenance["judging"]["level"] == "checklist"

@@ -59,14 +59,14 @@ def row_of(value: Score | dict[str, Any]) -> tuple[float | None, int, int]:
 @pytest.mark.parametrize(
     ("name", "expected", "reason"),
     [
-        ("overall", (40.0, 5, 2), "2 of 5 scored"),
-        ("strict", (28.571, 7, 0), "2 of 7"),
-        ("official", (42.857, 7, 0), "3 of 7 by the official rule"),
-        ("single_turn", (33.333, 3, 2), "1 of 3 scored"),
-        ("multi_turn", (50.0, 2, 0), "1 of 2"),
-        ("soft_criterion", (62.5, 4, 3), "(1 + .5 + 1 + 0) / 4 of those fully decided"),
-        ("soft_turn", (50.0, 4, 3), "(1 + 0 + 1 + 0) / 4 of those whose turns are settled"),
-        ("drfr", (70.0, 10, 3), "7 of 10 decided criteria"),
+        ("overall", (0.4, 5, 2), "2 of 5 scored"),
+        ("strict", (0.286, 7, 0), "2 of 7"),
+        ("official", (0.429, 7, 0), "3 of 7 by the official rule"),
+        ("single_turn", (0.333, 3, 2), "1 of 3 scored"),
+        ("multi_turn", (0.5, 2, 0), "1 of 2"),
+        ("soft_criterion", (0.625, 4, 3), "(1 + .5 + 1 + 0) / 4 of those fully decided"),
+        ("soft_turn", (0.5, 4, 3), "(1 + 0 + 1 + 0) / 4 of those whose turns are settled"),
+        ("drfr", (0.7, 10, 3), "7 of 10 decided criteria"),
     ],
 )
 def test_headline_scores(name: str, expected: tuple[float | None, int, int], reason: str) -> None:
@@ -77,19 +77,19 @@ def test_headline_scores(name: str, expected: tuple[float | None, int, int], rea
         assert found.ci95 is None, "fewer than ten instances tell nothing of others"
         return
     assert found.ci95 is not None, reason
-    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 100, reason
+    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 1, reason
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("by_category", {"Editing": (50.0, 2, 1), "Translation": (0.0, 1, 1), "Multi-Turn": (50.0, 2, 0)}),
-        ("by_language", {"KO": (50.0, 2, 0), "EN": (100.0, 1, 2), "DE": (0.0, 2, 0)}),
+        ("by_category", {"Editing": (0.5, 2, 1), "Translation": (0.0, 1, 1), "Multi-Turn": (0.5, 2, 0)}),
+        ("by_language", {"KO": (0.5, 2, 0), "EN": (1.0, 1, 2), "DE": (0.0, 2, 0)}),
         (
             "by_task",
             {
-                "Editing/Rewrite": (50.0, 2, 0), "Editing/Tone": (None, 0, 1),
-                "Multi-Turn/Rewrite": (50.0, 2, 0), "Translation/Rewrite": (0.0, 1, 1),
+                "Editing/Rewrite": (0.5, 2, 0), "Editing/Tone": (None, 0, 1),
+                "Multi-Turn/Rewrite": (0.5, 2, 0), "Translation/Rewrite": (0.0, 1, 1),
             },
         ),
     ],
@@ -155,7 +155,7 @@ def test_every_percentage_is_by_the_official_expression() -> None:
             theirs = round((passed / total) * 100, 2)
             ours = pass_rate([True] * passed + [False] * (total - passed)).value
             assert ours is not None
-            assert round(ours, 2) == theirs, (passed, total)
+            assert round(100 * ours, 2) == theirs, (passed, total)
             differ += theirs != round(100 * passed / total, 2)
     assert differ > 40, "the other way to write it is another one"
 

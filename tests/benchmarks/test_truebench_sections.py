@@ -57,7 +57,7 @@ def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None
     assert outcomes.count("open") == (2 if protocol == "default" else 0)
     overall = report.scores["overall"]
     assert isinstance(overall, Score)
-    assert outcomes.count("yes") == round((overall.value or 0) * overall.n / 100)
+    assert outcomes.count("yes") == round((overall.value or 0) * overall.n)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None
     ],
 )
 def test_what_becomes_of_open_verdicts_is_said_by_protocol(protocol: str, told: str, untold: str) -> None:
-    report = Report({"overall": Score(100.0, 1)}, {"3": "no label"}, {}, {"model": "m", "protocol": protocol})
+    report = Report({"overall": Score(1.0, 1)}, {"3": "no label"}, {}, {"model": "m", "protocol": protocol})
     headline, unscored = sections(report)
     assert isinstance(unscored, Grid)
     assert told in unscored.title

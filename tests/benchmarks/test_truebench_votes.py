@@ -22,14 +22,14 @@ def judged(*votes: tuple[Label | None, ...]) -> Judged:
 
 def test_the_flip_rate_is_a_score_where_there_are_votes() -> None:
     report = score([judged(("yes", "yes", "no"), ("yes", "yes", "yes"), (None, None, None))])
-    assert report.scores["flip_rate"] == Score(50.0, 2, 1)
+    assert report.scores["flip_rate"] == Score(0.5, 2, 1)
 
 
 def test_the_mean_share_stands_beside_and_each_share_in_its_row() -> None:
     item = judged(("yes", "yes", "no"), ("yes", "yes", "yes"), (None, None, None))
     share = score([item]).scores["vote_share"]
     assert isinstance(share, Score)
-    assert (share.value, share.n, share.unscored) == (pytest.approx(100 * (2 / 3 + 1) / 2), 2, 1)
+    assert (share.value, share.n, share.unscored) == (pytest.approx((2 / 3 + 1) / 2), 2, 1)
     row = to_row(item, "judge")
     assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
     Reader().judged(row, "line 1")

@@ -71,7 +71,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     (row,) = yaml.safe_load(content)
     scores = json.loads((release / "scores.json").read_text())
     assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
-    assert row["value"] == round(scores["overall"]["value"], 2)
+    assert row["value"] == round(100 * scores["overall"]["value"], 2)
     assert row["evaluation_framework"] == "truebench-hf"
     assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 dc766fb7c052); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")

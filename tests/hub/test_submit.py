@@ -56,8 +56,8 @@ def test_a_submission_becomes_a_pull_request(hub: HubStub, client: HubClient, re
     assert "checked by nobody" in claims
     assert "Model: `scripted:tea-model.json`" in claims
     assert "Judge: `scripted:judge.json`" in claims
-    low, high = row["overall"]["low"], row["overall"]["high"]
-    assert f"- Pass rate in %: {row['overall']['value']:.2f}\n- 95 % interval: {low:.1f} to {high:.1f}\n" in computed
+    value, low, high = (100 * row["overall"][name] for name in ("value", "low", "high"))
+    assert f"- Pass rate in %: {value:.2f}\n- 95 % interval: {low:.1f} to {high:.1f}\n" in computed
     assert "- n: 35\n- Unscored: 1\n- Data: mini\n" in computed
     assert f"- Data SHA-256: {row['data_sha256']}" in computed
     assert "secret-folder" not in told

@@ -34,26 +34,26 @@ def test_values_are_those_of_agreement(gold: list[str | None], predicted: list[s
     wanted = agreement(gold, predicted)
     for name in MEASURES:
         share = getattr(wanted, name)
-        assert found[name].value == (None if share is None else pytest.approx(100 * share, abs=1e-9)), name
+        assert found[name].value == (None if share is None else pytest.approx(share, abs=1e-11)), name
     assert found["accuracy"].unscored == wanted.undecided
     assert found["accuracy"].n == wanted.n - wanted.undecided
     assert found["balanced_accuracy_strict"].n == wanted.n
 
 
 def test_strata_count_alike_whatever_their_size() -> None:
-    # Stratum a: 4 rows, all right: 100. Stratum b: 2 rows, yes right and no wrong: 50. Mean 75, pooled (1 + 2/3) / 2.
+    # Stratum a: 4 rows, all right: 1. Stratum b: 2 rows, yes right and no wrong: 0.5. Mean 0.75, pooled (1 + 2/3) / 2.
     gold = ["yes", "yes", "no", "no", "yes", "no"]
     predicted = ["yes", "yes", "no", "no", "yes", "yes"]
     strata = ["a", "a", "a", "a", "b", "b"]
-    assert clustered_agreement(range(6), gold, predicted, strata)["balanced_accuracy"].value == pytest.approx(75)
-    assert clustered_agreement(range(6), gold, predicted)["balanced_accuracy"].value == pytest.approx(250 / 3)
+    assert clustered_agreement(range(6), gold, predicted, strata)["balanced_accuracy"].value == pytest.approx(0.75)
+    assert clustered_agreement(range(6), gold, predicted)["balanced_accuracy"].value == pytest.approx(2.5 / 3)
 
 
 def test_a_stratum_without_a_value_leaves_the_mean_undefined() -> None:
     found = clustered_agreement(range(3), ["yes", "no", "yes"], ["yes", "no", "yes"], ["a", "a", "b"])
     assert found["balanced_accuracy"].value is None
     assert found["balanced_accuracy"].ci95 is None
-    assert found["accuracy"].value == 100
+    assert found["accuracy"].value == 1
 
 
 def test_rows_of_one_cluster_are_no_independent_evidence() -> None:
@@ -63,20 +63,20 @@ def test_rows_of_one_cluster_are_no_independent_evidence() -> None:
     predicted = [label if good else {"yes": "no", "no": "yes"}[label] for label, good in zip(gold, right, strict=True)]
     many = clustered_agreement([i // 2 for i in range(400)], gold, predicted)["balanced_accuracy"]
     few = clustered_agreement([i // 40 for i in range(400)], gold, predicted)["balanced_accuracy"]
-    assert many.value == few.value == 50
+    assert many.value == few.value == 0.5
     assert many.ci95 is not None
     assert few.ci95 is not None
     width = few.ci95[1] - few.ci95[0]
     assert width > 3 * (many.ci95[1] - many.ci95[0])
     # Ten clusters of 0 or 100 %, half of them each: Wilson at n = 9 with Student's t.
-    assert few.ci95 == pytest.approx([100 * end for end in wilson_at(0.5, 9, 2.2621571628)])
+    assert few.ci95 == pytest.approx(wilson_at(0.5, 9, 2.2621571628))
 
 
 @pytest.mark.parametrize(("clusters", "told"), [(0, False), (1, False), (2, False), (9, False), (10, True)])
 def test_few_clusters_tell_nothing_of_others(clusters: int, told: bool) -> None:
     names = [i // 2 for i in range(2 * clusters)]
     found = clustered_agreement(names, ["yes", "no"] * clusters, ["yes", "yes"] * clusters)["balanced_accuracy"]
-    assert found.value == (50 if clusters else None)
+    assert found.value == (0.5 if clusters else None)
     assert (found.ci95 is not None) is told
 
 
@@ -84,10 +84,10 @@ def test_a_perfect_judge_is_not_certain() -> None:
     names = [i // 2 for i in range(20)]
     found = clustered_agreement(names, ["yes", "no"] * 10, ["yes", "no"] * 10)
     for name in MEASURES:
-        assert found[name].ci95 == (pytest.approx(66.149, abs=1e-3), 100.0), name
+        assert found[name].ci95 == (pytest.approx(0.66149, abs=1e-5), 1.0), name
     halves = [f"half {i // 10}" for i in range(20)]
     strata = clustered_agreement(names, ["yes", "no"] * 10, ["yes", "no"] * 10, halves)
-    assert strata["accuracy"].ci95 == (pytest.approx(65.284, abs=1e-3), 100.0), "8 degrees of freedom for two strata"
+    assert strata["accuracy"].ci95 == (pytest.approx(0.65284, abs=1e-5), 1.0), "8 degrees of freedom for two strata"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_the_interval_takes_checklists_as_clusters() -> None:
     found = drfr([["yes", "yes"], ["no"]] * 6)
     assert (found.value, found.n) == (12 / 18, 18)
     assert found.interval == clustered_share([2, 0] * 6, [2, 1] * 6)
-    assert found.score == Score(100 * 12 / 18, 18, 0, tuple(100 * end for end in found.interval or ()))  # type: ignore[arg-type]
+    assert found.score == Score(12 / 18, 18, 0, found.interval)
     assert drfr([["yes"]] * 9).interval is None, "nine checklists tell too little of others"
     assert drfr([["yes"]] * 9 + [[None]]).interval is None, "and one where nothing is decided adds nothing"
 

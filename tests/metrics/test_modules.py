@@ -135,27 +135,23 @@ def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) 
 
 
 @pytest.mark.parametrize(
-    ("name", "example", "typed", "reason"),
+    ("name", "example", "typed", "shown", "reason"),
     [
-        ("checklist_drfr", {"predictions": [["yes"]]}, ["[1]"], "a number where a checklist should stand"),
-        (
-            "flexeval",
-            {"predictions": [{"a": "yes"}], "references": [{"a": None}]},
-            ["[1]", "[1]"],
-            "numbers for objects",
-        ),
-        ("grounding_score", {"predictions": [["yes"]], "references": [["yes"]]}, ["[null]", "[[]]"], "null for a list"),
+        ("checklist_drfr", {"predictions": [["yes"]]}, ['[{"a": "yes"}]'], "neither 'yes' nor", "an object for a list"),
+        ("flexeval", {"predictions": [{"a": "yes"}], "references": [{"a": None}]}, ["[1]", "[1]"], "give a dict", "numbers"),
+        ("grounding_score", {"predictions": [["yes"]], "references": [["yes"]]}, ["[2]", "[[]]"], "2 is neither", "2 is no label"),
+        ("truebench_score", {"predictions": [["yes"]], "references": [["a"]]}, ["[1]", "[1]"], "or its criteria", "a number"),
     ],
-)
+)  # fmt: skip
 def test_the_app_says_in_words_that_an_entry_has_another_form(
-    load: Any, name: str, example: dict[str, Any], typed: list[str], reason: str
+    load: Any, name: str, example: dict[str, Any], typed: list[str], shown: str, reason: str
 ) -> None:
     import gradio as gr
 
     from truebench_hf.report.widget import metric_widget
 
     demo = metric_widget(load(name), example)
-    with pytest.raises(gr.Error, match="not built like those of the example"):
+    with pytest.raises(gr.Error, match=shown):
         demo.fn(*typed)
     assert demo.fn(*map(json.dumps, example.values())), "and goes on afterwards"
 
@@ -237,8 +233,8 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     assert len(prompts) == 2
     assert all("Sei freundlich." in text for text in prompts)
     assert any("Zweite Frage" in text and "Antwort eins" in text for text in prompts)  # turn 2 sees turn 1
-    assert (found["pass_rate"], found["soft_turn"], found["by_language"]) == (0.0, 50.0, {"DE": 0.0})
-    assert found["drfr"] == pytest.approx(200 / 3)
+    assert (found["pass_rate"], found["soft_turn"], found["by_language/DE"]) == (0.0, 0.5, 0.0)
+    assert found["drfr"] == pytest.approx(2 / 3)
     assert (tmp_path / "run" / "report.html").is_file()
     assert (tmp_path / "run" / "ledger.sqlite").is_file()
 
@@ -247,10 +243,10 @@ def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_pat
     script = tmp_path / "judge.json"
     script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
     found = load("truebench_score").compute(
-        predictions=["Bonjour", None], references=[["Is French"], ["Is short"]], judge=f"scripted:{script}"
+        predictions=["Bonjour", None], references=["Is French", "Is short"], judge=f"scripted:{script}", details=True
     )
-    assert (found["pass_rate"], found["n"], found["unscored"]) == (100.0, 1, 1)
-    assert "no response was given" in found["reasons"]["1"]
+    assert (found["pass_rate"], found["n"], found["unscored"]) == (1.0, 1, 1)
+    assert "no response was given" in found["details"][1]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from truebench_hf.metrics.pass_rate import (
     weighted,
     weighted_share,
 )
+from truebench_hf.report import sections
 from truebench_hf.types import Label
 
 Turns = list[list[Label | None]]
@@ -67,17 +68,17 @@ def test_an_instance(turns: Turns, ours: bool | None, official: bool, reason: st
 
 def test_rates_leave_out_the_unscored_and_count_them() -> None:
     rate = pass_rate([True, True, False, None])
-    assert (rate.value, rate.n, rate.unscored) == (pytest.approx(200 / 3), 3, 1)
+    assert (rate.value, rate.n, rate.unscored) == (pytest.approx(2 / 3), 3, 1)
     assert rate.ci95 is not None
-    assert rate.ci95[0] == pytest.approx(20.765, abs=1e-3)
-    assert rate.ci95[1] == pytest.approx(93.851, abs=1e-3)
+    assert rate.ci95[0] == pytest.approx(0.20765, abs=1e-5)
+    assert rate.ci95[1] == pytest.approx(0.93851, abs=1e-5)
     strict = strict_pass_rate([True, True, False, None])
-    assert (strict.value, strict.n, strict.unscored) == (50.0, 4, 0)
+    assert (strict.value, strict.n, strict.unscored) == (0.5, 4, 0)
 
 
 def test_percentages_round_as_officially() -> None:
     # 102 / 320 * 100 lies below 31.875, and 100 * 102 / 320 on it.
-    assert f"{pass_rate([True] * 102 + [False] * 218).value:.2f}" == "31.87"
+    assert sections.value(pass_rate([True] * 102 + [False] * 218)) == "31.87"
 
 
 @pytest.mark.parametrize("passed", [[], [None], [None, None]])
@@ -96,18 +97,18 @@ INSTANCES: list[Turns] = [
 
 def test_soft_scores_by_hand() -> None:
     soft = soft_criterion(INSTANCES)
-    assert (soft.value, soft.n, soft.unscored) == (pytest.approx(100 * (0.75 + 0 + 1) / 3), 3, 1)
+    assert (soft.value, soft.n, soft.unscored) == (pytest.approx((0.75 + 0 + 1) / 3), 3, 1)
     turns = soft_turn(INSTANCES)
-    assert (turns.value, turns.n, turns.unscored) == (pytest.approx(100 * (0.5 + 0 + 1) / 3), 3, 1)
+    assert (turns.value, turns.n, turns.unscored) == (pytest.approx((0.5 + 0 + 1) / 3), 3, 1)
     assert (soft.ci95, turns.ci95) == (None, None), "three instances tell too little of others"
     for score in (measure(INSTANCES * 4) for measure in (soft_criterion, soft_turn)):
         assert score.ci95 is not None
-        assert 0 <= score.ci95[0] <= score.value <= score.ci95[1] <= 100
+        assert 0 <= score.ci95[0] <= score.value <= score.ci95[1] <= 1
 
 
 def test_a_turn_without_criteria_is_none_of_the_turns() -> None:
     found = soft_turn([[[], [Y], [N]], [[], [Y]]])
-    assert (found.value, found.n, found.unscored) == (75.0, 2, 0)
+    assert (found.value, found.n, found.unscored) == (0.75, 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +140,14 @@ def test_weights_by_hand(
     assert instance_passes(settled) is passes, reason
     assert weighted_share(labels, weights) == (None if share is None else pytest.approx(share)), reason
     score = weighted([[labels[:1], labels[1:]]], [[weights[:1], weights[1:]]])
-    wanted = (None, 0, 1) if share is None else (pytest.approx(100 * share), 1, 0)
+    wanted = (None, 0, 1) if share is None else (pytest.approx(share), 1, 0)
     assert (score.value, score.n, score.unscored) == wanted, "over all turns"
 
 
 def test_the_weighted_score_is_a_mean_over_instances() -> None:
     labels: list[Turns] = [[[Y], [Y]], [[N], [Y]], [[X], [N]]]
     found = weighted(labels, [[[3], [-1]], [[3], [1]], [[1], [1]]])
-    assert (found.value, found.n, found.unscored) == (pytest.approx(100 * (2 / 3 + 1 / 4) / 2), 2, 1)
+    assert (found.value, found.n, found.unscored) == (pytest.approx((2 / 3 + 1 / 4) / 2), 2, 1)
     assert weighted([], []).value is None
 
 
@@ -161,7 +162,7 @@ def test_a_decided_share_is_that_of_every_way_to_decide(criteria: list[tuple[Lab
 
 
 def test_a_turn_that_failed_settles_its_turn_though_a_label_is_open() -> None:
-    assert soft_turn([[[N, X], [Y]]]).value == 50.0
+    assert soft_turn([[[N, X], [Y]]]).value == 0.5
     assert soft_turn([[[Y, X], [Y]]]).n == 0
 
 
@@ -171,10 +172,10 @@ def test_soft_scores_without_decided_criteria_are_blank(instances: list[Turns]) 
         assert (score.value, score.n, score.ci95) == (None, 0, None)
 
 
-@pytest.mark.parametrize(("label", "value"), [(Y, 100.0), (N, 0.0)])
+@pytest.mark.parametrize(("label", "value"), [(Y, 1.0), (N, 0.0)])
 def test_all_alike(label: Label, value: float) -> None:
-    # 100 / (1 + t^2 / 10), with Student's t at 9 degrees of freedom: no share is certain.
-    wanted = (pytest.approx(66.149, abs=1e-3), 100.0) if value else (0.0, pytest.approx(33.851, abs=1e-3))
+    # 1 / (1 + t^2 / 10), with Student's t at 9 degrees of freedom: no share is certain.
+    wanted = (pytest.approx(0.66149, abs=1e-5), 1.0) if value else (0.0, pytest.approx(0.33851, abs=1e-5))
     for measure in (soft_criterion, soft_turn):
         assert (measure([[[label]]] * 5).value, measure([[[label]]] * 5).ci95) == (value, None)
         assert (measure([[[label]]] * 10).value, measure([[[label]]] * 10).ci95) == (value, wanted)

@@ -37,8 +37,8 @@ def test_every_question_is_counted_once_for_every_pair_of_labels() -> None:
 def test_shares_are_of_what_could_turn() -> None:
     rows = [Transitions(2, 1, 0, 3), Transitions(1, 0, 1, 0, 2)]
     mended, broken = mended_share(rows), broken_share(rows)
-    assert (mended.value, mended.n, mended.unscored) == (75.0, 4, 2)
-    assert (broken.value, broken.n, broken.unscored) == (25.0, 4, 2)
+    assert (mended.value, mended.n, mended.unscored) == (0.75, 4, 2)
+    assert (broken.value, broken.n, broken.unscored) == (0.25, 4, 2)
     assert mended.ci95 is None, "two checklists tell nothing of how far checklists differ"
     assert rows[0] + rows[1] == Transitions(3, 1, 1, 3, 2)
 

@@ -51,10 +51,8 @@ def test_vote_share(votes: list[str | None], label: str | None, share: float | N
     ("verdicts", "expected"),
     [
         pytest.param([((), "yes")], None, id="one answer each: there are no votes"),
-        pytest.param([(("yes", "no", "yes", "yes"), "yes"), (("no",) * 4, "no")], Score(87.5, 2, 0), id="75 and 100"),
-        pytest.param(
-            [(("yes", "yes"), "yes"), (("yes", "no"), None), ((), "no")], Score(100.0, 1, 1), id="a tie apart"
-        ),
+        pytest.param([(("yes", "no", "yes", "yes"), "yes"), (("no",) * 4, "no")], Score(0.875, 2, 0), id="0.75 and 1"),
+        pytest.param([(("yes", "yes"), "yes"), (("yes", "no"), None), ((), "no")], Score(1.0, 1, 1), id="a tie apart"),
         pytest.param([((None, None), None)], Score(None, 0, 1), id="nothing decided"),
     ],
 )
@@ -85,10 +83,8 @@ def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: i
     [
         pytest.param([], None, id="nothing"),
         pytest.param([(), ()], None, id="one answer each: there are no votes"),
-        pytest.param([("yes", "yes"), ("yes", "no"), ()], Score(50.0, 2, 0), id="criteria without votes are skipped"),
-        pytest.param(
-            [(None, None), ("yes", None)], Score(100.0, 1, 1), id="a criterion nobody decided is counted apart"
-        ),
+        pytest.param([("yes", "yes"), ("yes", "no"), ()], Score(0.5, 2, 0), id="criteria without votes are skipped"),
+        pytest.param([(None, None), ("yes", None)], Score(1.0, 1, 1), id="a criterion nobody decided is counted apart"),
         pytest.param([(None, None)], Score(None, 0, 1), id="none can be compared"),
     ],
 )

@@ -32,7 +32,7 @@ from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{ 7 * 7 }} ${y} & \" ' http://evil.example/a.js"
 GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
-SCORES = {"Pass rate": Score(50.0, 2, 1, (9.4, 90.5)), "Safety": Score(None, 0, 1)}
+SCORES = {"Pass rate": Score(0.5, 2, 1, (0.094, 0.905)), "Safety": Score(None, 0, 1)}
 PIECES = (
     Mark("It opens in May. ", "yes", "supported", "Section 2.", ("“opens in May” (document)",)),
     Mark("It is free.", "no", "contradictory", "It costs 5.", ("“entry is 5 pounds” (document)",)),
@@ -45,7 +45,7 @@ OTHERS: list[Section] = [
     GRID,
     Scores("", SCORES, headline=True),
     Scores("Category", SCORES),
-    Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(25.0, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
+    Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(0.25, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
     Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
     Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
     Plot("Plane", (Series("group", ((0.5, 0.5, 0.25, "text"),)),)),
@@ -132,8 +132,8 @@ def test_nothing_is_loaded_from_elsewhere_and_phones_can_read_it() -> None:
 
 EVERYWHERE = [
     Grid(EVIL, (EVIL,), ((EVIL,),), ((EVIL,),), EVIL),
-    Scores(EVIL, {EVIL: Score(1.0, 1)}, headline=True, note=EVIL),
-    Scores(EVIL, {EVIL: Score(1.0, 1)}),
+    Scores(EVIL, {EVIL: Score(0.01, 1)}, headline=True, note=EVIL),
+    Scores(EVIL, {EVIL: Score(0.01, 1)}),
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
     Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
     Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
@@ -268,7 +268,7 @@ def test_running_text_is_wrapped_and_all_else_is_not(capsys: pytest.CaptureFixtu
 
 def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     half = "half \ud83d"
-    show([Scores(half, {half: Score(50.0, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
+    show([Scores(half, {half: Score(0.5, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
     assert capsys.readouterr().out.count("half \\ud83d") == 7
 
 

@@ -36,8 +36,8 @@ PAPER = table.merged([PUBLISHED])[1]
 
 
 def _entry(key: str, value: float | None, n: int = 100, **more: Any) -> Entry:
-    interval = None if value is None else wilson(round(value * n / 100), n)
-    score = Score(value, n if value is not None else 0, 0, interval and (100 * interval[0], 100 * interval[1]))
+    interval = None if value is None else wilson(round(value * n), n)
+    score = Score(value, n if value is not None else 0, 0, interval)
     facts = {"Judge": "j", "Data": "d"} | more.pop("facts", {})
     made = Entry(key, "truebench", f"M-{key}", "measured", more.pop("setting", "s"), score, {"overall": score}, facts)
     return replace(made, **more)
@@ -48,8 +48,8 @@ def test_published_models_are_the_papers() -> None:
     assert len(found) == 32
     o1 = found["o1"]
     numbers = [o1.scores[name].n for name in ("category:Safety", "language:EN")]
-    assert (o1.overall.value, o1.overall.n, numbers) == (69.07, 1329, [79, 403])
-    assert o1.overall.ci95 == pytest.approx((66.54, 71.50), abs=0.01)  # Wilson for 918 of 1329
+    assert (o1.overall.value, o1.overall.n, numbers) == (0.6907, 1329, [79, 403])
+    assert o1.overall.ci95 == pytest.approx((0.6654, 0.7150), abs=0.0001)  # Wilson for 918 of 1329
     assert found["Llama4-Maverick"].misprints == {"language:EN"}
     assert all({"Weights", "Licence"} <= entry.facts.keys() for entry in found.values())
     assert set(found) == {row["Model"] for row in papers.table("truebench_table5_category")["rows"]}
@@ -102,22 +102,22 @@ def test_ties_by_hand() -> None:
     b = a | {"0": False, "99": True}
     c = {str(i): i < 40 for i in range(100)}
     outcomes = {"A": a, "B": b, "C": c}
-    made = [_entry(k, 100 * sum(map(bool, v.values())) / 100) for k, v in outcomes.items()]
+    made = [_entry(k, sum(map(bool, v.values())) / 100) for k, v in outcomes.items()]
     found = {e.key: (e.rank, e.last) for e in ties.paired(made, outcomes)}
     assert found == {"A": (1, 2), "B": (1, 2), "C": (3, 3)}
 
 
 def test_few_instances_rank_nobody_and_a_run_without_outcomes_is_compared_by_its_share() -> None:
     few = {"A": {"1": True, "2": True}, "B": {"1": False, "2": False}}
-    made = [_entry(key, value, 2) for key, value in (("A", 100.0), ("B", 0.0))]
+    made = [_entry(key, value, 2) for key, value in (("A", 1.0), ("B", 0.0))]
     assert {(e.rank, e.last) for e in ties.by_score(made)} == {(1, 2)}
     assert {(e.rank, e.last) for e in ties.paired(made, few)} == {(1, 2)}
-    shares = [_entry("A", 80.0), _entry("B", 79.0), _entry("C", 20.0)]
+    shares = [_entry("A", 0.8), _entry("B", 0.79), _entry("C", 0.2)]
     assert [(e.rank, e.last) for e in ties.paired(shares, {})] == [(1, 2), (1, 2), (3, 3)]
 
 
 def test_other_data_is_never_ranked_together() -> None:
-    found = ties.by_score([_entry("A", 90.0), _entry("B", 10.0, setting="other"), _entry("C", None)])
+    found = ties.by_score([_entry("A", 0.9), _entry("B", 0.1, setting="other"), _entry("C", None)])
     assert {e.key: e.rank for e in found} == {"A": 1, "B": 1, "C": None}
 
 
@@ -173,8 +173,8 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
     found = [
         replace(_entry(name, value, setting=setting), source=source)
         for name, value, setting, source in (
-            ("alone", 90.0, "a", "measured"), ("second", 20.0, "b", "measured"), ("first", 30.0, "b", "measured"),
-            ("paper", 99.0, "p", "paper"), ("sent", 95.0, "s", "submitted"), ("none", None, "b", "measured"),
+            ("alone", 0.9, "a", "measured"), ("second", 0.2, "b", "measured"), ("first", 0.3, "b", "measured"),
+            ("paper", 0.99, "p", "paper"), ("sent", 0.95, "s", "submitted"), ("none", None, "b", "measured"),
         )
     ]  # fmt: skip
     ranked = ties.by_score(found)
@@ -191,9 +191,9 @@ def test_cells_read_as_what_they_are() -> None:
     maverick = next(e for e in PAPER if e.name == "Llama4-Maverick")
     assert KIND.text(maverick, "EN").endswith(table.MISPRINT)
     assert not KIND.text(maverick, "KO").endswith(table.MISPRINT)
-    assert KIND.text(_entry("tiny", 5.0, facts={"Size (B)": "0.135"}), "Size (B)") == "0.135"
-    assert KIND.text(replace(_entry("x", 5.0), rank=3, last=5), "Rank") == "3-5"
-    assert KIND.text(replace(_entry("x", 5.0), rank=3, last=3), "Rank") == "3"
+    assert KIND.text(_entry("tiny", 0.05, facts={"Size (B)": "0.135"}), "Size (B)") == "0.135"
+    assert KIND.text(replace(_entry("x", 0.05), rank=3, last=5), "Rank") == "3-5"
+    assert KIND.text(replace(_entry("x", 0.05), rank=3, last=3), "Rank") == "3"
     assert KIND.text(_entry("x", None), "Overall") == ""
 
 
@@ -207,7 +207,7 @@ def test_frame_sorts_by_numbers_and_reads_as_text() -> None:
 
 def test_csv_has_every_column_and_no_formulas() -> None:
     rows = list(
-        csv.DictReader(io.StringIO(table.to_csv(KIND, [_entry("x", 50.0, facts={"Licence": "=1+1"}, rank=1, last=2)])))
+        csv.DictReader(io.StringIO(table.to_csv(KIND, [_entry("x", 0.5, facts={"Licence": "=1+1"}, rank=1, last=2)])))
     )
     assert rows[0]["Licence"] == "'=1+1"
     assert rows[0]["Overall"] == "50.0"
@@ -216,12 +216,12 @@ def test_csv_has_every_column_and_no_formulas() -> None:
 
 
 def test_charts_leave_blank_what_is_not_there() -> None:
-    entry = _entry("x", 50.0, facts={"Size (B)": "7"})
+    entry = _entry("x", 0.5, facts={"Size (B)": "7"})
     heat = charts.heat_map(KIND, [entry]).to_dict()["data"][0]
     assert heat["z"] == [[None] * 12]
     assert heat["text"] == [[""] * 12]
     assert len(charts.radar(KIND, [entry] * 7).data) == charts.MOST
-    points = charts.score_by_size(KIND, [entry, _entry("y", 60.0)]).data[0]
+    points = charts.score_by_size(KIND, [entry, _entry("y", 0.6)]).data[0]
     assert list(points.x) == [7.0]  # y has no known size
 
 
@@ -289,7 +289,7 @@ def test_an_open_verdict_tells_no_address() -> None:
 
 
 def test_a_models_name_is_no_markup_in_a_chart() -> None:
-    hostile = _entry('m <a href="https:e.co">x</a>', 50.0, facts={"Size (B)": "1"})
+    hostile = _entry('m <a href="https:e.co">x</a>', 0.5, facts={"Size (B)": "1"})
     for figure in (
         charts.radar(KIND, [hostile]),
         charts.heat_map(KIND, [hostile]),

@@ -13,7 +13,7 @@ from truebench_hf.types import Score
 
 
 def _entry(model: str, source: Source = "measured", judge: str = "j", data: str = "d") -> Entry:
-    score, facts = Score(50.0, 100), {"Judge": judge, "Data": data, "Size (B)": "7"}
+    score, facts = Score(0.5, 100), {"Judge": judge, "Data": data, "Size (B)": "7"}
     return Entry(f"{model}-{judge}-{data}", "truebench", model, source, "s", score, {"overall": score}, facts)
 
 
@@ -59,7 +59,10 @@ def test_what_there_is_none_of_is_not_in_the_key() -> None:
 
 
 def test_charts_follow_the_columns_that_are_there() -> None:
-    columns = (Column("m", "Main"), *(Column(f"{g}{n}", f"{g}{n}", g) for g in ("Tone", "Form") for n in range(3)))
+    columns = (
+        Column("m", "Main"),
+        *(Column(f"{g}{n}", f"{g}{n}", g, percent=False) for g in ("Tone", "Form") for n in range(3)),
+    )
     scores = {"m": Score(2.5, 9), "Tone0": Score(1.0, 9), "Form1": Score(4.0, 9)}
     (kind,), lines = table.merged(
         [Run("k", "m", False, columns, (Entry("a", "k", "A", "measured", "s", Score(None, 0), scores),))]

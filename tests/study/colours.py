@@ -31,7 +31,7 @@ class ColourOptions(StudyOptions):
 
 
 class Colours(Study[ColourOptions, Row, Row, float | None]):
-    """The share of things whose colour a model knows, in percent."""
+    """The share of things whose colour a model knows."""
 
     kind, files = "colours", ("scores.json", "answers.jsonl")
 
@@ -48,7 +48,7 @@ class Colours(Study[ColourOptions, Row, Row, float | None]):
     def score(self, done: Sequence[Row]) -> Outcome[float | None]:
         right = pass_rate([row["right"] for row in done])
         files = {"scores.json": {"right": right.value}, "answers.jsonl": done}
-        table = Grid("Colours known", ("things", "right"), ((right.n, f"{right.value:.1f}%"),))
+        table = Grid("Colours known", ("things", "right"), ((right.n, f"{right.value:.1%}"),))
         line = board.Row(self.options.model, self.provenance["data_sha256"], {"right": right})
         place = board.Board("right", (board.Column("right", "Right"),), (line,))
         return Outcome(right.value, files, "Colours", [table], board=place)

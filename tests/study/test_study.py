@@ -63,9 +63,9 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_it_runs_scores_and_reports(bench: Bench) -> None:
-    assert bench.run().value == 75
+    assert bench.run().value == 0.75
     assert [(row["thing"], row["right"]) for row in bench.answers()] == [(t, t != "grass") for t in THINGS]
-    assert json.loads((bench.out / "scores.json").read_text()) == {"right": 75}
+    assert json.loads((bench.out / "scores.json").read_text()) == {"right": 0.75}
     page = (bench.out / "report.html").read_text()
     for text in ("Colours known", "75.0%", "data.jsonl", "truebench-hf"):
         assert text in page
@@ -190,7 +190,7 @@ def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
     async def notebook() -> float | None:
         return bench.run().value
 
-    assert asyncio.run(notebook()) == 75
+    assert asyncio.run(notebook()) == 0.75
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench) -> None:
@@ -237,7 +237,7 @@ def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> Non
     assert (kind.name, kind.main) == ("colours", "Right")
     found = {entry.name.rpartition("/")[2]: entry for entry in snapshot.of(kind)}
     assert {name: (e.overall.value, e.overall.n, e.rank) for name, e in found.items()} == {
-        "knows.json": (100.0, 40, 1), "guesses.json": (0.0, 40, 2)
+        "knows.json": (1.0, 40, 1), "guesses.json": (0.0, 40, 2)
     }  # fmt: skip
     assert {entry.source for entry in found.values()} == {"measured"}
 

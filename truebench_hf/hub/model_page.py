@@ -93,7 +93,7 @@ def entry(run: str | Path, dataset: str, results_repo: str | None = None) -> Eva
     return EvalResultEntry(
         dataset_id=name,
         task_id=TASK,
-        value=round(overall.value, 2),
+        value=round(100 * overall.value, 2),
         dataset_revision=revision or None,
         date=sessions[-1].get("finished"),
         source_url=url,
@@ -145,5 +145,5 @@ def _notes(index: Mapping[str, Any], overall: Score, data: str) -> str:
     unscored = f", {overall.unscored} unscored" if overall.unscored else ""
     return (
         f"pass rate in percent{rule}; judge {index['judge']}{level}; {data}; n={overall.n}{unscored}; "
-        f"95% CI {low:.1f} to {high:.1f}"
+        f"95% CI {100 * low:.1f} to {100 * high:.1f}"
     )

@@ -212,4 +212,4 @@ def _alike(ours: Any, claimed: Any) -> bool:
     if ours is None or claimed is None:
         return ours is claimed
     numbers = all(type(value) in (int, float) for value in (ours, claimed))
-    return abs(ours - claimed) < 1e-6 if numbers else bool(ours == claimed)
+    return abs(ours - claimed) < 1e-8 if numbers else bool(ours == claimed)

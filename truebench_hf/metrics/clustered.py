@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from truebench_hf.metrics.binary import Label, decide, parallel
-from truebench_hf.metrics.intervals import clustered_mean, percent
+from truebench_hf.metrics.intervals import clustered_mean
 from truebench_hf.types import Score
 
 # The cell of (gold, predicted); None is undecided.
@@ -42,7 +42,7 @@ def clustered_agreement(
     predicted: Sequence[Label],
     strata: Sequence[Hashable] | None = None,
 ) -> dict[str, Score]:
-    """Each of `MEASURES` in percent, with n, undecided rows and the 95 % interval; parallel columns.
+    """Each of `MEASURES`, with n, undecided rows and the 95 % interval; parallel columns.
 
     Rows without a gold label are left out. With `strata` (instruction categories) a measure is the unweighted mean
     over the strata, as RubricEval reports it "overall" (paper 003, Tables 2 and 3), and None where it is undefined in
@@ -73,8 +73,8 @@ def _measure(
         rows = np.stack([counts[..., :3].any(axis=-1), counts[..., 3:].any(axis=-1)], axis=-1)[..., classes] & (of > 0)
         # A class that neither labels nor verdicts know has no part in macro F1, and is not scarce.
         if (defined & (rows.sum(axis=0) < MIN_CLASS_CLUSTERS)).any():
-            return 100 * value, *sizes, None
-    return 100 * value, *sizes, percent(clustered_mean(right, of))
+            return value, *sizes, None
+    return value, *sizes, clustered_mean(right, of)
 
 
 def _counts(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.metrics.binary import Label, decide, ratio
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 
@@ -25,8 +25,8 @@ class Drfr:
 
     @property
     def score(self) -> Score:
-        """The same in percent, for a report."""
-        return Score(100 * self.passed / self.n if self.n else None, self.n, self.undecided, percent(self.interval))
+        """The same, for a report."""
+        return Score(self.value, self.n, self.undecided, self.interval)
 
 
 def drfr(checklists: Sequence[Sequence[Label]]) -> Drfr:

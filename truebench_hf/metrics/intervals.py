@@ -28,11 +28,6 @@ def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
     return (0.0 if share == 0 else centre - reach), (1.0 if share == 1 else centre + reach)
 
 
-def percent(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """An interval of a share in percent, as scores have it."""
-    return None if interval is None else (100 * interval[0], 100 * interval[1])
-
-
 def clustered_share(
     passed: Sequence[float], of: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float] | None:

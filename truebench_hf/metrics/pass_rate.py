@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from truebench_hf.metrics.intervals import clustered_share, percent, wilson
+from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
@@ -46,10 +46,7 @@ def official_passes(turns: Labels) -> bool:
 
 
 def pass_rate(passed: Sequence[bool | None]) -> Score:
-    """Share of scored instances that pass, in percent, with a Wilson interval; unscored ones are left out.
-
-    The percentage is computed as in the official code, so that both round alike: 102 of 320 is 31.87.
-    """
+    """Share of scored instances that pass, with a Wilson interval; unscored ones are left out."""
     scored = [value for value in passed if value is not None]
     return _score(sum(scored), len(scored), len(passed) - len(scored))
 
@@ -60,7 +57,7 @@ def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
 
 
 def soft_criterion(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all criteria, in percent (soft assessment by criterion, appendix C.2)."""
+    """Mean over instances of passed / all criteria (soft assessment by criterion, appendix C.2)."""
     flat = [[label for turn in turns for label in turn] for turns in instances]
     return mean_share(list(map(checklist_share, flat)))
 
@@ -74,7 +71,7 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
 
 
 def soft_turn(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all turns with criteria, in percent (soft assessment by turn, appendix C.2)."""
+    """Mean over instances of passed / all turns with criteria (soft assessment by turn, appendix C.2)."""
     shares: list[float | None] = []
     for turns in instances:
         settled = [conjunction(turn) for turn in turns if turn]
@@ -83,7 +80,7 @@ def soft_turn(instances: Sequence[Labels]) -> Score:
 
 
 def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
-    """Mean over instances of their `weighted_share`, in percent; `labels` are those given, no outcomes."""
+    """Mean over instances of their `weighted_share`; `labels` are those given, no outcomes."""
     shares = []
     for given, points in zip(labels, weights, strict=True):
         flat = [label for turn in given for label in turn], [weight for turn in points for weight in turn]
@@ -118,11 +115,11 @@ def _share(values: Sequence[bool]) -> float:
 
 
 def _score(successes: int, n: int, unscored: int) -> Score:
-    return Score(successes / n * 100 if n else None, n, unscored, percent(wilson(successes, n)))
+    return Score(successes / n if n else None, n, unscored, wilson(successes, n))
 
 
 def mean_share(shares: Sequence[float | None]) -> Score:
-    """The mean of shares (0 to 1), one an instance, in percent with its interval; undecided ones are left out."""
+    """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
     known = [share for share in shares if share is not None]
-    value = 100 * sum(known) / len(known) if known else None
-    return Score(value, len(known), len(shares) - len(known), percent(clustered_share(known, [1.0] * len(known))))
+    value = sum(known) / len(known) if known else None
+    return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))

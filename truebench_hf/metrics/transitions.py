@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.metrics.binary import Label, decide, parallel
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 
@@ -38,16 +38,16 @@ def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
 
 
 def mended_share(revisions: Iterable[Transitions]) -> Score:
-    """The share, in percent, of questions answered NO that the revisions turned to YES; clusters are the checklists."""
+    """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
     return _share([(one.mended, one.mended + one.still_no, one.undecided) for one in revisions])
 
 
 def broken_share(revisions: Iterable[Transitions]) -> Score:
-    """The share, in percent, of questions answered YES that the revisions turned to NO; clusters are the checklists."""
+    """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
     return _share([(one.broken, one.broken + one.still_yes, one.undecided) for one in revisions])
 
 
 def _share(rows: Sequence[tuple[int, int, int]]) -> Score:
     turned, of, undecided = ([row[place] for row in rows] for place in range(3))
-    value = 100 * sum(turned) / sum(of) if sum(of) else None
-    return Score(value, sum(of), sum(undecided), percent(clustered_share(turned, of)))
+    value = sum(turned) / sum(of) if sum(of) else None
+    return Score(value, sum(of), sum(undecided), clustered_share(turned, of))

@@ -74,14 +74,14 @@ def vote_share(votes: Sequence[Label], label: Label) -> float | None:
 
 
 def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | None:
-    """The mean vote share in percent for a report, from (votes, verdict) pairs.
+    """The mean vote share for a report, from (votes, verdict) pairs.
 
     Verdicts without votes are skipped, None where none has any; voted on and still undecided counts as unscored.
     """
     shares = [vote_share(votes, label) for votes, label in verdicts if votes]
     known = [share for share in shares if share is not None]
     mean = ratio(sum(known), len(known))
-    return Score(None if mean is None else 100 * mean, len(known), len(shares) - len(known)) if shares else None
+    return Score(mean, len(known), len(shares) - len(known)) if shares else None
 
 
 def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
@@ -95,9 +95,9 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
 
 
 def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
-    """The flip rate in percent for a report; criteria without votes are skipped, None where no criterion has any."""
+    """The flip rate for a report; criteria without votes are skipped, None where no criterion has any."""
     voted = [row for row in votes if row]
     if not voted:
         return None
     found = flip_rate(voted)
-    return Score(None if found.rate is None else 100 * found.rate, found.n, found.left_out)
+    return Score(found.rate, found.n, found.left_out)

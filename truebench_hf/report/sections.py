@@ -196,11 +196,21 @@ def fixed(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share (0 to 1) in percent as text, `-` where it is undefined."""
+    return fixed(None if share is None else 100 * share, digits)
+
+
 def value(score: Score) -> str:
     """A score in percent as text."""
-    return fixed(score.value)
+    return percent(score.value)
 
 
 def interval(score: Score) -> str:
-    """A 95 % interval as text, "" where there is none."""
-    return "" if score.ci95 is None else f"{score.ci95[0]:.1f} to {score.ci95[1]:.1f}"
+    """A 95 % interval in percent as text, "" where there is none."""
+    return "" if score.ci95 is None else f"{100 * score.ci95[0]:.1f} to {100 * score.ci95[1]:.1f}"
+
+
+def dot(series: str, share: float, ends: tuple[float, float] | None = None) -> Dot:
+    """A share with its interval as a dot on an axis in percent."""
+    return Dot(series, 100 * share, ends and (100 * ends[0], 100 * ends[1]))

@@ -15,7 +15,7 @@ from truebench_hf.space.board.table import UNKNOWN
 from truebench_hf.space.look import QUIET
 
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
-_CITATIONS = Path(__file__).with_name("citations.txt")
+_CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
 def build(board: Board, tab: Any) -> None:

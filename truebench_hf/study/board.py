@@ -13,11 +13,15 @@ LONGEST = 500  # characters of a name, a title or a fact, and rows; of columns h
 
 @dataclass(frozen=True)
 class Column:
-    """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview."""
+    """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview.
+
+    Its scores are shares (0 to 1), which are shown in percent; without `percent` they are shown as they are.
+    """
 
     name: str
     title: str
     group: str = ""
+    percent: bool = True
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.facts.paper import FINAL, REPORTED_SELF_PREFERENCE,
 from truebench_hf.benchmarks.facts.ranking import Ranking
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import Dots, Grid, Section, dot, interval, percent, value
 from truebench_hf.types import Score
 
 TITLE = "FACTS Grounding: ranking"
@@ -83,7 +83,7 @@ def _places(ranking: Ranking) -> Grid:
     rows = tuple(
         (
             one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), _span(one.span) if one.fused else "-",
-            value(one.mean.unadjusted), _signed(one.mean.effect), one.fused_unadjusted or "-", _signed(one.moved, 0),
+            value(one.mean.unadjusted), _points(one.mean.effect), one.fused_unadjusted or "-", _signed(one.moved, 0),
             sum(split.ineligible for split in one.scores.values()), sum(split.answers for split in one.scores.values()),
         )
         for one in ranking.standings
@@ -116,7 +116,7 @@ def _dots(ranking: Ranking) -> Dots:
         (
             one.model,
             tuple(
-                Dot(kind, score.value, score.ci95)
+                dot(kind, score.value, score.ci95)
                 for kind, score in (("final", one.mean.final), ("unadjusted", one.mean.unadjusted))
                 if score.value is not None
             ),
@@ -130,8 +130,8 @@ def _preferences(ranking: Ranking) -> Grid:
     rows: list[tuple[str, ...]] = [
         (
             one.judge, ", ".join(one.own), one.by,
-            _signed(one.final.own), _signed(one.final.others), _signed(one.final.preference),
-            _signed(one.unadjusted.preference),
+            _points(one.final.own), _points(one.final.others), _points(one.final.preference),
+            _points(one.unadjusted.preference),
         )
         for one in ranking.preferences
     ]  # fmt: skip
@@ -155,7 +155,7 @@ def _means(ranking: Ranking) -> tuple[str, str]:
         [one.final.preference for one in ranking.preferences],
         [one.unadjusted.preference for one in ranking.preferences],
     )
-    return tuple(_signed(None if None in some else sum(x or 0 for x in some) / len(some)) for some in found)  # type: ignore[return-value]
+    return tuple(_points(None if None in some else sum(x or 0 for x in some) / len(some)) for some in found)  # type: ignore[return-value]
 
 
 def _paper() -> Grid:
@@ -171,11 +171,15 @@ def _paper() -> Grid:
 
 def _cell(score: Score) -> str:
     ends = f" ({interval(score)})" if score.ci95 else ""
-    return f"{fixed(score.value, 1)}{ends}{'*' if score.unscored else ''}"
+    return f"{percent(score.value, 1)}{ends}{'*' if score.unscored else ''}"
 
 
 def _span(span: Sequence[int]) -> str:
     return str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}"
+
+
+def _points(share: float | None) -> str:
+    return _signed(None if share is None else 100 * share)
 
 
 def _signed(number: float | None, digits: int = 2) -> str:

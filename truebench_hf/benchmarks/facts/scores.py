@@ -17,7 +17,7 @@
 
     CELL  = {"answers": 860, "ineligible": 12, "judges": {JUDGE: BOTH}, "mean": BOTH}
     BOTH  = {"unadjusted": SCORE, "final": SCORE}
-    SCORE = {"value": percent or null, "n": decided, "unscored": undecided, "ci95": [low, high] or null}
+    SCORE = {"value": share or null, "n": decided, "unscored": undecided, "ci95": [low, high] or null}
 
 Two runs may be joined where judges, baseline and the hash of a split are equal. `verdicts.jsonl` beside it has a line
 per answer: {"id", "document", "split", "ineligible", "grounded": {JUDGE: label}, "eligible": {JUDGE: label}} and more,
@@ -32,7 +32,7 @@ from typing import Any
 
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.grounding import disqualified
-from truebench_hf.metrics.intervals import clustered_mean, clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_mean, clustered_share
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.types import Label, Score
 
@@ -58,14 +58,14 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The share of accurate answers in percent; `final` counts ineligible ones as inaccurate."""
+    """The share of accurate answers; `final` counts ineligible ones as inaccurate."""
 
     unadjusted: Score
     final: Score
 
     @property
     def effect(self) -> float | None:
-        """What disqualification changes, in points; None where a score is undefined."""
+        """What disqualification changes the share by; None where a score is undefined."""
         one, other = self.unadjusted.value, self.final.value
         return None if one is None or other is None else other - one
 
@@ -151,7 +151,7 @@ def _share(values: Sequence[bool | None], clusters: Sequence[str]) -> Score:
         return found
     tops, bottoms = _sums([[value] for value in values], clusters)
     spread = clustered_share([top[0] for top in tops], [bottom[0] for bottom in bottoms])
-    return Score(found.value, found.n, found.unscored, percent(spread))
+    return Score(found.value, found.n, found.unscored, spread)
 
 
 def _mean(rows: Sequence[Sequence[bool | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:
@@ -165,7 +165,7 @@ def _mean(rows: Sequence[Sequence[bool | None]], clusters: Sequence[str], shares
     if value is None:
         return Score(None, n, len(rows) - n)
     tops, bottoms = (np.asarray(side, dtype=float)[:, None, :] for side in _sums(rows, clusters))
-    return Score(value, n, len(rows) - n, percent(clustered_mean(tops, bottoms)))
+    return Score(value, n, len(rows) - n, clustered_mean(tops, bottoms))
 
 
 def _sums(

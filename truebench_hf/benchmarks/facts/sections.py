@@ -15,7 +15,7 @@ from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
-from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, fixed, interval, value
+from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, interval, percent, value
 from truebench_hf.study.notes import weak_judges
 
 _SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
@@ -118,7 +118,7 @@ def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Gr
     if not eligibility:
         return Grid("By judge", header, tuple(rows))
     effect = cell.mean.effect
-    told = "" if effect is None else f" Disqualification changes the mean by {fixed(effect)} points."
+    told = "" if effect is None else f" Disqualification changes the mean by {percent(effect)} points."
     note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
     return Grid("By judge", (*header, "major issues", "unrated"), tuple(rows), note=note)
 

@@ -36,7 +36,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.report.sections import fixed
+from truebench_hf.report.sections import percent
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -202,11 +202,11 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
     def _failed(self, final: float | None) -> str:
         """What --fail-under finds wrong with the final score."""
         least = self.options.fail_under
-        if least is None or (final is not None and final >= least):
+        if least is None or (final is not None and 100 * final >= least):
             return ""
         if final is None:
             return f"a judge decided nothing, so that there is no score to hold against --fail-under {least:g}"
-        return f"the final score is {fixed(final)}, under --fail-under {least:g}"
+        return f"the final score is {percent(final)}, under --fail-under {least:g}"
 
 
 def _alike(answer: str | None, baseline: str | None) -> bool:

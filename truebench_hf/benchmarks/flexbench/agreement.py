@@ -14,9 +14,9 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import flexeval
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Grid, Section
+from truebench_hf.report.sections import Grid, Section, interval, percent
 from truebench_hf.report.sheets import adjudicate, read_back
 from truebench_hf.rows import Record
 from truebench_hf.types import Label, Score
@@ -126,10 +126,10 @@ def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
 
 
 def _score(talks: Sequence[Sequence[bool]], missing: int) -> Score:
-    """Accuracy in percent over verdicts, with the conversations as clusters."""
+    """Accuracy over verdicts, with the conversations as clusters."""
     n = sum(map(len, talks))
     interval = clustered_share([float(sum(talk)) for talk in talks], [float(len(talk)) for talk in talks])
-    return Score(100 * sum(map(sum, talks)) / n if n else None, n, missing, percent(interval))
+    return Score(sum(map(sum, talks)) / n if n else None, n, missing, interval)
 
 
 def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -> float | None:
@@ -193,12 +193,11 @@ def sections(found: Mapping[str, Agreement]) -> list[Section]:
 def _told(score: Score | None) -> str:
     if score is None or score.value is None:
         return "n/a"
-    interval = f" ({score.ci95[0]:.1f} to {score.ci95[1]:.1f})" if score.ci95 else ""
-    return f"{score.value:.1f}{interval}"
+    return f"{percent(score.value, 1)} ({interval(score)})" if score.ci95 else percent(score.value, 1)
 
 
 def _plain(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.1f}"
+    return "n/a" if value is None else percent(value, 1)
 
 
 def _r(value: float | None) -> str:

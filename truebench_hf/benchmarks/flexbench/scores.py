@@ -45,10 +45,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class ModelScores:
-    """One model's scores over its conversations, in percent; `dimensions` has Coverage and Achievement of each.
+    """One model's scores over its conversations; `dimensions` has Coverage and Achievement of each.
 
     `groups` are conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
-    `differences` are of the first model's scores, less this one's: (value, low, high) in points.
+    `differences` are of the first model's scores, less this one's: (value, low, high).
     """
 
     model: str
@@ -109,9 +109,7 @@ def totals(procedure: Procedure, talks: Sequence[Judged]) -> dict[str, Score]:
 
 def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Score:
     whole = int(sum(bottom))
-    interval = resampled_ratio(top, bottom)
-    ci = (100 * interval[0], 100 * interval[1]) if interval else None
-    return Score(100 * sum(top) / whole if whole else None, whole, undecided, ci)
+    return Score(sum(top) / whole if whole else None, whole, undecided, resampled_ratio(top, bottom))
 
 
 def _coverage(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
@@ -184,5 +182,5 @@ def _compared(procedure: Procedure, one: ModelScores, best: Sequence[Judged], ow
         interval = resampled_difference(first, second) if shared else None
         if interval:
             gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
-            found[name] = (100 * gap, 100 * interval[0], 100 * interval[1])
+            found[name] = (gap, *interval)
     return ModelScores(**{**one.__dict__, "differences": found})

@@ -37,8 +37,8 @@ def told(score: Score, places: int = 1) -> str:
     """A score in percent with its interval; n/a where nothing counts."""
     if score.value is None:
         return "n/a"
-    interval = f" ({score.ci95[0]:.{places}f} to {score.ci95[1]:.{places}f})" if score.ci95 else ""
-    return f"{score.value:.{places}f}{interval}"
+    ends = [f"{100 * end:.{places}f}" for end in score.ci95 or ()]
+    return f"{100 * score.value:.{places}f}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
 
 
 def _totals(models: Sequence[ModelScores]) -> Grid:
@@ -70,7 +70,7 @@ def _totals(models: Sequence[ModelScores]) -> Grid:
 
 def _differences(models: Sequence[ModelScores]) -> Grid:
     rows = [
-        (one.model, MEASURES[name], f"{gap:+.1f}", f"{low:+.1f} to {high:+.1f}", "yes" if low > 0 or high < 0 else "no")
+        (one.model, MEASURES[name], f"{100 * gap:+.1f}", f"{100 * low:+.1f} to {100 * high:+.1f}", "yes" if low > 0 or high < 0 else "no")
         for one in models for name, (gap, low, high) in one.differences.items()
     ]  # fmt: skip
     note = "Over the conversations that both had with the same user and seed, drawn together."

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged, totals
 from truebench_hf.benchmarks.flexbench.sections import told
 from truebench_hf.errors import UserError
-from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series
+from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series, percent
 from truebench_hf.types import Score
 
 MEASURES = {"coverage": "Coverage", "achievement": "Achievement"}
@@ -25,7 +25,7 @@ class Stability:
 
     seeds: tuple[str, str]
     scores: Mapping[str, Mapping[str, tuple[Score, Score]]]  # by measure and model
-    errors: Mapping[str, tuple[float | None, float | None]]  # mean absolute error and its deviation, in points
+    errors: Mapping[str, tuple[float | None, float | None]]  # mean absolute error and its deviation
     crossed: Mapping[str, tuple[tuple[str, str], ...]]
     alone: tuple[str, ...] = ()  # models that have conversations of one seed only
 
@@ -88,12 +88,12 @@ def sections(found: Stability) -> list[Section]:
 
 
 def _points(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.2f}"
+    return "n/a" if value is None else percent(value)
 
 
 def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot:
     """Mean of both corpora against their difference, with the mean difference and its limits of agreement."""
-    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    known = _known(scores)
     points = {model: ((x + y) / 2, x - y) for model, (x, y) in known.items()}
     gaps = [gap for _, gap in points.values()]
     centre, reach = (mean(gaps) if gaps else 0.0), (1.96 * stdev(gaps) if len(gaps) > 1 else 0.0)
@@ -105,9 +105,14 @@ def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot
     return Plot(f"{title}: Bland-Altman", tuple(series), *axes)
 
 
+def _known(scores: Mapping[str, tuple[Score, Score]]) -> dict[str, tuple[float, float]]:
+    """Both scores of the models that have them, in percent."""
+    return {model: (100 * x, 100 * y) for model, found in scores.items() for x, y in _values([found])}
+
+
 def _lines(title: str, scores: Mapping[str, tuple[Score, Score]], names: tuple[str, str]) -> Plot:
     """A line per model from one corpus to the other: crossings are changed places."""
-    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    known = _known(scores)
     series = [
         Series(m, ((0.0, x, 1.0, f"{m}, {names[0]}: {x:.1f}"), (1.0, y, 1.0, f"{m}, {names[1]}: {y:.1f}")), joined=True)
         for m, (x, y) in known.items()

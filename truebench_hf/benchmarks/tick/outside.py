@@ -112,7 +112,7 @@ def check_rows(kind: str | None, instances: Sequence[Instance], data: str | None
 
 
 def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
-    """The outside score of some responses, one an instruction, in percent with its interval.
+    """The outside score of some responses, one an instruction, with its interval.
 
     DRFR weighs every question alike; a mean over instructions, or the share of right answers, every instruction.
     """

@@ -48,7 +48,7 @@ class Graded:
 class Pair:
     """Two models by the pass rates of their responses to the same instructions.
 
-    `win`, `tie` and `loss` are the first model's, shares of the instructions on which both are scored, in percent;
+    `win`, `tie` and `loss` are the first model's, shares of the instructions on which both are scored;
     `difference` is that of the mean pass rates (0..1).
     """
 
@@ -61,7 +61,7 @@ class Pair:
 
 
 def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
-    """Each of `SCORES` by model, in percent, intervals with instructions as clusters.
+    """Each of `SCORES` by model, intervals with instructions as clusters.
 
     `pass_rate` is the mean of the responses' (macro), `drfr` the share of all questions (micro), `all_met` the share of
     responses with every question answered YES.

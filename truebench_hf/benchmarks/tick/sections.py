@@ -16,13 +16,13 @@ from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
-    Dot,
     Dots,
     Exchange,
     Grid,
     Matrix,
     Outcome,
     Section,
+    dot,
     exchanges,
     interval,
     value,
@@ -72,7 +72,7 @@ def _models(scores: Scores) -> Grid:
 
 def _dots(scores: Scores) -> Dots:
     rates = [(model, rate) for model, rate in scores["pass_rate"].items() if rate.value is not None]
-    lines = tuple((model, (Dot("Pass rate", rate.value or 0.0, rate.ci95),)) for model, rate in rates)
+    lines = tuple((model, (dot("Pass rate", rate.value or 0.0, rate.ci95),)) for model, rate in rates)
     return Dots("Mean pass rates", lines)
 
 

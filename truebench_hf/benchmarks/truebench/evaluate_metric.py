@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from truebench_hf import instances
@@ -13,6 +14,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.class_labels import tri_valued
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.options import from_values
 from truebench_hf.records import Judged
@@ -27,63 +29,97 @@ def score_responses(
 ) -> Report:
     """Judge responses and score them (TRUEBench section 3.1).
 
-    `responses` holds per instance a text, a list of texts (one per turn), or None; `references` per instance a row
-    with the official columns, or only its criteria: a list of texts, or a list of such lists, one per turn. `options`
-    are those of `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
+    `responses` holds per instance a text, a list of texts (one per turn), or None; `references` per instance a row of
+    data, or only its criteria: a text, a list of texts, or a list of such lists, one per turn. `options` are those of
+    `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
     """
     parallel(predictions=responses, references=references)
-    described = _described(references)
-    answered = [_response(i, given) for i, given in zip(described, responses, strict=True)]
     names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
     for name in options:
         if name not in names:
             raise unknown("option of truebench_score", name, names)
+    if not responses:
+        return score([])
+    instances_of = _described(references)
+    answered = [_response(i, given) for i, given in zip(instances_of, responses, strict=True)]
     with tempfile.TemporaryDirectory() as scratch:
         chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
-        pairs = list(zip(described, answered, strict=True))
+        pairs = list(zip(instances_of, answered, strict=True))
         return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
 
 
 def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report:
-    """Score ready labels: per instance a list of "yes", "no" or None, or a list of such lists, one per turn.
+    """Score ready labels: per instance a list of labels, or a list of such lists, one per turn, or one label alone.
 
-    `references` is as in `score_responses`. Raises UserError where the labels do not fit the criteria.
+    A label is what `tri_valued` reads. `references` is as in `score_responses`. Raises UserError where the labels do not
+    fit the criteria.
     """
     parallel(predictions=verdicts, references=references)
-    return score([_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)])
+    judged = [_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)] if verdicts else []
+    return replace(score(judged), verdicts=judged)
 
 
 def flat(report: Report) -> dict[str, Any]:
-    """The scores as one dict, shares in percent: what an `evaluate` module returns."""
+    """The scores as one dict of numbers, shares in 0..1: what an `evaluate` module returns."""
     names = {"overall": "pass_rate", "strict": "strict_pass_rate"}
     values: dict[str, Any] = {}
     for name, value in report.scores.items():
         if isinstance(value, Mapping):
-            values[name] = {key: entry.value for key, entry in value.items()}
+            values |= {f"{name}/{key}": entry.value for key, entry in value.items()}
         else:
             values[names.get(name, name)] = value.value
     overall: Any = report.scores["overall"]
-    facts = {"ci95": overall.ci95, "n": overall.n, "unscored": overall.unscored, "reasons": dict(report.unscored)}
-    return values | facts | {"notes": list(report.notes)}
+    low, high = overall.ci95 or (None, None)
+    return values | {"pass_rate_low": low, "pass_rate_high": high, "n": overall.n, "unscored": overall.unscored}
+
+
+def described(report: Report) -> Iterator[dict[str, Any]]:
+    """Of each instance whether it passes (None: unscored, and why), and its verdicts with their reasons."""
+    for item in report.verdicts:
+        yield {
+            "id": item.instance.id, "passed": item.passed,
+            "reason": item.undecided if item.passed is None else "",
+            "verdicts": [
+                {"turn": number, "criterion": one.criterion.text, "label": one.label, "reason": one.reason}
+                for number, turn in enumerate(item.verdicts, 1)
+                for one in turn
+            ],
+        }  # fmt: skip
 
 
 def _described(references: Sequence[Any]) -> list[Instance]:
-    return instances.of_rows(Record(f"reference {n}", _row(reference, n)) for n, reference in enumerate(references))
+    seen: Counter[str] = Counter()
+    made = [_apart(_row(reference, number), seen) for number, reference in enumerate(references)]
+    return instances.of_rows(Record(f"reference {number}", row) for number, row in enumerate(made))
+
+
+def _apart(row: dict[str, Any], seen: Counter[str]) -> dict[str, Any]:
+    """The row under an id of its own: several responses to one instance are rows of the same id here."""
+    name = "id" if row.get("id") is not None else "index"
+    if row.get(name) is None:
+        return row
+    seen[str(row[name])] += 1
+    count = seen[str(row[name])]
+    return row if count == 1 else row | {name: f"{row[name]} ({count})"}
 
 
 def _row(reference: Any, number: int) -> Any:
     """A row of data; criteria alone are given a prompt for each turn."""
     if isinstance(reference, dict):
         return reference
-    if not isinstance(reference, list | tuple):
+    given = [reference] if isinstance(reference, str) else reference
+    if not isinstance(given, list | tuple):
         raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
-    turns = [list(reference)] if all(isinstance(text, str) for text in reference) else [list(t) for t in reference]
-    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
+    turns = list(given) if any(isinstance(entry, list | tuple) for entry in given) else [given]
+    criteria = [list(turn) if isinstance(turn, list | tuple) else turn for turn in turns]
+    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": criteria}
 
 
 def _response(instance: Instance, given: Any) -> Response:
-    texts = [given] if isinstance(given, str) else list(given or [])
-    if len(texts) > len(instance.turns) or not all(isinstance(text, str) for text in texts):
+    texts = [given] if isinstance(given, str) else given or []
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        texts = [None] * (len(instance.turns) + 1)
+    if len(texts) > len(instance.turns):
         count = len(instance.turns)
         raise UserError(f"response to instance {instance.id}: give a text, or up to {count} of them, one per turn")
     error = None if len(texts) == len(instance.turns) else f"turn {len(texts) + 1}: no response was given"
@@ -91,18 +127,21 @@ def _response(instance: Instance, given: Any) -> Response:
 
 
 def _ready(instance: Instance, given: Any) -> Judged:
-    turns = [given] if given and all(label is None or isinstance(label, str) for label in given) else list(given or [])
     wanted = [len(turn.criteria) for turn in instance.turns]
-    if [len(labels) for labels in turns] != wanted:
+    if given is None:
+        given = [[None] * count for count in wanted]
+    labels = given if isinstance(given, list | tuple) else [given]
+    turns = labels if any(isinstance(label, list | tuple) for label in labels) else [labels]
+    turns = [turn if isinstance(turn, list | tuple) else [turn] for turn in turns]
+    if [len(turn) for turn in turns] != wanted:
         raise UserError(f"verdicts on instance {instance.id}: give one label per criterion, {wanted} in its turns")
-    pairs = zip(instance.turns, turns, strict=True)
     verdicts = tuple(
-        tuple(_verdict(c, label) for c, label in zip(t.criteria, labels, strict=True)) for t, labels in pairs
+        tuple(_verdict(criterion, label) for criterion, label in zip(turn.criteria, of, strict=True))
+        for turn, of in zip(instance.turns, turns, strict=True)
     )
     return Judged(instance, Response(instance.id, "given verdicts", ()), verdicts)
 
 
 def _verdict(criterion: Criterion, label: Any) -> Verdict:
-    if label not in ("yes", "no", "unknown", None):
-        raise UserError(f"label {label!r} is not yes, no, unknown or None")
-    return Verdict(criterion, label, "" if label else "no label was given")
+    found: Any = tri_valued(label)
+    return Verdict(criterion, found, "" if found else "no label was given")

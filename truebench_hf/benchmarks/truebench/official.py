@@ -85,4 +85,4 @@ def _cells(judged: Sequence[Judged], tests: Sequence[Test], official: bool) -> l
     outcome = list(zip(judged, passed, strict=True))
     values = [pass_rate([passes for item, passes in outcome if test(item)]).value for test in tests]
     # The official code rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
-    return [(0 if official else "") if value is None else round(value, 2) for value in values]
+    return [(0 if official else "") if value is None else round(value * 100, 2) for value in values]

@@ -46,7 +46,7 @@ def score(
         scores["vote_share"] = share
     conflicting = [verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn]
     if any(conflicting):
-        scores["conflicting"] = Score(100 * sum(conflicting) / len(conflicting), len(conflicting))
+        scores["conflicting"] = Score(sum(conflicting) / len(conflicting), len(conflicting))
     unscored = {item.instance.id: item.undecided for item, p in zip(judged, ours, strict=True) if p is None}
     notes = _notes(rates.pass_rate(ours), rates.pass_rate(official), judged, provenance or {})
     return Report(scores, unscored, usage or {}, provenance or {}, notes)
@@ -103,9 +103,9 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
     if official.value is not None and (overall.value is None or abs(overall.value - official.value) > 1e-9):
-        ours = "undefined" if overall.value is None else f"{overall.value:.2f}"
-        gap = "" if overall.value is None else f", {official.value - overall.value:+.2f} points"
-        notes.append(f"The official pass rule gives {official.value:.2f} % where ours gives {ours}{gap}.")
+        ours = "undefined" if overall.value is None else f"{100 * overall.value:.2f}"
+        gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
+        notes.append(f"The official pass rule gives {100 * official.value:.2f} % where ours gives {ours}{gap}.")
     cut = sum(len(item.response.truncated) for item in judged)
     if cut:
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")

@@ -85,11 +85,12 @@ def score_by_size(kind: Kind, entries: Sequence[Entry], group: str = "") -> Any:
         known = [e for e in entries if e.source == source and size(e) and e.overall.value is not None]
         if not known:
             continue
+        factor = kind.factor(kind.main)
         spans = [e.overall.ci95 or (e.overall.value or 0.0,) * 2 for e in known]
-        y = [e.overall.value or 0.0 for e in known]
+        y = [factor * (e.overall.value or 0.0) for e in known]
         bars = {
-            "array": [high - v for v, (_, high) in zip(y, spans, strict=True)],
-            "arrayminus": [v - low for v, (low, _) in zip(y, spans, strict=True)],
+            "array": [factor * high - v for v, (_, high) in zip(y, spans, strict=True)],
+            "arrayminus": [v - factor * low for v, (low, _) in zip(y, spans, strict=True)],
             "thickness": 1,
         }
         figure.add_trace(

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.benchmarks.truebench import board as truebench
-from truebench_hf.metrics.intervals import percent, wilson
+from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board.runs import Run, lines
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
@@ -75,7 +75,12 @@ def _truebench() -> Run:
 
 
 def _share(value: float, n: int) -> Score:
-    return Score(value, n, 0, percent(wilson(round(value * n / 100), n)))
+    return Score(value / 100, n, 0, wilson(round(value * n / 100), n))
+
+
+def _bare(value: float | None) -> Score:
+    """A printed percentage without numbers of rows."""
+    return Score(None if value is None else value / 100, 0)
 
 
 @cache
@@ -90,7 +95,7 @@ def _judges() -> Run:
             asked = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
             rows += [_judge(model, number, row, f"/{short}", asked) for short, model in _MODELS.items()]
     by_type = {
-        name: {_type_column(row): Score(row[short], 0) for row in table("rubriceval_table4_rubric_types")["rows"]}
+        name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
         for short, name in _TABLE_4.items()
     }
     rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
@@ -99,7 +104,7 @@ def _judges() -> Run:
 
 def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
     names = {"category_mean": "Overall", **{f"category:{n}": judges.titled(n) for n in INSTRUCTION_CATEGORIES}}
-    scores = {column: Score(row[f"{printed}{ending}"], 0) for column, printed in names.items()}
+    scores = {column: _bare(row[f"{printed}{ending}"]) for column, printed in names.items()}
     data = f"RubricEval paper, Table {number}" + (f", {row['Split'].lower()}" if "Split" in row else "")
     facts = {"Paradigm": paradigm, "Data": data}
     return Row(model, f"{number} {row.get('Split', '')}", scores, facts)
@@ -139,7 +144,7 @@ def _facts() -> Run:
 
 def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:
     value, half = row[column], row[f"{column}/ci95"]
-    return Score(value, n, 0, (value - half, value + half))
+    return Score(value / 100, n, 0, ((value - half) / 100, (value + half) / 100))
 
 
 PAPERS = {

@@ -112,10 +112,10 @@ class Kind:
         return ["Rank", "Model", self.main, *(name for name in self.headers if name in wanted)]
 
     def cell(self, entry: Entry, header: str) -> Cell:
-        """What stands in a column: a score, a number, a text, or None where there is nothing."""
+        """What stands in a column: a score as it is shown, a number, a text, or None where there is nothing."""
         if header in self.scores:
             score = entry.scores.get(self.scores[header])
-            return None if score is None or score.value is None else round(score.value, 1)
+            return None if score is None or score.value is None else round(self.factor(header) * score.value, 1)
         if header in self.facts:
             said = entry.facts.get(header)
             return size(entry) if header == SIZE else said
@@ -123,12 +123,18 @@ class Kind:
         known: dict[str, Cell] = {
             "Rank": entry.rank,
             "Model": entry.name,
-            _INTERVAL: "" if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}",
+            _INTERVAL: ""
+            if interval is None
+            else " to ".join(f"{self.factor(self.main) * end:.1f}" for end in interval),
             _RESULTS: SOURCES[entry.source],
             "n": None if printed else entry.overall.n,  # a paper may tell no numbers
             "Unscored": None if printed else entry.overall.unscored,
         }
         return known[header]
+
+    def factor(self, header: str) -> int:
+        """What makes the scores of a column what visitors read: 100 for shares."""
+        return 100 if next(c.percent for c in self.columns if c.name == self.scores[header]) else 1
 
     def text(self, entry: Entry, header: str) -> str:
         """The same as it reads: one decimal for scores, `3-5` for a rank that spans places, a mark on misprinted figures."""
@@ -224,8 +230,9 @@ def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     plain = [name for name in kind.headers if name != _INTERVAL]
     writer.writerow([guard(name) for name in ("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)])
     for entry in entries:
-        low, high = entry.overall.ci95 or (None, None)
-        cells: list[Cell] = [entry.rank, entry.last, entry.name, entry.overall.value, low, high]
+        shares = (entry.overall.value, *(entry.overall.ci95 or (None, None)))
+        shown = [None if share is None else kind.factor(kind.main) * share for share in shares]
+        cells: list[Cell] = [entry.rank, entry.last, entry.name, *shown]
         writer.writerow([guard(cell) for cell in (*cells, *(kind.cell(entry, name) for name in plain))])
     return out.getvalue()
 

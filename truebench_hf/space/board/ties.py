@@ -44,7 +44,7 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Outcomes]) -> tuple[
 def _is_the_share(entry: Entry, outcomes: Outcomes) -> bool:
     decided = [passed for passed in outcomes.values() if passed is not None]
     value = entry.overall.value
-    return bool(decided) and value is not None and abs(100 * sum(decided) / len(decided) - value) < 1e-6
+    return bool(decided) and value is not None and abs(sum(decided) / len(decided) - value) < 1e-8
 
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:

@@ -48,9 +48,9 @@ class Fit:
     """A finished calibration.
 
     `before` and `after` measure probabilities as given and as calibrated (by a fit that has not seen the instruction);
-    `agreement` has the balanced accuracy in percent of each decision rule, over `responses`. `points` are the cascades
+    `agreement` has the balanced accuracy of each decision rule, over `responses`. `points` are the cascades
     of the two judges, measured on the rows they would be chosen on, and `choice` the cheapest good one; without a
-    reasoning judge there are none. The balanced accuracy of `choice` is that of `worth`: in percent, undecided = wrong,
+    reasoning judge there are none. The balanced accuracy of `choice` is that of `worth`: undecided = wrong,
     of choices that were made without the instructions they are measured on (nested folds).
     """
 
@@ -86,7 +86,7 @@ def measure(
     worth = _worth(options, rows, spent.first, second) if choice else None
     seems = choice.balanced_accuracy if choice else None
     if choice and worth:
-        choice = replace(choice, balanced_accuracy=None if worth.value is None else worth.value / 100)
+        choice = replace(choice, balanced_accuracy=worth.value)
     band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
     return Fit(
         Calibrated(options.judge, calibrator, best.value, band, _cascade_judge(options, provenance) if band else None),

@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Grid, fixed, value
+from truebench_hf.report.sections import Grid, fixed, percent, value
 
 # Our category names and the paper's, in its order.
 _CATEGORIES = {
@@ -28,10 +28,10 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         overall = entry.splits[split].mean["balanced_accuracy"].value
         without = next((s for s in scores if (s.judge, s.paradigm) == (entry.judge, granularity)), None)
         before = without.splits[split].mean["balanced_accuracy"].value if without and split in without.splits else None
-        gain = f"{overall - before:+.1f}" if reasoning and overall is not None and before is not None else ""
+        gain = f"{100 * (overall - before):+.1f}" if reasoning and overall is not None and before is not None else ""
         mode = "-" if granularity == "decision" else "on" if reasoning else "off"
         cells = [_of(entry.splits[split].by_category, name, "balanced_accuracy") for name in _CATEGORIES]
-        rows.append((entry.judge, granularity, mode, *cells, fixed(overall), gain))
+        rows.append((entry.judge, granularity, mode, *cells, percent(overall), gain))
     table = 3 if split == "all" else 9
     paper = [
         (

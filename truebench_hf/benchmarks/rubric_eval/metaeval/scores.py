@@ -126,7 +126,7 @@ def score(
 
 @dataclass(frozen=True)
 class Spread:
-    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3): percent, points.
+    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3), as shares.
 
     `pass_rates` and `gap` are pooled over rubrics. `by_instruction` is the mean over instructions of the share of their
     rubrics that a judge passes, CFBench's constraint satisfaction rate (CSR), which the paper's figure 5 shows.
@@ -151,7 +151,7 @@ class MetaEvaluation:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The content of `scores.json`: percent, with n, undecided (`unscored`) and 95 % intervals."""
+        """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
         return {
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
@@ -183,10 +183,10 @@ def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
     if len(by_judge) < 2 or not shared:
         return None
     columns_of = {judge: [row[place] for row in shared] for place, judge in enumerate(by_judge)}
-    rates = {judge: 100 * _share(rows) for judge, rows in columns_of.items()}
-    means = {judge: 100 * _mean_share(rows) for judge, rows in columns_of.items()}
+    rates = {judge: _share(rows) for judge, rows in columns_of.items()}
+    means = {judge: _mean_share(rows) for judge, rows in columns_of.items()}
     gold = [row[0].rubric.label for row in shared if row[0].rubric.label is not None]
-    reference = 100 * sum(label == "yes" for label in gold) / len(gold) if gold else None
+    reference = sum(label == "yes" for label in gold) / len(gold) if gold else None
     gap, mean_gap = (max(found.values()) - min(found.values()) for found in (rates, means))
     return Spread(rates, gap, means, mean_gap, len(shared), len(columns) - len(shared), reference)
 

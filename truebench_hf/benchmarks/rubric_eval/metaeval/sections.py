@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, interval, percent, value
 
 TITLE = "RubricEval: judges measured"
 LEAD = "How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures."
@@ -63,9 +63,9 @@ def spreads(study: MetaEvaluation) -> Grid | None:
     judges = list(dict.fromkeys(name for apart in study.spreads.values() for name in apart.pass_rates))
     rows = [
         (
-            paradigm, *(fixed(apart.pass_rates.get(name)) for name in judges), f"{apart.gap:.1f}",
-            *(fixed(apart.by_instruction.get(name)) for name in judges), f"{apart.gap_by_instruction:.1f}",
-            fixed(apart.reference), str(apart.n), str(apart.left_out),
+            paradigm, *(percent(apart.pass_rates.get(name)) for name in judges), percent(apart.gap, 1),
+            *(percent(apart.by_instruction.get(name)) for name in judges), percent(apart.gap_by_instruction, 1),
+            percent(apart.reference), str(apart.n), str(apart.left_out),
         )
         for paradigm, apart in study.spreads.items()
     ]  # fmt: skip
@@ -122,10 +122,10 @@ def _spread_dots(study: MetaEvaluation) -> Dots | None:
     if not study.spreads:
         return None
     lines = tuple(
-        (paradigm, tuple(Dot(name, rate) for name, rate in apart.pass_rates.items()))
+        (paradigm, tuple(dot(name, rate) for name, rate in apart.pass_rates.items()))
         for paradigm, apart in study.spreads.items()
     )
-    reference = next((s.reference for s in study.spreads.values() if s.reference is not None), None)
+    reference = next((100 * s.reference for s in study.spreads.values() if s.reference is not None), None)
     note = "Pooled over rubrics. Dashed: the labels' own rate."
     return Dots("How far the judges' pass rates lie apart", lines, mark=reference, note=note)
 
@@ -134,5 +134,5 @@ def _dots(title: str, values: Iterable[tuple[str, str, Any]], mark: float, note:
     lines: dict[str, list[Dot]] = {}
     for line, series, score in values:
         if score.value is not None:
-            lines.setdefault(line, []).append(Dot(series, score.value, score.ci95))
+            lines.setdefault(line, []).append(dot(series, score.value, score.ci95))
     return Dots(title, tuple((line, tuple(dots)) for line, dots in lines.items()), mark=mark, note=note)

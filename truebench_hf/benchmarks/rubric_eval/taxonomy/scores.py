@@ -87,7 +87,7 @@ class SourceCounts:
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A finished sorting. Accuracies are shares in percent over rubrics of known type that the model sorted."""
+    """A finished sorting. Accuracies are over rubrics of known type that the model sorted."""
 
     rubrics: tuple[Sorted, ...]
     type_accuracy: Score
@@ -155,6 +155,4 @@ def _accuracy(known: Sequence[Sorted], level: Callable[[str], str]) -> Score:
     share = ratio(right.total(), sorted_.total())
     names = list(sorted_)
     ends = clustered_share([right[n] for n in names], [sorted_[n] for n in names])
-    percent = (100 * ends[0], 100 * ends[1]) if ends else None
-    value = None if share is None else 100 * share
-    return Score(value, sorted_.total(), len(known) - sorted_.total(), percent)
+    return Score(share, sorted_.total(), len(known) - sorted_.total(), ends)

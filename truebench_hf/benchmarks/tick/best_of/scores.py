@@ -83,7 +83,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Line:
-    """A way to choose, over all instructions: mean outside score and precision in percent, and how it differs from greedy.
+    """A way to choose, over all instructions: mean outside score and precision, and how it differs from greedy.
 
     `tied` is the mean number of answers selected, `unselected` how many instructions had no answer with a score.
     """

@@ -11,9 +11,9 @@ from truebench_hf.benchmarks.tick.form import Entry, Written
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.label_sets import SetScores, set_scores
-from truebench_hf.report.sections import Grid, fixed, interval
+from truebench_hf.report.sections import Grid, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
 
@@ -80,7 +80,7 @@ def counts(done: Sequence[Question], name: str) -> dict[str, int]:
 
 
 def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
-    """The pass rate of the questions of each category in percent, by whose responses and who answered (Figure 4).
+    """The pass rate of the questions of each category, by whose responses and who answered (Figure 4).
 
     Questions left open are counted apart; instructions are the clusters of the intervals.
     """
@@ -101,8 +101,8 @@ def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
     passed = [float(labels.count("yes")) for labels in clusters]
     decided = [float(sum(label is not None for label in labels)) for labels in clusters]
     n = int(sum(decided))
-    value = 100 * sum(passed) / n if n else None
-    return Score(value, n, sum(map(len, clusters)) - n, percent(clustered_share(passed, decided)))
+    value = sum(passed) / n if n else None
+    return Score(value, n, sum(map(len, clusters)) - n, clustered_share(passed, decided))
 
 
 def board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:
@@ -110,7 +110,7 @@ def board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Boar
     if scores is None or scores.f1 is None:
         return None
     columns = (Column("f1", "F1"), Column("precision", "Precision"), Column("recall", "Recall"))
-    cells = {one.name: Score(100 * getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
+    cells = {one.name: Score(getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
     setting = digest(canonical([made["data_sha256"], made["categories"]]))
     return Board(
         "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),),
@@ -139,7 +139,7 @@ def sections(
     rows: list[tuple[str | int, ...]] = [(name, *of.values()) for name, of in counted.items() if any(of.values())]
     found.append(Grid("Questions by category", ("category", "annotators", "model", "both"), tuple(rows)))
     lines = [
-        (name, who, of[name].n, fixed(of[name].value, 1), interval(of[name]), of[name].unscored)
+        (name, who, of[name].n, percent(of[name].value, 1), interval(of[name]), of[name].unscored)
         for name in counted for who, of in rates.items() if name in of
     ]  # fmt: skip
     if lines:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from truebench_hf.metrics.class_labels import PREFERENCES
 from truebench_hf.metrics.preference import joined, preference_from_ratings
 from truebench_hf.rows import Record
 
-# In any case. Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.
-_WORDS = {
-    "win": "a win first 1 1.0 model_a response_a output_1 a>b a>>b [[a]] [[a>b]] [[a>>b]]",
-    "loss": "b loss second 2 2.0 model_b response_b output_2 b>a b>>a a<b a<<b [[b]] [[b>a]] [[b>>a]]",
-    "tie": "tie c draw equal same a=b b=a [[c]] [[a=b]] [[b=a]]",
-}
-_LABELS = {word: label for label, words in _WORDS.items() for word in words.split()} | {"tie (bothbad)": "tie"}
+# Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.
+_LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2", "2.0"), "loss")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.intervals import percent
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.preference import (
     PairwiseAgreement,
@@ -30,7 +29,7 @@ class LineScores:
 
     `strict` is the share (0..1) of all pairs whose preference is the label, undecided ones counted as wrong;
     `judgebench` is its own count of the same (see `judgebench_accuracy`). `ties` is the share of decided pairs that are
-    predicted as a tie, in percent. `position` is of judges that were asked to compare; `reasons` say why pairs are
+    predicted as a tie. `position` is of judges that were asked to compare; `reasons` say why pairs are
     undecided. `usage` is None for recorded preferences.
     """
 
@@ -51,8 +50,8 @@ class LineScores:
 
 
 def accuracy(found: PairwiseAgreement) -> Score:
-    """The share of decided pairs with the same label, in percent."""
-    return Score(None if found.pld_0 is None else 100 * found.pld_0, found.n, found.undecided, percent(found.interval))
+    """The share of decided pairs with the same label."""
+    return Score(found.pld_0, found.n, found.undecided, found.interval)
 
 
 def score(judge: str, protocol: str, rows: Rows, usage: Usage | None = None) -> LineScores:

@@ -8,7 +8,7 @@ from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.metrics.preference import PairwiseAgreement
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, value
 from truebench_hf.types import Usage
 
 TITLE = "TICK: preferences held against people's"
@@ -122,7 +122,7 @@ def _dots(scores: Sequence[LineScores]) -> Dots:
     for line in scores:
         share = accuracy(line.agreement)
         if share.value is not None:
-            lines.setdefault(line.protocol, []).append(Dot(line.judge, share.value, share.ci95))
+            lines.setdefault(line.protocol, []).append(dot(line.judge, share.value, share.ci95))
     shown = tuple((protocol, tuple(dots)) for protocol, dots in lines.items())
     return Dots("Accuracy by protocol", shown, mark=50.0, note="With 95 % intervals. The dashed line is a coin's.")
 

@@ -39,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Gain:
-    """Mean score (percent) of the first answers and of the kept ones over the instructions that have both.
+    """Mean score (0..1) of the first answers and of the kept ones over the instructions that have both.
 
     `versus` is the difference of the kept ones from the first (0..1), with its `n`, interval and what was left out.
     """

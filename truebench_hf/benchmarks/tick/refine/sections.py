@@ -25,6 +25,7 @@ from truebench_hf.report.sections import (
     Series,
     fixed,
     interval,
+    percent,
     value,
 )
 from truebench_hf.study.board import Board, Column, Row
@@ -118,7 +119,7 @@ def _gains(done: Sequence[Refined], options: Any) -> Grid:
 
 def _gain(gain: Gain) -> tuple[str | int, ...]:
     found = gain.versus
-    return gain.category, found.n, fixed(gain.first), fixed(gain.refined), *points(found), found.left_out or ""
+    return gain.category, found.n, percent(gain.first), percent(gain.refined), *points(found), found.left_out or ""
 
 
 def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
@@ -158,7 +159,7 @@ def _curve(every: Sequence[Step], options: Any) -> Plot | None:
 
 def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, str], ...]:
     return tuple(
-        (number, score.value, 1.0, f"iteration {number}: {score.value:.1f} %")
+        (number, 100 * score.value, 1.0, f"iteration {number}: {100 * score.value:.1f} %")
         for number, score in enumerate(scores)
         if score is not None and score.value is not None
     )

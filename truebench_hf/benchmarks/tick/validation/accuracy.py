@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.benchmarks.tick.form import Answers, Entry
-from truebench_hf.metrics.intervals import clustered_share, percent
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.skill import corrected, skills
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.types import Label, Score
@@ -17,11 +17,11 @@ Key = tuple[str, str]  # of a response and a checklist
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy in percent of `by` at maj@`k`, over all subsets of `k` of its `samples` draws.
+    """Accuracy of `by` at maj@`k`, over all subsets of `k` of its `samples` draws.
 
     What a majority leaves open is wrong; `undecided` (0..1) is the share of that. `score.unscored` questions have no
     majority of annotators to be held against, or were drawn less often than others: every k is of the same questions.
-    `corrected` (percent) is the accuracy that would show if annotators never erred, their errors being independent;
+    `corrected` is the accuracy that would show if annotators never erred, their errors being independent;
     None where three annotators have too few questions in common to tell.
     """
 
@@ -65,10 +65,10 @@ def _at(
     shares = [[majority_of(one.votes, one.gold, k) for one in row] for row in known]
     right, of = [sum(share for share, _ in row) for row in shares], [len(row) for row in shares]
     n, open_ = sum(of), sum(share for row in shares for _, share in row)
-    value = 100 * sum(right) / n if n else None
-    score = Score(value, n, sum(map(len, rows)) - n, percent(clustered_share(right, of)))
+    value = sum(right) / n if n else None
+    score = Score(value, n, sum(map(len, rows)) - n, clustered_share(right, of))
     its = corrected(_moments([one for row in known for one in row], k, skill), skill) if n else None
-    whole = None if its is None else 50 * (its + 1 - open_ / n)  # right less wrong, and what is neither
+    whole = None if its is None else (its + 1 - open_ / n) / 2  # right less wrong, and what is neither
     return Accuracy(by, mode, k, samples, score, open_ / n if n else None, whole)
 
 

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
 from truebench_hf.judging.checklists import USUAL
-from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval
+from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 
 TITLE = "TICK: checklists and their judges, validated"
@@ -87,8 +87,8 @@ def _accuracy(entries: Sequence[Entry]) -> list[Section]:
     rows = [
         (
             one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored,
-            fixed(one.score.value, 1), interval(one.score), fixed(one.undecided and 100 * one.undecided, 1),
-            fixed(one.corrected, 1),
+            percent(one.score.value, 1), interval(one.score), percent(one.undecided, 1),
+            percent(one.corrected, 1),
         )
         for one in found
     ]  # fmt: skip
@@ -123,12 +123,13 @@ def _curve(found: Sequence[Accuracy]) -> Plot:
     lines: dict[str, list[tuple[float, float, float, str]]] = {}
     for one in found:
         if one.mode and one.score.value is not None:
-            point = (one.k, one.score.value, 0.5, f"maj@{one.k}: {one.score.value:.1f}")
+            share = 100 * one.score.value
+            point = (one.k, share, 0.5, f"maj@{one.k}: {share:.1f}")
             lines.setdefault(f"{one.by}, {one.mode}", []).append(point)
     low = min((point[1] for points in lines.values() for point in points), default=0.0)
     series = tuple(Series(name, tuple(points), joined=True) for name, points in lines.items())
-    votes, share = Axis("votes", 1, max(one.k for one in found)), Axis("accuracy, %", min(90, 10 * (low // 10)), 100)
-    return Plot("Accuracy by votes (like the paper's figure 2)", series, votes, share)
+    votes, shown = Axis("votes", 1, max(one.k for one in found)), Axis("accuracy, %", min(90, 10 * (low // 10)), 100)
+    return Plot("Accuracy by votes (like the paper's figure 2)", series, votes, shown)
 
 
 def _lengths(entries: Sequence[Entry]) -> list[Section]:

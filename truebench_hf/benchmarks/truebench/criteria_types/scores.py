@@ -108,7 +108,7 @@ def _direction(one: Direction) -> dict[str, Any]:
 def saturation(name: str, rows: Sequence[Row], models: Sequence[str]) -> dict[str, Any]:
     """How near the scores are to the end of the scale, and how far they tell models apart (appendix C.3, Figure 8).
 
-    `by_model` is a model's mean score in percent of the highest possible one, by a checklist its pass rate; `mean` that
+    `by_model` is a model's mean score over the highest possible one (0 to 1), by a checklist its pass rate; `mean` that
     of the models, `spread` the highest less the lowest. None where a model has none, and for the spread of one alone.
     """
     by_model = {model: _mean(name, [row for row in rows if row.response.model == model]) for model in models}

@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Dot, Dots, Grid, Matrix, Section, fixed, value
+from truebench_hf.report.sections import Dot, Dots, Grid, Matrix, Section, fixed, percent, value
 from truebench_hf.types import Score
 
 TITLE = "TRUEBench: types of criteria"
@@ -95,7 +95,7 @@ def _saturation(result: _Found) -> Grid:
     for name, found in result["types"].items():
         of = found["saturation"]
         each = [value(Score(**of["by_model"][model])) for model in models]
-        rows.append((WAYS[name].title, *each, fixed(of["mean"]), fixed(of["spread"])))
+        rows.append((WAYS[name].title, *each, percent(of["mean"]), percent(of["spread"])))
     note = (
         "A model's mean score in percent of the highest possible one; by a checklist its pass rate. The mean over models says "
         "how far a type saturates, the spread (highest less lowest) how far it tells models apart. The lowest rating is 10 % of "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import evaluate
 
-from truebench_hf.metrics.columns import json_columns
+from truebench_hf.metrics.class_labels import yes_no
+from truebench_hf.metrics.columns import Module, information
 from truebench_hf.metrics.drfr import drfr
 
 _DESCRIPTION = """\
@@ -13,18 +16,26 @@ checklists weigh more than short ones. Unanswered questions (None) are counted a
 
 _INPUTS = """
 Args:
-    predictions: one checklist per response, a list of "yes", "no" or None.
+    predictions: one checklist per response, a list of labels: "yes" or "no", PASS or FAIL, True or False, 1 or 0, in \
+any case. None, NaN and -1 are undecided. One label alone is a checklist of one question.
+    details: True adds the same values for every checklist.
+Columns may be of any library. Numbers of `datasets.ClassLabel`s mean what the column names them.
 Returns:
-    drfr (0..1, None without any answer), passed, n (answered questions) and undecided.
+    drfr (0..1, None without any answer), passed, n (answered questions) and undecided; with details, a list.
 """
 
 
-class ChecklistDrfr(evaluate.Metric):  # type: ignore[misc]
+class ChecklistDrfr(Module, evaluate.Metric):  # type: ignore[misc]
     """DRFR of a list of checklists."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return json_columns(_DESCRIPTION, _INPUTS, "predictions")
+        return information(_DESCRIPTION, _INPUTS, ("predictions",), ("tick",))
 
-    def _compute(self, predictions):  # type: ignore[no-untyped-def]
-        found = drfr(predictions)
-        return {"drfr": found.value, "passed": found.passed, "n": found.n, "undecided": found.undecided}
+    def _score(self, predictions):  # type: ignore[no-untyped-def]
+        checklists = [[yes_no(one) for one in (row if isinstance(row, list) else [row])] for row in predictions]
+        return _values(checklists), (_values([checklist]) for checklist in checklists)
+
+
+def _values(checklists: list[list[str | None]]) -> dict[str, Any]:
+    found = drfr(checklists)
+    return {"drfr": found.value, "passed": found.passed, "n": found.n, "undecided": found.undecided}

@@ -7,7 +7,8 @@ import dataclasses
 import evaluate
 
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.columns import BothColumns, json_columns
+from truebench_hf.metrics.class_labels import decided, yes_no
+from truebench_hf.metrics.columns import Module, information
 from truebench_hf.metrics.kappa import cohen_kappa
 
 _DESCRIPTION = """\
@@ -17,21 +18,30 @@ rubrics or criteria, as RubricEval reports them. An undecided verdict (None) is 
 
 _INPUTS = """
 Args:
-    predictions: the judge's labels, "yes", "no" or None (undecided).
-    references: the labels that hold, "yes" or "no"; None is unlabelled.
-    positive, negative: other words for the two classes, e.g. "ineligible" and "eligible".
+    predictions: the judge's labels: "yes" or "no", PASS or FAIL, True or False, 1 or 0, in any case. None, NaN and -1 \
+are undecided. A list is the labels of several judges, of which the majority counts (a tie: undecided).
+    references: the labels that hold, in the same words; None is unlabelled. One label alone holds for all predictions.
+    positive, negative: other names for the two classes, e.g. "ineligible" and "eligible", or 0 and 1.
+    details: True adds the labels of every row as they were read.
+Columns may be of any library. Numbers of a `datasets.ClassLabel` column, `ds["label"]`, mean what the column names \
+them; numbers from elsewhere are 1 for yes and 0 for no.
 Returns:
-    a dict of counts (n, undecided, unlabelled, tp, tn, fp, fn) and shares in 0..1, None where undefined.
+    counts (n, undecided, unlabelled, tp, tn, fp, fn) and shares in 0..1, None where undefined; with details, a list.
 """
 
 
-class RubricAgreement(BothColumns, evaluate.Metric):  # type: ignore[misc]
+class RubricAgreement(Module, evaluate.Metric):  # type: ignore[misc]
     """Agreement of two columns of labels."""
 
     def _info(self):  # type: ignore[no-untyped-def]
-        return json_columns(_DESCRIPTION, _INPUTS, "predictions", "references")
+        return information(_DESCRIPTION, _INPUTS, ("predictions", "references"), ("rubriceval",))
 
-    def _compute(self, predictions, references, positive="yes", negative="no"):  # type: ignore[no-untyped-def]
-        found = agreement(references, predictions, positive=positive, negative=negative)
-        columns = ([label if label in (positive, negative) else None for label in c] for c in (references, predictions))
-        return dataclasses.asdict(found) | {"cohen_kappa": cohen_kappa(*columns).value}
+    def _score(self, predictions, references, positive="yes", negative="no"):  # type: ignore[no-untyped-def]
+        columns = predictions, references
+        judged, gold = ([decided(row, lambda one: yes_no(one, positive, negative)) for row in c] for c in columns)
+        values = dataclasses.asdict(agreement(gold, judged)) | {"cohen_kappa": cohen_kappa(gold, judged).value}
+        words = {"yes": positive, "no": negative, None: None}
+        rows = (
+            {"prediction": words[label], "reference": words[truth]} for label, truth in zip(judged, gold, strict=True)
+        )
+        return values, rows
