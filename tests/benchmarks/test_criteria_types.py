@@ -332,6 +332,19 @@ def test_what_was_not_answered_is_not_judged(tmp_path: Path) -> None:
     assert len(people.questions(people.read_answered(tmp_path / "out"))) == 1
 
 
+def test_a_file_may_answer_a_part_of_the_data(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [row(i, [(f"Edit {i}.", CRITERIA)]) for i in range(50)])
+    said = [{"id": str(i), "response": "q7", "model": "m"} for i in (3, 47)]
+    given: dict[str, Any] = {
+        "data": data,
+        "responses": (write_jsonl(tmp_path / "r.jsonl", said),),
+        "type": ("checklist",),
+    }
+    found, judge, notes = compare(tmp_path, **given, limit=2)
+    assert (found["set"]["responses"], found["incomplete"], len(judge.prompts)) == (2, 0, 2)
+    assert any("left out: 48 (the first: instance 0, to which there is no response)" in note for note in notes)
+
+
 def test_categories_and_criteria_that_are_not_there(tmp_path: Path) -> None:
     rows = [{"id": "1", "prompt": "Edit.", "category": "Own"}, {"id": "2", "prompt": "Fix.", "category": "Editing"}]
     data = write_jsonl(tmp_path / "d.jsonl", rows)

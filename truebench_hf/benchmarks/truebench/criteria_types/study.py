@@ -68,13 +68,17 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
         given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
         if both := set(given) & set(map(str, numbered(options.model))):
             raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
+        # A file often answers a part of the data: what nobody answered has nothing to compare.
+        silent = [] if options.model else [i for i in chosen if not any(of[i.id].answers for of in given.values())]
+        gone = {instance.id for instance in silent}
         self.models = [*given, *map(str, numbered(options.model))]
         return Items(
-            [Answered(i, {model: of[i.id] for model, of in given.items()}) for i in chosen],
+            [Answered(i, {model: of[i.id] for model, of in given.items()}) for i in chosen if i.id not in gone],
             lambda one: one.instance.id,
             lambda one: [asdict(one.instance), [asdict(response) for response in one.given.values()]],
             lambda one: (one.instance.language, one.instance.category),
             size=lambda one: len(one.instance.turns),
+            left_out=tuple(f"instance {instance.id}, to which there is no response" for instance in silent),
         )  # fmt: skip
 
     def _needs_criteria(self) -> bool:
