@@ -6,6 +6,7 @@ from tests.golden.cases import (
     arbitration,
     calibration,
     checklists,
+    compare,
     contrast,
     criteria,
     facts,
@@ -25,6 +26,7 @@ CASES = (
     *meta.CASES,
     *calibration.CASES,
     *contrast.CASES,
+    *criteria.CASES,
     *arbitration.CASES,
     *taxonomy.CASES,
     *tick.CASES,
@@ -33,5 +35,5 @@ CASES = (
     *flex.CASES,
     *checklists.CASES,
     *stick.CASES,
-    *criteria.CASES,
+    *compare.CASES,
 )
