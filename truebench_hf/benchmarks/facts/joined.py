@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.facts.board import KIND
@@ -16,6 +16,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 
+Kind = Literal["unadjusted", "final"]
 WHOLE = "all answers"  # the name of the only split, where the data names none
 
 
@@ -23,7 +24,8 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 class Split:
     """What one model got on one split: the hash of its documents, and the scores by judge and on average.
 
-    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open;
+    `given` is what each judge gave, unadjusted and final, by judge and id.
     """
 
     sha256: str
@@ -32,6 +34,7 @@ class Split:
     judges: Mapping[str, Both]
     mean: Both
     graded: Mapping[str, float | None] = field(default_factory=dict, repr=False)
+    given: Mapping[Kind, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ def join(folders: Sequence[str]) -> Joined:
             where, known = hashes.setdefault(name, (folder, split.sha256))
             if known != split.sha256:
                 raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
+            graded, given = _graded(Path(folder), "" if name == WHOLE else name)
+            held[name] = replace(split, graded=graded, given=given)
     shared = [name for name in hashes if all(name in held for held in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
@@ -99,16 +103,28 @@ def _read(folder: str) -> dict[str, Any]:
     return found
 
 
-def _graded(folder: Path, split: str) -> dict[str, float | None]:
-    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+def _graded(folder: Path, split: str) -> tuple[dict[str, float | None], dict[Kind, dict[str, dict[str, float | None]]]]:
+    """The score of every answer of a split, and what each judge gave; {} where the folder does not hold its verdicts."""
     file = folder / "verdicts.jsonl"
     rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
     try:
-        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
+        own = [row for row in rows if not split or row["split"] == split]
+        given = {kind: _given(own, kind) for kind in ("unadjusted", "final")} if own else {}
+        return {row["id"]: _final(row) for row in own}, given  # type: ignore[return-value]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
         ) from error
+
+
+def _given(rows: Sequence[Mapping[str, Any]], kind: str) -> dict[str, dict[str, float | None]]:
+    """What each judge gave every answer: 1 or 0, None where it left it open."""
+    found: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        for judge, label in row["grounded"].items():
+            out = kind == "final" and row["ineligible"]
+            found.setdefault(judge, {})[row["id"]] = 0.0 if out else {"yes": 1.0, "no": 0.0}.get(label)
+    return found
 
 
 def _final(row: Mapping[str, Any]) -> float | None:
