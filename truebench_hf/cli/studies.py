@@ -32,6 +32,7 @@ from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.cli import panels
 from truebench_hf.cli.checklist import checklist
 from truebench_hf.cli.facts import facts
@@ -45,6 +46,10 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "run": (RunOptions, Run, "Score a model on TRUEBench: answer, judge every criterion, print scores."),
     "generate": (GenerateOptions, Generate, "First stage of a run: only the answers."),
     "judge": (JudgeGivenOptions, JudgeAnswers, "Second stage of a run: judge the answers in a run folder."),
+    "validate": (
+        ValidateCriteriaOptions, ValidateCriteria,
+        "Have a model look for what is wrong with the criteria of a benchmark, or with its instructions.",
+    ),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
     "calibrate": (
         CalibrateOptions, Calibration,
@@ -57,7 +62,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
     "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
     "checklist validate": (
-        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
+        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators (TICK)."
     ),
     "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
     "pairwise": (
@@ -81,7 +86,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge"), panels.SCORE)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate"), panels.SCORE)
 _PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
 _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 

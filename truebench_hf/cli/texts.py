@@ -73,6 +73,16 @@ TEXTS = {
     "run": f"{_ROWS}\n\n{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "validate": "Before any response is judged, a model looks at every instance with its criteria: a criterion that is wrong "
+    "(E1), one that goes too far (E2), a condition that none covers (E3), and, without making FAIL, several conditions in one "
+    "criterion. It proposes a change for each; worklist.csv opens in a spreadsheet. An answer whose verdict does not follow "
+    "from what it lists is asked again, then undecided. --stage prompt asks whether instructions belong to the productivity "
+    "domain, match their task, and are clear; it needs no criteria. Whether checklists and those who answer them can be "
+    "trusted is another question: `truebench checklist validate`.\n\n"
+    "--ablation measures the validator: of the data (v0.6.1, or a file of it) 150 rows are taken as they are, and 50 each "
+    "get a number, language or keyword altered (E1), a demand on the form added (E2), a criterion removed (E3), by --seed. "
+    "They are asked about under all 8 sets of aspects: 2,400 calls.\n\n"
+    f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: instances are undecided.\n\n{_GOING_ON}",
     "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
     "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "
@@ -107,7 +117,7 @@ TEXTS = {
     "checklist read-sheets": "Every kind of sheet is known by its questions, and several may be read at once. Written "
     "checklists are rows' alternatives: mark the best one of a row `chosen` by hand. Without sheets the agreement of what "
     "the data holds is shown.",
-    "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
+    "checklist validate": "(What is wrong with criteria one by one: `truebench validate`.) Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
     "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such. "
     f"{_QUESTIONS}\n\n"

@@ -34,6 +34,8 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
     "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "validate_criteria": ("finds what is wrong with the criteria of an instance", "validate"),
+    "validate_prompt": ("finds what is wrong with its instructions themselves", "validate --stage prompt"),
     "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
     "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
     "flex_verify": ("verifies the dimensions", "flex build"),
@@ -78,6 +80,12 @@ _REQUIREMENT = {
     "conversation": "[1 assistant_x]\nDo you need a hotel?\n\n[2 user_x]\nYes.", "condition": "A hotel is needed",
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
     "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
+}  # fmt: skip
+_INSTANCE: dict[str, Any] = {
+    "turns": [{"prompt": "Tell Kim in two sentences that the workshop moves to Friday.",
+               "criteria": [{"number": 1, "text": "The response must have three sentences."}]}],
+    "system": "", "context": "", "history": [], "tag": "x", "language": "English", "category": "Editing", "task": "Email",
+    "aspects": ["correctness", "minimality", "sufficiency"],
 }  # fmt: skip
 _ASKED = "Does the generated conversation ask whether a hotel is needed?"
 _INSTRUCTION: dict[str, Any] = {
@@ -153,6 +161,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        **dict.fromkeys((one for one in ABOUT if one.startswith("validate_")), _INSTANCE | form),
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,

@@ -7,6 +7,7 @@ from tests.golden.cases import (
     calibration,
     checklists,
     contrast,
+    criteria,
     facts,
     flex,
     meta,
@@ -30,4 +31,5 @@ CASES = (
     *flex.CASES,
     *checklists.CASES,
     *stick.CASES,
+    *criteria.CASES,
 )
