@@ -210,7 +210,7 @@ def test_checklists_that_were_edited_in_the_folder_are_not_written_over(tmp_path
     lists = tmp_path / "out/checklists.jsonl"
     text = lists.read_text().replace('"Is it at least equal?", ', "")
     lists.write_text(text)
-    with pytest.raises(UserError, match="was changed by hand"):
+    with pytest.raises(UserError, match="was edited since"):
         study(tmp_path, sees, protocol=("tick",))
     (line,) = study(tmp_path, sees, protocol=("tick",), checklists=str(lists)).values()
     assert figures(line) == ALL_RIGHT

@@ -153,7 +153,7 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
     file, answers = tmp_path / "out" / "checklists.jsonl", len(asked(tmp_path, "model"))
     edit(file, criteria=["Is it a?"])
     kept = file.read_bytes()
-    with pytest.raises(UserError, match=r"changed by hand.*add --checklists"):
+    with pytest.raises(UserError, match=r"was edited since.*add --checklists"):
         study().run()
     assert file.read_bytes() == kept
     outcome = study(checklists=str(file)).run()
@@ -161,7 +161,7 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
     assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
     assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
     assert rows(file.parent)[0]["source"] == "file"
-    with pytest.raises(UserError, match="were given by --checklists"):
+    with pytest.raises(UserError, match="what was given by --checklists"):
         study().run()  # would bring back what was edited away
     assert study(checklists=str(file)).run().value.scores == outcome.value.scores
     file.rename(tmp_path / "mine.jsonl")
@@ -179,7 +179,7 @@ def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Ti
     study(checklists=str(file)).run()
     assert [row["criteria"] for row in rows(file.parent)] == kept
     study(data=str(file)).run()  # as data, they are given as well
-    with pytest.raises(UserError, match="were given by --checklists"):
+    with pytest.raises(UserError, match="what was given by --checklists"):
         study().run()
 
 
@@ -194,7 +194,7 @@ def test_edits_while_a_study_runs_are_not_lost(study: Callable[..., Tick], tmp_p
         setup()
 
     again.setup = edited  # type: ignore[method-assign]
-    with pytest.raises(UserError, match="changed by hand"):
+    with pytest.raises(UserError, match="was edited since"):
         again.run()
     assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
 
@@ -205,7 +205,7 @@ def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callab
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b'", "', b'" , "').replace(b"\n", b"\r\n"))
     study().run()
     file.write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="changed by hand"):
+    with pytest.raises(UserError, match="was edited since"):
         study().run()
 
 

@@ -48,6 +48,8 @@ class Folder:
     def without_ledger(self) -> None:
         """The ledger moved away, so that nothing binds any more."""
         (self.out / "ledger.sqlite").rename(self.folder / "ledger.old")
+        for name in ("responses.jsonl", "report.html"):  # moved away, as the command asks for
+            (self.out / name).unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +15,9 @@ from typing import Any
 import pytest
 
 from truebench_hf.cli.studies import _COMMANDS
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.info import read_info
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
@@ -202,3 +209,229 @@ def test_finish_notes_the_end_and_the_facts(tmp_path: Path) -> None:
     assert info["judges"] == ["j"]
     assert info["sessions"][0]["finished"] >= info["sessions"][0]["started"]
     assert read_info(tmp_path / "nowhere") == {}
+
+
+FILES = ("scores.json", "judgments.jsonl")
+
+
+def finished(path: Path, settings: dict[str, Any] = SETTINGS) -> RunFolder:
+    """A session that has a completion committed, writes results and ends."""
+    folder = RunFolder(str(path), settings, kind="truebench", files=FILES)
+    folder.ledger.put("key", "model", "{}", {}, Usage(calls=1))
+    for name in FILES:
+        folder.write(name, "{}")
+    folder.finish(judges=["j"])
+    folder.ledger.close()
+    return folder
+
+
+TORN = [
+    None,
+    "",
+    '{"settings": {"data"',
+    "[]",
+    "null",
+    '{"settings": 3}',
+    '{"usage": []}',
+    '{"kind": 3}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", TORN)
+def test_a_lost_or_torn_run_json_is_made_again_and_binds_as_before(
+    tmp_path: Path, text: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = finished(tmp_path).info
+    (tmp_path / "run.json").unlink()
+    if text is not None:
+        (tmp_path / "run.json").write_text(text)
+    assert read_info(tmp_path) == before, "also for those that only read it"
+    with pytest.raises(UserError, match='model: "openai:m" there, "openai:n" now'):
+        RunFolder(str(tmp_path), SETTINGS | {"model": "openai:n"}, kind="truebench", files=FILES)
+    with pytest.raises(UserError, match="holds a study of kind truebench, not contrast"):
+        RunFolder(str(tmp_path), SETTINGS, kind="contrast", files=FILES)
+    assert (tmp_path / "run.json").exists() is (text is not None), "a command that is refused writes nothing"
+    capsys.readouterr()
+    info = finished(tmp_path).info
+    assert capsys.readouterr().err == (
+        f"{tmp_path}/run.json was lost or torn; it is made again from its copy in the ledger\n"
+    )
+    assert len(info["sessions"]) == 2
+    assert json.loads((tmp_path / "run.json").read_text()) == info
+
+
+def test_a_run_json_that_was_edited_stays_readable_and_binds_as_before(tmp_path: Path) -> None:
+    info = finished(tmp_path).info
+    mine = {"comment": "the good one", "settings": info["settings"] | {"model": "openai:n"}}
+    (tmp_path / "run.json").write_text(json.dumps(info | mine), encoding="utf-8-sig")  # with a byte order mark
+    with pytest.raises(UserError, match='model: "openai:m" there, "openai:n" now'):
+        RunFolder(str(tmp_path), SETTINGS | {"model": "openai:n"}, kind="truebench", files=FILES)
+    again = finished(tmp_path).info
+    assert (again["comment"], again["settings"], again["judges"]) == ("the good one", info["settings"], ["j"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, -1.5, "x", [], ["x"], {}, {"total": 3}, {"total": {"model": {"calls": "x"}}}]
+)
+def test_no_value_in_a_run_json_leads_to_more_than_one_line(tmp_path: Path, wrong: Any) -> None:
+    info = finished(tmp_path).info
+    for name in info:
+        (tmp_path / "run.json").write_text(json.dumps(info | {name: wrong}))
+        if name in ("kind", "format") and isinstance(wrong, str if name == "kind" else int):
+            with pytest.raises(UserError, match=r"of kind x|another version"):
+                finished(tmp_path)
+        else:
+            finished(tmp_path)
+        (tmp_path / "run.json").write_text(json.dumps(info))
+
+
+def test_results_whose_ledger_is_gone_are_named_before_anything_is_asked(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "ledger.sqlite").unlink()
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for _ in range(2):
+        with pytest.raises(
+            UserError, match=r"lost its ledger.*scores\.json, judgments\.jsonl replaced.*move these files"
+        ):
+            finished(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    Ledger(tmp_path / "ledger.sqlite").close()  # an empty one is as good as none
+    with pytest.raises(UserError, match="lost its ledger"):
+        finished(tmp_path)
+    for name in FILES:
+        (tmp_path / name).unlink()
+    assert finished(tmp_path, SETTINGS | {"model": "openai:n"}).info["settings"]["model"] == "openai:n", "begun anew"
+
+
+def test_what_asks_nothing_goes_on_without_a_ledger_and_leaves_what_it_cost(tmp_path: Path) -> None:
+    """Labels are read into a run that was fetched."""
+    spent = finished(tmp_path).info["usage"]["total"]
+    (tmp_path / "ledger.sqlite").unlink()
+    folder = RunFolder(str(tmp_path), {})
+    folder.finish()
+    folder.ledger.close()
+    assert read_info(tmp_path)["usage"]["total"] == spent
+    with pytest.raises(UserError, match="lost its ledger"):
+        finished(tmp_path)
+
+
+def test_a_run_that_paid_for_nothing_needs_no_ledger(tmp_path: Path) -> None:
+    for _ in range(2):
+        folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
+        folder.write("scores.json", "{}")
+        folder.finish()
+        folder.ledger.close()
+        (tmp_path / "ledger.sqlite").unlink()
+
+
+def test_answers_that_are_gone_are_told_of_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Damaged ones, and those that an older copy of the ledger never held."""
+    folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
+    for number in range(9):
+        folder.ledger.put(str(number), "model", "{}", {}, Usage(calls=1))
+    folder.finish()
+    folder.ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as db:
+        db.execute("DELETE FROM calls WHERE key < '2'")
+        db.execute("UPDATE calls SET role = 'x' WHERE key = '7'")
+    db.close()
+    folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
+    told = f"{tmp_path}/ledger.sqlite: damaged or gone answers: 3; they are asked for again\n"
+    assert capsys.readouterr().err == told
+    for number in range(9):
+        folder.ledger.put(str(number), "model", "{}", {}, Usage(calls=1))
+    folder.finish()
+    folder.ledger.close()
+    finished(tmp_path)
+    assert capsys.readouterr().err == ""
+
+
+LINKED = ["run.json", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite.part", "scores.json", "judgments.jsonl"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_links_in_a_folder_are_not_followed(tmp_path: Path, name: str) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    finished(out)
+    mine.write_bytes((out / name).read_bytes() if (out / name).exists() else b"mine")
+    (out / name).unlink(missing_ok=True)
+    (out / name).symlink_to(mine)
+    content = mine.read_bytes()
+    with pytest.raises(UserError, match=rf"out/{name} is a link, which files in a run folder never are"):
+        finished(out)
+    assert mine.read_bytes() == content
+
+
+def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    mine.write_text("mine")
+    folder = RunFolder(str(out), SETTINGS)
+    for name in ("a.txt", "a.txt.part"):
+        for plant in (Path.symlink_to, Path.hardlink_to):
+            (out / name).unlink(missing_ok=True)
+            plant(out / name, mine)
+            folder.write("a.txt", "ours")
+            assert (out / "a.txt").read_text() == "ours"
+            assert not (out / "a.txt").is_symlink()
+            assert mine.read_text() == "mine"
+    (tmp_path / "elsewhere").mkdir()
+    (out / "below").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="below is a link"):
+        folder.write("below/a.txt", "ours")
+    assert not list((tmp_path / "elsewhere").iterdir())
+    folder.ledger.close()
+
+
+def test_a_ledger_with_two_names_is_refused(tmp_path: Path) -> None:
+    """A copy by hard links: what is asked here would stand in the other folder too."""
+    finished(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two", copy_function=os.link)
+    content = (tmp_path / "one" / "ledger.sqlite").read_bytes()
+    with pytest.raises(UserError, match=r"two/ledger\.sqlite has a second name \(a hard link\)"):
+        finished(tmp_path / "two")
+    shutil.copy(tmp_path / "one" / "ledger.sqlite", tmp_path / "copy")
+    (tmp_path / "copy").replace(tmp_path / "two" / "ledger.sqlite")
+    assert len(finished(tmp_path / "two").info["sessions"]) == 2
+    assert (tmp_path / "one" / "ledger.sqlite").read_bytes() == content
+    assert len(read_info(tmp_path / "one")["sessions"]) == 1, "all else is replaced, not written through"
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to(tmp_path / "scratch")
+    with pytest.raises(UserError, match=r"out is a link to .*scratch, which is not there; make that folder first"):
+        finished(tmp_path / "out")
+    (tmp_path / "scratch").mkdir()
+    finished(tmp_path / "out")
+    finished(tmp_path / "scratch")
+    assert len(read_info(tmp_path / "out")["sessions"]) == 2
+    assert (tmp_path / "out").is_symlink()
+    held = RunFolder(str(tmp_path / "out"), SETTINGS, kind="truebench", files=FILES)
+    with pytest.raises(UserError, match="in use by another run"):
+        finished(tmp_path / "scratch")
+    held.ledger.close()
+
+
+def test_a_folder_that_was_moved_or_copied_goes_on(tmp_path: Path) -> None:
+    finished(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / "moved")
+    assert len(finished(tmp_path / "moved").info["sessions"]) == 2
+    folder = RunFolder(str(tmp_path / "moved"), SETTINGS, kind="truebench", files=FILES)
+    folder.ledger.put("other", "model", "{}", {}, Usage())
+    shutil.copytree(tmp_path / "moved", tmp_path / "copy")  # while it runs
+    folder.ledger.close()
+    copy = RunFolder(str(tmp_path / "copy"), SETTINGS, kind="truebench", files=FILES)
+    assert copy.ledger.held == 2
+    copy.ledger.close()
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the system's word: whoever runs as root may write anywhere."""
+    finished(tmp_path)
+
+    def denied(*given: Any, **more: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", denied)
+    with pytest.raises(UserError, match=r"cannot write there: .*Permission denied; choose another folder"):
+        finished(tmp_path)

@@ -255,3 +255,67 @@ def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: 
     bench.run()
     snapshot = Board([bench.out]).snapshot
     assert [entry.overall.n for entry in snapshot.of(snapshot.kind("colours"))] == [4]
+
+
+def test_damaged_answers_are_asked_again_with_one_note(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.run()
+    files = {name: (bench.out / name).read_bytes() for name in ("answers.jsonl", "scores.json")}
+    with sqlite3.connect(bench.out / "ledger.sqlite") as db:
+        db.execute("UPDATE calls SET result = replace(result, 'Blue', 'Glue')")
+        db.execute("UPDATE calls SET key = 'f' || key WHERE instr(request, 'snow')")
+    db.close()
+    capsys.readouterr()
+    assert bench.run().value == 75
+    told = [line for line in capsys.readouterr().err.splitlines() if "ledger" in line]
+    assert told == [f"{bench.out}/ledger.sqlite: damaged or gone answers: 2; they are asked for again"]
+    assert [question.split()[-1] for question in bench.asked()[4:]] == ["snow?", "grass?"]
+    assert {name: (bench.out / name).read_bytes() for name in files} == files
+    bench.run()
+    assert len(bench.asked()) == 6
+    assert "damaged" not in capsys.readouterr().err
+
+
+def test_an_estimate_counts_what_is_damaged(bench: Bench) -> None:
+    bench.run()
+    with sqlite3.connect(bench.out / "ledger.sqlite") as db:
+        db.execute("UPDATE calls SET role = 'x' WHERE instr(request, 'snow')")
+    db.close()
+    spent: Any = bench.run(estimate=True).value
+    assert {part: usage.calls for part, usage in spent.items()} == {"model": 1}
+
+
+def test_a_study_goes_on_beside_a_lost_run_json_where_the_options_agree(bench: Bench) -> None:
+    bench.run()
+    before = bench.info()["settings"]
+    (bench.out / "run.json").write_text('{"settings": {"mod')
+    with pytest.raises(UserError, match="max_tokens: 16 there, 17 now"):
+        bench.run(max_tokens=17)
+    bench.run()
+    assert (bench.info()["settings"], len(bench.asked())) == (before, 4)
+
+
+def test_results_without_their_ledger_are_not_replaced(bench: Bench) -> None:
+    bench.run()
+    (bench.out / "ledger.sqlite").unlink()
+    with pytest.raises(
+        UserError, match=r"has lost its ledger\.sqlite: .*scores\.json, answers\.jsonl, report\.html rep"
+    ):
+        bench.run()
+    assert len(bench.asked()) == 4
+    for name in ("scores.json", "answers.jsonl", "report.html"):
+        (bench.out / name).unlink()
+    assert bench.run().value == 75
+
+
+@pytest.mark.parametrize("name", ["answers.jsonl", "scores.json", "report.html"])
+def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
+    """As a power cut leaves it."""
+    bench.run()
+    whole = (bench.out / name).read_bytes()
+    (bench.out / name).write_bytes(whole[: len(whole) // 2])
+    (bench.out / f"{name}.part").write_bytes(whole[:9])
+    bench.run()
+    assert len(bench.asked()) == 4
+    assert not (bench.out / f"{name}.part").exists()
+    if name != "report.html":  # which tells of the session
+        assert (bench.out / name).read_bytes() == whole

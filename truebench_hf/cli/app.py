@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, score, studies
+from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, rescue, score, studies
 from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
@@ -33,6 +33,7 @@ label.add_to(app)
 data.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
+rescue.add_to(app)
 
 
 def _space(options: SpaceOptions) -> None:

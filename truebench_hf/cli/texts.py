@@ -209,6 +209,9 @@ TEXTS = {
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "rescue": "A command that finds its ledger damaged names this one. Every answer that is whole goes into a new ledger; the "
+    "damaged file stays beside it. A run.json that is lost or torn is made again from its copy in the ledger. Then repeat the "
+    "command of the run: it asks for what was lost, and for nothing else. Stopped, it is gone on with by the next call.",
     "label sample": "The sample is stratified by verdict, undecided ones included, and of whole instances, of which one "
     "no settles the rest. It is kept in the run's sample.json, with how the labels will be weighed (probabilities or "
     "votes of the judge sharpen the estimate, PPI++). A larger --n holds the smaller sample; --unlabelled asks only for "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -14,11 +14,14 @@ from typing import Any
 
 from truebench_hf import redaction
 from truebench_hf.confidential import recorded
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.binding import joined
+from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results, torn
+from truebench_hf.engine.ledger import Ledger, tell_lost
 from truebench_hf.errors import UserError, write_error
+from truebench_hf.terminal import warn
+from truebench_hf.whole_files import linked, write_whole
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
-FORMAT = 1  # of the folder; one of another format is not continued
 
 
 class RunFolder:
@@ -49,21 +52,24 @@ class RunFolder:
         self.path = Path(out)
         self._masked: dict[str, int] = {}  # secrets masked by file
         try:
-            _refuse_foreign(self.path, kind, ("run.json", *files))
+            known = may_open(self.path, kind, files)
             self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / ".writable").touch()
-            (self.path / ".writable").unlink()
+            tempfile.TemporaryFile(dir=self.path).close()
         except OSError as error:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
-        self.ledger = Ledger(self.path / "ledger.sqlite")
+        self.ledger = Ledger(self.path / LEDGER)
         try:
-            self.info = self._joined(recorded(settings), free, boards)
+            if known and torn(self.path):
+                warn(f"{self.path / INFO} was lost or torn; it is made again from its copy in the ledger")
+            if kind:
+                self._tell_lost(known, files)
+            self.info = self._joined(known, recorded(settings), free, boards)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()
             if replaced_prompts is not None:
                 self.info["replaced_prompts"] = {name: dict(facts) for name, facts in replaced_prompts.items()}
-            self.write_json("run.json", self.info)
+            self._keep()
         except BaseException:
             self.ledger.close()
             raise
@@ -79,89 +85,68 @@ class RunFolder:
         Among them how many secrets were masked in the records: the JSON lines written before.
         """
         self.info["sessions"][-1]["finished"] = _now()
-        self.info |= {"usage": self.usage(), "secrets_masked": sum(self._masked.values()), **facts}
-        self.write_json("run.json", self.info)
+        spent = self.usage()
+        if spent["total"] or "usage" not in self.info:  # without its ledger a folder keeps what it knew of its cost
+            self.info["usage"] = spent
+        self.info |= {"secrets_masked": sum(self._masked.values()), **facts}
+        self._keep()
+
+    def note(self, **facts: Any) -> None:
+        """Note facts in `run.json` now, before anything is written that they are about."""
+        self.info |= facts
+        self._keep()
 
     def write(self, name: str, text: str) -> Path:
         """Write a file so that it is whole or absent whenever the process dies."""
         return self.write_lines(name, [text])
 
-    def write_json(self, name: str, value: Any) -> Path:
-        """Write a value as indented JSON."""
-        return self.write(name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-
     def write_lines(self, name: str, parts: Iterable[str]) -> Path:
         """Write a file from parts (whole lines or texts, which are masked one by one), without holding it in memory.
 
-        A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8.
+        A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8. A link
+        that bears the name is replaced; a folder that is one is an error.
         """
-        target = self.path / name
-        part = target.with_name(target.name + ".part")
-        found = 0
+        target, found = self.path / name, 0
+
+        def masked() -> Iterator[str]:
+            nonlocal found
+            for text in map(redaction.known, parts):
+                found += text.count(redaction.MARK)
+                yield text
+
         try:
-            with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
-                for text in map(redaction.known, parts):
-                    found += text.count(redaction.MARK)
-                    file.write(text)
-            part.replace(target)
+            if link := linked(self.path, str(Path(name).parent)):
+                raise UserError(f"{link} is a link, {OWN}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, masked())
         except OSError as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)  # what is left of it would take the room that is missing
             raise write_error(f"--out {self.path}: cannot write {name}", error.strerror or error) from error
         if name.endswith(".jsonl"):
             self._masked[name] = found
         return target
 
-    def _joined(self, settings: Mapping[str, Any], free: Collection[str], boards: bool) -> dict[str, Any]:
-        known = read_info(self.path)
-        there: dict[str, Any] = known.get("settings", {})
-        # Compared as JSON: that is how they were kept.
-        here = json.loads(json.dumps(settings))
-        if boards or there.get("data_sha256") != here.get("data_sha256"):
+    def _tell_lost(self, known: Mapping[str, Any], files: Collection[str]) -> None:
+        """Say how many answers are gone from the ledger; raise UserError where results are all that is left of them."""
+        told = calls(known)
+        if told and not self.ledger.held and (held := results(self.path, files)):
+            raise lost(self.path, held)
+        if self.ledger.held or self.ledger.damaged:  # else it is begun anew, or nothing was here to be asked for again
+            tell_lost(self.path / LEDGER, max(self.ledger.damaged, told - self.ledger.held))
+
+    def _joined(
+        self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool
+    ) -> dict[str, Any]:
+        there = parsed(self.ledger.note(INFO) or "{}").get("settings") or known.get("settings", {})  # who binds is sure
+        made = joined(self.path, there, settings, free, used=bool(self.ledger.held))
+        if boards or there.get("data_sha256") != settings.get("data_sha256"):
             known.pop("board", None)  # of the session before: no board shows what is being changed
-        bound = [name for name in here if name in there and name not in free] if self.ledger.used() else []
-        if differing := [text for name in bound for text in _differing(name, there[name], here[name])]:
-            shown = "; ".join(differing)
-            raise UserError(f"--out {self.path} belongs to a run with other options ({shown}); choose another folder")
-        kept = {name: value for name, value in there.items() if name in here or name not in free}
-        grown = {
-            n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
-        }
-        return known | {"settings": kept | here | grown}
+        return known | {"settings": made}
 
-
-def _refuse_foreign(path: Path, kind: str, files: Collection[str]) -> None:
-    info = read_info(path)
-    if "settings" in info:  # which every run.json of ours has
-        if info.get("format") != FORMAT:
-            raise UserError(
-                f"--out {path} was made by another version (format {info.get('format')}); choose another folder"
-            )
-        if kind and (made := info.get("kind", "")) not in ("", kind):
-            raise UserError(f"--out {path} holds a study of kind {made}, not {kind}; choose another folder")
-        return
-    held = [name for name in files if _filled(path / name)]
-    if held:
-        raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
-
-
-def _filled(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
-
-
-def read_info(path: Path) -> dict[str, Any]:
-    """The content of a folder's `run.json`, {} where there is none. Raises UserError where it is unreadable."""
-    file = path / "run.json"
-    if not file.exists():
-        return {}
-    try:
-        info = json.loads(file.read_text(encoding="utf-8"))
-        kinds: dict[str, type] = {"settings": dict, "sessions": list, "kind": str, "results": dict}
-        if not isinstance(info, dict) or any(not isinstance(info.get(name, its()), its) for name, its in kinds.items()):
-            raise ValueError("not an object with settings, sessions, kind and results as we write them")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
-    return info
+    def _keep(self) -> None:
+        """Write `run.json`, and its copy into the ledger: should it be lost or torn, it is made again from there."""
+        text = json.dumps(self.info, ensure_ascii=False, indent=1) + "\n"
+        self.ledger.keep_note(INFO, redaction.known(text))
+        self.write(INFO, text)
 
 
 def versions() -> dict[str, str]:
@@ -177,20 +162,3 @@ def versions() -> dict[str, str]:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list[str]:
-    """What differs, objects entry by entry: `sampling.max_tokens: 4096 there, 7 now`.
-
-    A setting may get or lack an entry, a model say; the `entry` itself may not.
-    """
-    if isinstance(there, dict) and isinstance(here, dict):
-        keys = [key for key in there | here if entry or (key in there and key in here)]
-        pairs = ((key, there.get(key), here.get(key)) for key in keys)
-        return [text for key, a, b in pairs for text in _differing(f"{name}.{key}", a, b, entry=True)]
-    return [] if there == here else [f"{name}: {_short(there)} there, {_short(here)} now"]
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.data import RELEASES
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
 from truebench_hf.hub.push import Pushed, hub_api, push_folder

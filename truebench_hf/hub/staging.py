@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf import anonymous, jsonl, records
 from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.results import provenance
-from truebench_hf.engine.folder import FORMAT, read_info
+from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.submission import Submission, validate
 from truebench_hf.records import Reader, judgment_lines

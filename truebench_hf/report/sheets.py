@@ -31,6 +31,7 @@ from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
 from truebench_hf.report.sheet_files import FIELDS
 from truebench_hf.types import Message
+from truebench_hf.whole_files import write_whole
 
 __all__ = [
     "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "export", "form", "label_rows", "material",
@@ -81,8 +82,8 @@ def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Seque
     folder.mkdir(parents=True, exist_ok=True)
     for name in annotators:
         order = _order(items, f"{seed} {name}")
-        (folder / f"{name}.csv").write_text(_csv(order, name), encoding="utf-8-sig", errors="replace", newline="")
-        (folder / f"{name}.html").write_text(form(order, name), encoding="utf-8", errors="replace")
+        write_whole(folder / f"{name}.csv", [_csv(order, name)], encoding="utf-8-sig", errors="replace", newline="")
+        write_whole(folder / f"{name}.html", [form(order, name)], errors="replace")
     return files
 
 

@@ -58,7 +58,7 @@ class EstimatedLedger:
     """What the ledger of a folder holds, if there is one, and in memory what would be asked for beside it."""
 
     def __init__(self, file: Path) -> None:
-        self._paid = Ledger(file) if file.exists() else None
+        self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
         self._new: dict[str, dict[str, Any]] = {}
         self.spent: dict[str, Usage] = {}  # by part
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -41,13 +41,7 @@ class Outcome(Generic[V]):
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     """Write the files and the report of an outcome, each whole or absent, and then that the study is finished."""
     for name, content in outcome.files.items():
-        (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith(".jsonl"):
-            folder.write_lines(name, map(_line, content))
-        elif name.endswith(".json"):
-            folder.write_json(name, content)
-        else:
-            folder.write_lines(name, [content] if isinstance(content, str) else content)
+        folder.write_lines(name, lines(name, content))
     if outcome.sections:
         made = folder.info["settings"] | {"versions": folder.info["versions"]}
         facts = {**outcome.facts, **run_facts(made, folder.usage()["total"])}
@@ -55,6 +49,15 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         folder.write_lines("report.html", whole)
     board = {"board": outcome.board.as_json()} if outcome.board else {}
     folder.finish(**board, **outcome.known)
+
+
+def lines(name: str, content: Any) -> Iterable[str]:
+    """What a file of this name is written from: lines of JSON, a JSON value, or texts as they are."""
+    if name.endswith(".jsonl"):
+        return map(_line, content)
+    if name.endswith(".json"):
+        return [json.dumps(content, ensure_ascii=False, indent=1) + "\n"]
+    return [content] if isinstance(content, str) else content
 
 
 def _line(row: Any) -> str:

@@ -15,7 +15,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.info import items_noted, read_info
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
@@ -25,10 +26,11 @@ from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.options import Binds, flag
+from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
-from truebench_hf.study.outcome import Outcome, write
+from truebench_hf.study.outcome import Outcome, lines, write
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -42,12 +44,14 @@ class Study(Generic[O, T, D, V]):
     """One study on one options object (O): its items (T), what becomes of each (D), what its call returns (V).
 
     `kind` stands in `run.json`. `files` are the files and folders it writes, beside `run.json` and `report.html`: in a
-    folder of somebody else they are not overwritten. The first of them tells that there are results. `prompts` are
-    those it fills, beside those of the judges in `judge_settings`.
+    folder of somebody else they are not overwritten. The first of them tells that there are results. Those in
+    `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
+    fills, beside those of the judges in `judge_settings`.
     """
 
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]] = ()
+    editable: ClassVar[Mapping[str, str]] = {}
     prompts: tuple[str, ...] = ()
     unit: ClassVar[str] = "items"  # what the progress bar counts
     renewed: ClassVar[tuple[str, ...]] = ()  # of `known`: what may change, since the ledger tells the calls apart
@@ -138,12 +142,15 @@ class Study(Generic[O, T, D, V]):
         for one in settings:
             check_judge_prompts(one, self._prompts())
         self.check()
+        edited = Editable(Path(self.options.out), self.editable, self.options)
+        if info := read_info(Path(self.options.out)):
+            edited.check(info.get(NOTED, {}))
         if self.options.estimate:
             return self._estimate()
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
-        before = read_info(Path(self.options.out)).get("settings", {}).get("items", 0)
+        before = items_noted(self.options.out)
         self.folder = RunFolder(
             self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
             boards=self.boards,
@@ -161,6 +168,8 @@ class Study(Generic[O, T, D, V]):
                 )
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
+            texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
+            self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
             results = {name: held[name] for name in self._growing()} | dict(outcome.results)
             write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
             return outcome

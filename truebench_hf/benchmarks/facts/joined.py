@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging import tri_valued

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.tick import edits, source, summary
+from truebench_hf.benchmarks.tick import source, summary
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.sections import unanswered
 from truebench_hf.benchmarks.tick.source import FILE, Item, Listed
@@ -51,13 +51,13 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
 
     kind, unit, prompts = "checklists", "checklists", ("generate_checklist",)
     files = (FILE, "checklists.json", "runs.jsonl")
+    editable = source.EDITABLE
 
     def items(self) -> Items[Item]:
         return source.items(self.options)
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)
-        edits.refuse_edited(self.options)
 
     async def work(self, item: Item) -> Written:
         runs = range(1 if item.known else self.options.runs)
@@ -65,7 +65,7 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
 
     def score(self, done: Sequence[Written]) -> Outcome[list[dict[str, Any]]]:
         first, every = [written[0] for written in done], [one for written in done for one in written]
-        rows, noted = edits.keep(self, [source.to_row(one) for one in first])
+        rows = source.with_others(self.options, [source.to_row(one) for one in first])
         found = summary.summary(every)
         files: dict[str, Any] = {FILE: rows, "checklists.json": found | {"rows_left_out": list(self.all.left_out)}}
         if self.options.runs > 1:
@@ -78,7 +78,6 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Written, list[dic
             files,
             "Checklists",
             shown,
-            known=noted,
             incomplete=len(found["without"]),
         )
 

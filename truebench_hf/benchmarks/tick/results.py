@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from truebench_hf import anonymous
-from truebench_hf.benchmarks.tick import edits, scores, source, summary
+from truebench_hf.benchmarks.tick import scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
@@ -51,7 +51,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
     report = Report(named, reasons, study.folder.usage(), made, tuple(notes), verdicts=tuple(every))
-    rows, noted = edits.keep(study, [source.to_row(one.listed) for one in graded])
+    rows = source.with_others(study.options, [source.to_row(one.listed) for one in graded])
     files = {
         "scores.json": report.to_dict() | {
             "pairs": [asdict(pair) for pair in pairs], "checklists": checklists, "rows_left_out": list(study.all.left_out),
@@ -64,7 +64,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
         report, files, "TICK: checklists answered", sections(found, categories, pairs, open_, checklists, graded),
         lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         facts={"Judge": judge, "Checklists": _from(graded), "Data": made.get("data") or "one instruction"},
-        board=_board(graded, found, categories, made, judge), known=noted, incomplete=len(open_),
+        board=_board(graded, found, categories, made, judge), incomplete=len(open_),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf import anonymous
-from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
 from truebench_hf.engine.ledger import canonical, digest
@@ -149,12 +149,11 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
         alone = [] if options.outside else [anonymous.name(options.model)]
         return digest(canonical([[asdict(one) for one in instances], judge, alone]))
 
-    def checklists(self, listed: Iterable[source.Listed | None]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The file of checklists to write, and what `run.json` notes of it; nothing where nobody uses them."""
+    def checklists(self, listed: Iterable[source.Listed | None]) -> dict[str, Any]:
+        """The file of checklists to write; none where nobody uses them."""
         if not self.by_checklist:
-            return {}, {}
-        rows, noted = edits.keep(self, [source.to_row(one) for one in listed if one])
-        return {source.FILE: rows}, noted
+            return {}
+        return {source.FILE: source.with_others(self.options, [source.to_row(one) for one in listed if one])}
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""

@@ -6,12 +6,12 @@ how its checklist came about beside: people edit it, and give it back by `--chec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import instances, row_files
+from truebench_hf import instances, jsonl, row_files
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
@@ -24,6 +24,7 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "checklists.jsonl"
+EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
 WRITING = {"generator", "question_language", "generator_max_tokens", "generator_temperature"}  # options on who writes
 
@@ -142,6 +143,20 @@ def to_row(found: Listed) -> dict[str, Any]:
     made = ("source", "generator", "analysis", "duplicates", "others", "problem")
     beside = {name: getattr(found, name) for name in made}
     return row | {name: value for name, value in beside.items() if value}
+
+
+def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The rows of `checklists.jsonl` to write: where this very command reads that file, with those not in work in place.
+
+    These are the ones that a smaller --limit leaves out; people may have edited them.
+    """
+    file = Path(options.out) / FILE
+    given = [Path(name) for name in (options.checklists, options.data) if name is not None]
+    if not any(path.name == file.name and path.resolve() == file.resolve() for path in given):
+        return list(rows)
+    mine = {row["id"]: row for row in rows}
+    there = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
+    return [mine.pop(name, row) for name, row in there] + list(mine.values())
 
 
 def read(path: str) -> dict[str, Listed]:

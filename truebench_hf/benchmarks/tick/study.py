@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions, QuestionJudgeOptions
 from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
@@ -53,7 +53,7 @@ class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
-    files, prompts = FILES, PROMPTS
+    files, editable, prompts = FILES, source.EDITABLE, PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
@@ -65,7 +65,6 @@ class Judging(Study[O, T, Graded, Report]):
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)  # type: ignore[attr-defined]
-        edits.refuse_edited(self.options)
 
 
 class Tick(Judging[TickOptions, Item]):

@@ -17,6 +17,7 @@ from truebench_hf.metrics.allocation import allocate
 from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.records import Judged
 from truebench_hf.types import Verdict
+from truebench_hf.whole_files import write_whole
 
 FILE = "sample.json"
 STRATA = ("pass", "fail", "undecided")
@@ -114,10 +115,8 @@ def write_design(run: Path, design: Design, members: Sequence[Member]) -> None:
     strata = {name: {"n": sizes[name], "drawn": counts[name]} for name in STRATA if sizes[name] or counts[name]}
     drawn = {name: asdict(found) for name, found in design.drawn.items()}
     content = {"unit": design.unit, "estimator": design.estimator, "strata": strata, "drawn": drawn}
-    part = run / f"{FILE}.part"
     try:
-        part.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        part.replace(run / FILE)
+        write_whole(run / FILE, [json.dumps(content, ensure_ascii=False, indent=1) + "\n"])
     except OSError as error:
         raise UserError(f"{run / FILE}: cannot be written: {error}; make room and draw again") from error
 

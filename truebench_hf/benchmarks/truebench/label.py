@@ -15,7 +15,8 @@ from truebench_hf.benchmarks.truebench.judges import judging_id
 from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, UNITS, Unit, answers, read_labels, to_row, units
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results
-from truebench_hf.engine.folder import RunFolder, read_info
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
 from truebench_hf.records import Judged

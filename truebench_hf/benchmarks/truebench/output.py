@@ -10,7 +10,7 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.records import JUDGMENTS, RESPONSES, Judged, Reader
 from truebench_hf.types import Instance, Response

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
@@ -50,7 +50,7 @@ class Judging(Study[O, T, Judged, Report]):
     """What `run` and `judge` share: who judges, and what comes of it."""
 
     kind = KIND
-    files = (*FILES, RESPONSES)
+    files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
     options: Any  # with those of JudgeOptions
 
     def judge_settings(self) -> list[JudgeSettings]:
@@ -133,6 +133,8 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
 
     `known` says of given answers what a folder notes of them: whose they are, and of which data.
     """
+
+    files = FILES  # the answers are what it reads, wherever they were written
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ def read(folder: Path) -> Run | None:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
-        info = loads(text.decode("utf-8"))
+        info = loads(text.decode("utf-8-sig"))
         if not isinstance(info, dict) or "board" not in info:  # unfinished, or of a study that has no board
             return None
         told = _RunFile.model_validate_json(json.dumps(info))

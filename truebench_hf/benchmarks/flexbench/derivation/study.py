@@ -11,7 +11,6 @@ from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, is_source, of_source
-from truebench_hf.engine.folder import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -59,6 +58,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False
     files = (STAGES, FILE, DRAFT, SEVERAL)
+    editable = {FILE: "", DRAFT: ""}  # noqa: RUF012
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
     def items(self) -> Items[Procedure]:
@@ -70,7 +70,6 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
-        refuse_edited(Path(self.options.out))
 
     def bars(self) -> dict[str, int]:
         return {"stages": 6 * len(self.chosen)}
@@ -99,10 +98,9 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
         if any(made.procedure.dimensions for made in stopped):
             notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
-        known = {"written": {name: digest(text) for name, text in written.items() if name.endswith(FILE)}}
         return Outcome(
             list(done), {STAGES: rows, **written}, "FlexBench: dimensions", _sections(done), lead=_LEAD, notes=notes,
-            incomplete=len(stopped), known=known,
+            incomplete=len(stopped),
         )  # fmt: skip
 
 
@@ -139,14 +137,6 @@ def _of_row(record: Record, number: str) -> Procedure:
     name = record.id("id") if record.row.get("id") is not None else number
     title, language, opening = (record.maybe(key) or "" for key in ("title", "language", "opening"))
     return Procedure(folder_name(name), instruction_of(record), (), (), title, language, opening)
-
-
-def refuse_edited(folder: Path) -> None:
-    """Raise UserError where a file that a build wrote was edited since: building again would overwrite it."""
-    for name, was in read_info(folder).get("written", {}).items():
-        # An editor may have saved it in another encoding: that is an edit, too.
-        if (folder / name).is_file() and digest((folder / name).read_text(encoding="utf-8", errors="replace")) != was:
-            raise UserError(f"{folder / name} was edited since it was built; build into another --out, or move it away")
 
 
 def _row(made: Build) -> dict[str, Any]:

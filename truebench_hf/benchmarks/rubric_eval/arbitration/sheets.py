@@ -15,6 +15,7 @@ from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
 from truebench_hf.report import sheet_answers, sheets
 from truebench_hf.types import Message
+from truebench_hf.whole_files import write_whole
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -65,8 +66,8 @@ def compare(folder: str, answers: Iterable[str], decisions: Iterable[str] = ()) 
     }
     labels = sheet_answers.label_rows(given, settled)
     labels = [label | {"response": rows[label["id"]]["response"]} for label in labels]
-    _write(Path(folder) / "human.jsonl", "".join(json.dumps(label, ensure_ascii=False) + "\n" for label in labels))
-    _write(Path(folder) / "human.json", json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    write_whole(Path(folder) / "human.jsonl", (json.dumps(label, ensure_ascii=False) + "\n" for label in labels))
+    write_whole(Path(folder) / "human.json", [json.dumps(found, ensure_ascii=False, indent=1) + "\n"])
     return found
 
 
@@ -115,12 +116,6 @@ def _decisions(paths: Sequence[str]) -> dict[str, str]:
         return {}
     given = sheet_answers.read_back(list(paths))
     return {item: label for name in given.annotators for item, label in given.of(name).items()}
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(path)
 
 
 def stratified(rows: Sequence[T], n: int, group: Callable[[T], Hashable], seed: int) -> list[T]:

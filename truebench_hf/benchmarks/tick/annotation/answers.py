@@ -14,6 +14,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.report.sheet_answers import read_back
 from truebench_hf.rows import Record
+from truebench_hf.whole_files import write_whole
 
 Row = dict[str, Any]
 
@@ -62,9 +63,7 @@ def read_rows(rows: Sequence[Row]) -> list[Entry]:
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as JSONL, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8", "backslashreplace")
-    part.replace(path)
+    write_whole(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def _listed(row: Row, name: str) -> list[Row]:

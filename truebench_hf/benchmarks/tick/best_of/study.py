@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.best_of.scores import Answer, Sampled, Selecting, summary
 from truebench_hf.benchmarks.tick.best_of.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.outside import of_verdicts
@@ -65,6 +65,7 @@ class BestOf(SelfJudging):
 
     kind, unit = "best-of", "instructions"
     files = ("scores.json", "answers.jsonl", source.FILE)
+    editable = source.EDITABLE
     options: BestOfOptions
 
     def __init__(self, options: BestOfOptions) -> None:
@@ -75,8 +76,6 @@ class BestOf(SelfJudging):
     def check(self) -> None:
         for most in (5, 10):
             check_prompts(self.prompts, self.options.prompts, most=most)
-        if self.by_checklist:
-            edits.refuse_edited(self.options)
 
     def setup(self) -> None:
         super().setup()
@@ -135,12 +134,12 @@ class BestOf(SelfJudging):
         cut = sum(answer.truncated for one in done for answer in one.answers)
         result = summary(done, options.by, options.outside is not None)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
-        listed, noted = self.checklists(one.listed for one in done)
+        listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(
             result, files | listed, "STICK: best of N", sections(done, options), lead(options),
             self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
-            incomplete=result["incomplete"], known=noted,
+            incomplete=result["incomplete"],
         )  # fmt: skip
 
 

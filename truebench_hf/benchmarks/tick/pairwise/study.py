@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions
 from truebench_hf.benchmarks.tick.pairwise import data, recorded
 from truebench_hf.benchmarks.tick.pairwise.board import board
@@ -81,6 +81,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     kind, unit = "pairwise", "pairs"
     files = ("scores.json", "pairs.jsonl", source.FILE)
+    editable = source.EDITABLE
     prompts = ("preference", "rating", "generate_checklist")
 
     def items(self) -> Items[Pair]:
@@ -106,7 +107,6 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        edits.refuse_edited(self.options)
         self.names = [str(name) for name in numbered(self.options.judge)]  # of a model in memory too
         self.recorded, self.strangers = recorded.read(self.options.recorded, {pair.id for pair in self.all.every})
         for pair in self.all.every:
@@ -169,13 +169,11 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         facts = {"Pairs": len(self.chosen), "Orders": self.options.orders} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
         lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
-        noted: dict[str, Any] = {}
-        if lists:
-            lists, noted = edits.keep(self, lists)
+        lists = source.with_others(self.options, lists) if lists else []
         return Outcome(
             scores, {"scores.json": content, "pairs.jsonl": rows} | ({source.FILE: lists} if lists else {}), TITLE,
             sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=board(scores, made), known=noted,
+            board=board(scores, made),
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick import edits, source
+from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.refine.scores import summary
 from truebench_hf.benchmarks.tick.refine.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.refine.trace import Refined, Version
@@ -60,6 +60,7 @@ class Refine(SelfJudging):
 
     kind, unit = "refine", "instructions"
     files = ("scores.json", "versions.jsonl", source.FILE)
+    editable = source.EDITABLE
     options: RefineOptions
 
     def __init__(self, options: RefineOptions) -> None:
@@ -71,8 +72,6 @@ class Refine(SelfJudging):
         for name in self.prompts:
             check_prompts((name,), self.options.prompts)
         check_prompts(("refine",), self.options.prompts, critique="It is too long.", questions=[])
-        if self.by_checklist:
-            edits.refuse_edited(self.options)
 
     async def work(self, item: source.Item) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""
@@ -136,12 +135,12 @@ class Refine(SelfJudging):
         cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
         result = summary(done, options.iterations, options.keep, options.outside)
         result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
-        listed, noted = self.checklists(one.listed for one in done)
+        listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
             result, files | listed, "STICK: self-refinement", sections(done, options), lead(options),
             self.notes(cut, scored=self.by_checklist), board=board(done, options, self.setting([one.instance for one in done])),
-            incomplete=result["incomplete"], known=noted,
+            incomplete=result["incomplete"],
         )  # fmt: skip
 
 

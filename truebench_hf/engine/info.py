@@ -1,0 +1,132 @@
+"""What a run folder says of itself, and whether a session may go on in it: `run.json`, its copy in the ledger, links."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.ledger import PART, damaged, note_in
+from truebench_hf.errors import UserError
+from truebench_hf.whole_files import linked
+
+INFO, LEDGER = "run.json", "ledger.sqlite"
+FORMAT = 1  # of the folder; one of another format is not continued
+_BESIDE = tuple(f"{LEDGER}{end}" for end in ("", "-wal", "-shm", "-journal", PART))
+OWN = "which files in a run folder never are: put the file itself there (the folder may be a link), or choose another folder"
+_KINDS: dict[str, type] = {
+    "settings": dict, "sessions": list, "kind": str, "results": dict, "usage": dict, "written": dict, "format": int
+}  # fmt: skip
+
+
+def read_info(path: Path) -> dict[str, Any]:
+    """What a folder's `run.json` says; where it is lost or torn, its copy in the ledger; {} where there is neither.
+
+    Raises UserError where it cannot be read and has no copy.
+    """
+    file = path / INFO
+    try:
+        return parsed(file.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        return _copy(path) or {}
+    except (OSError, ValueError) as error:
+        if (copy := _copy(path)) is None:
+            raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
+        return copy
+
+
+def torn(path: Path) -> bool:
+    """Whether a folder's `run.json` is lost, or none as we write them."""
+    try:
+        parsed((path / INFO).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """What a text says that should be a `run.json`. Raises ValueError where it is none."""
+    try:
+        info = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(info, dict):
+        raise ValueError("not an object")
+    wrong = [name for name, kind in _KINDS.items() if not isinstance(info.get(name, kind()), kind)]
+    if wrong:
+        raise ValueError(f"not as we write it: {', '.join(wrong)}")
+    return info
+
+
+def _copy(path: Path) -> dict[str, Any] | None:
+    text = note_in(path / LEDGER, INFO)
+    return None if text is None else parsed(text)
+
+
+def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
+    """What a folder says of itself, if a study of a kind may go on in it that writes `files`. Raises UserError."""
+    ledger = path / LEDGER
+    if path.is_symlink() and not path.exists():
+        raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
+    for name in (INFO, *_BESIDE, *files):
+        if link := linked(path, name):
+            raise UserError(f"{link} is a link, {OWN}")
+    if ledger.is_file() and ledger.stat().st_nlink > 1:
+        raise UserError(
+            f"{ledger} has a second name (a hard link), where it would be changed too; put a copy of its own in its place"
+        )
+    if not ledger.exists() and (path / f"{LEDGER}{PART}").exists():
+        raise UserError(f"a rescue of {ledger} was stopped; `truebench rescue {shlex.quote(str(path))}` finishes it")
+    if not _filled(ledger) and _filled(path / f"{LEDGER}-wal"):
+        raise damaged(ledger, "its log is all there is of it", path)  # which SQLite would delete
+    info = read_info(path)
+    _refuse_foreign(path, info, kind, files)
+    if info and ledger.is_file() and not ledger.stat().st_size:
+        raise damaged(ledger, "it is empty", path)
+    if info and not ledger.exists() and ("usage" not in info or calls(info)) and (held := results(path, files)):
+        raise lost(path, held)
+    return info
+
+
+def _refuse_foreign(path: Path, info: Mapping[str, Any], kind: str, files: Collection[str]) -> None:
+    if "settings" in info:  # which every run.json of ours has
+        if info.get("format") != FORMAT:
+            raise UserError(
+                f"--out {path} was made by another version (format {info.get('format')}); choose another folder"
+            )
+        if kind and (made := info.get("kind", "")) not in ("", kind):
+            raise UserError(f"--out {path} holds a study of kind {made}, not {kind}; choose another folder")
+    elif held := results(path, (INFO, *files)):
+        raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
+
+
+def results(path: Path, files: Collection[str]) -> list[str]:
+    """Those of the files that are there and hold something."""
+    return [name for name in files if _filled(path / name)]
+
+
+def _filled(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
+
+
+def calls(info: Mapping[str, Any]) -> int:
+    """How many answers the ledger held when the last session was finished, as far as `run.json` tells."""
+    total = info.get("usage", {}).get("total")
+    counts = [of.get("calls") for of in total.values() if isinstance(of, dict)] if isinstance(total, dict) else []
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def items_noted(out: str) -> int:
+    """How many items the last session in a folder had in work; 0 where there was none."""
+    items = read_info(Path(out)).get("settings", {}).get("items", 0)
+    return items if isinstance(items, int) else 0
+
+
+def lost(path: Path, held: Collection[str]) -> UserError:
+    """The error for a folder whose ledger is gone, while it holds these results."""
+    return UserError(
+        f"--out {path} has lost its {LEDGER}: everything would be asked and paid for again, and {', '.join(held)} replaced; "
+        f"put {LEDGER} back, or move these files away to begin anew, or choose another folder"
+    )
