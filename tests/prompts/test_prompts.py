@@ -185,8 +185,9 @@ def test_a_template_that_asks_for_other_values_names_those_on_offer(tmp_path: Pa
 
 
 def test_a_variant_of_ours_is_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert variants("checklist") == variants("rubric") == ["plain"]
-    assert variants("decision") == []
+    assert variants("checklist") == variants("rubric") == ["plain", "second", "third"]
+    assert variants("decision") == ["second", "third"]
+    assert variants("taxonomy") == []
     (tmp_path / "plain").write_text("a file of that name")
     monkeypatch.chdir(tmp_path)
     chosen = Prompts({"checklist": "plain", "rubric": "plain"})
@@ -194,10 +195,12 @@ def test_a_variant_of_ours_is_chosen_by_its_name(tmp_path: Path, monkeypatch: py
     assert chosen.render("checklist", **sections(CASE), **HOW).startswith("You assess")
     assert chosen.replaced["checklist"] == {"variant": "plain", "text": chosen.source("checklist")}
     assert Prompts({"checklist": "./plain"}).source("checklist") == "a file of that name"
-    with pytest.raises(UserError, match=r"checklist=plan: no such file, and no variant of ours \(plain\)"):
+    with pytest.raises(
+        UserError, match=r"checklist=plan: no such file, and no variant of ours \(plain, second, third\)"
+    ):
         Prompts({"checklist": "plan"})
-    with pytest.raises(UserError, match=r"decision=plane: no such file$"):
-        Prompts({"decision": "plane"})
+    with pytest.raises(UserError, match=r"taxonomy=plane: no such file$"):
+        Prompts({"taxonomy": "plane"})
 
 
 def test_the_plain_form_analyses_the_instruction_first_and_has_no_rules() -> None:

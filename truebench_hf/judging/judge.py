@@ -74,13 +74,20 @@ class Judge:
             self.reasoning_judge = Judge(cascade or caller.in_role("cascade"), alone, prompts)
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
-    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
-        """Judge every criterion of a case; with several votes the majority, a tie being None. Without any ask nothing."""
+    async def verdicts(self, case: Case, draw: int = 0) -> tuple[Verdict, ...]:
+        """Judge every criterion of a case; with several votes the majority, a tie being None. Without any ask nothing.
+
+        Another `draw` asks the same anew: the ledger takes none of its answers for one of an earlier draw.
+        """
         if not case.criteria:
             return ()
         level = _LEVELS[self.settings.level]
-        draws = await asyncio.gather(*(level(self, case, sample) for sample in range(self.settings.votes)))
+        draws = await asyncio.gather(*(level(self, case, sample) for sample in self._samples(draw)))
         return draws[0] if len(draws) == 1 else tuple(majority(votes) for votes in zip(*draws, strict=True))
+
+    def _samples(self, draw: int) -> range:
+        votes = self.settings.votes
+        return range(draw * votes, (draw + 1) * votes)
 
     async def one_by_one(self, case: Case) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to all of them, for somebody who watches.

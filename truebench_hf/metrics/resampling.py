@@ -23,8 +23,8 @@ def resampled_ratio(
     parallel(top=top, bottom=bottom)
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
-    drawn = _drawn([(top, bottom)], seed)[0]
-    found = _percentiles(drawn, confidence)
+    drawn = drawn_ratios([(top, bottom)], seed)[0]
+    found = percentiles(drawn, confidence)
     floor = clustered_share(top, bottom, confidence)
     if found is None or floor is None:
         return floor
@@ -42,12 +42,12 @@ def resampled_difference(
     parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
-    one, other = _drawn([first, second], seed)
-    found = _percentiles(one - other, confidence)
+    one, other = drawn_ratios([first, second], seed)
+    found = percentiles(one - other, confidence)
     return None if found is None or found[0] == found[1] else found
 
 
-def _drawn(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
+def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
     import numpy as np
 
@@ -67,7 +67,8 @@ def _weights(count: int, seed: int) -> Any:
     return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
 
 
-def _percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:
+def percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:
+    """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
     import numpy as np
 
     known = drawn[~np.isnan(drawn)]

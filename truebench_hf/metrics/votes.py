@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from truebench_hf.metrics.binary import Label, ratio
+from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 
@@ -92,6 +93,22 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
     compared = [set(row) for row in votes if len(row) > 1 and set(row) != {None}]
     flipped = sum(len(labels) > 1 for labels in compared)
     return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
+
+
+def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Hashable]) -> Score:
+    """The share of verdicts that turned from one column to a parallel one, over those that both decide.
+
+    The interval takes `clusters` (instructions) as what is independent. Undecided on either side is unscored. Raises
+    `UserError` for columns of unequal length.
+    """
+    parallel(before=before, after=after, clusters=clusters)
+    turned: dict[Hashable, list[float]] = {}
+    for was, now, cluster in zip(before, after, clusters, strict=True):
+        if was in ("yes", "no") and now in ("yes", "no"):
+            turned.setdefault(cluster, []).append(float(was != now))
+    top, of = list(map(sum, turned.values())), [float(len(some)) for some in turned.values()]
+    decided = int(sum(of))
+    return Score(ratio(sum(top), decided), decided, len(before) - decided, clustered_share(top, of))
 
 
 def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from truebench_hf import anonymous
+from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
@@ -38,7 +39,12 @@ COLUMNS = (
 
 def board(study: MetaEvaluation) -> Board:
     """The rows of a study. Judges are ranked together over the same data and split, however they were asked."""
-    rows = tuple(row for scores in study.scores for row in _rows(scores, study.provenance))
+    marks = {(one.judge, one.paradigm): _mark(one) for one in study.reworded}
+    rows = tuple(
+        row
+        for scores in study.scores
+        for row in _rows(scores, study.provenance, marks.get((scores.judge, scores.paradigm), {}))
+    )
     there = {name for row in rows for name in row.scores}
     return Board(MAIN.name, tuple(column for column in COLUMNS if column.name in there), rows)
 
@@ -49,7 +55,15 @@ def paradigm_words(paradigm: str) -> str:
     return level if level == "decision" else f"{level}, {'reasoning' if reasoning else 'no reasoning'}"
 
 
-def _rows(scores: JudgeScores, made: Mapping[str, Any]) -> Iterator[Row]:
+def _mark(found: Rewording) -> dict[str, str]:
+    """What is said of a judge whose wording was varied; nothing where that could not be measured."""
+    if found.moves is None or found.decides is None:
+        return {}
+    how = "more" if found.decides else "less"
+    return {"Wording": f"moves it {100 * found.moves:.1f} points, {how} than its interval"}
+
+
+def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:
     data = anonymous.name(str(made["data"]))
     for split, found in scores.splits.items():
         cells = {MAIN.name: found.mean["balanced_accuracy"]}
@@ -59,6 +73,7 @@ def _rows(scores: JudgeScores, made: Mapping[str, Any]) -> Iterator[Row]:
             cells |= _whole(scores)
         setting = digest(canonical([made["data_sha256"], split]))
         facts = {"Paradigm": paradigm_words(scores.paradigm), "Data": data if split == "all" else f"{data}, {split}"}
+        facts |= marks if split == "all" else {}
         yield Row(anonymous.name(scores.judge), setting, cells, facts)
 
 

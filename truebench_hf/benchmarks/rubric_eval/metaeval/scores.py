@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
@@ -13,6 +13,9 @@ from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
 
 # Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
 PARADIGMS: Mapping[str, tuple[str, bool]] = {
@@ -149,12 +152,14 @@ class MetaEvaluation:
     spreads: Mapping[str, Spread]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    reworded: tuple[Rewording, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
         return {
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
+            **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
         }
@@ -174,6 +179,11 @@ def _as_json(scores: JudgeScores) -> dict[str, Any]:
     }
     named = {"by_rubric_type": found.pop("by_type"), "undecided_reasons": found.pop("reasons")}
     return found | named | splits.pop("all") | {"by_split": splits}
+
+
+def pooled_accuracy(judgments: Sequence[Judgment]) -> Score:
+    """Balanced accuracy over all rows."""
+    return _cell(judgments)["balanced_accuracy"]
 
 
 def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
@@ -25,6 +26,7 @@ from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
+from truebench_hf.prompts import Prompts
 from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
@@ -33,7 +35,8 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
-Found = dict[tuple[str, str], tuple[Verdict, ...]]  # by (judge or panel, paradigm): a verdict per row of a response
+# By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
+Found = dict[tuple[str, ...], tuple[Verdict, ...]]
 _PANEL = Binds(
     "panel",
     lambda o: o.panel_shown,
@@ -67,6 +70,10 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
     )
     judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judges.")
+    reworded: bool = option(
+        False, binds=Binds("reworded", lambda o: o.wordings, grows=True),
+        help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
+    )  # fmt: skip
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
     )
@@ -82,6 +89,8 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
+        if self.reworded:
+            rewording.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
         if (self.calibration or self.threshold is not None) and "decision" not in self.chosen_paradigms:
             raise UserError("--calibration and --threshold are about the decision paradigm; add it to --paradigms")
 
@@ -106,6 +115,11 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         settings = self.settings("decision")
         fitted = asdict(settings.calibrator) if settings.calibrator else None
         return {"threshold": settings.threshold, "calibrator": fitted}
+
+    @property
+    def wordings(self) -> list[str]:
+        """The other wordings that judges are asked by, as a folder notes them; none without `reworded`."""
+        return rewording.wordings_used(map(self.settings, self.chosen_paradigms)) if self.reworded else []
 
     @property
     def panel_name(self) -> str:
@@ -141,7 +155,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
     kind = KIND
-    files = ("scores.json", "judgments.jsonl")
+    files = ("scores.json", "judgments.jsonl", rewording.FILE)
 
     def items(self) -> Items[Item]:
         found = data.selection(data.items(data.load(self.options.data)))
@@ -161,17 +175,30 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         options = self.options
         self.names, self.unmeasured = numbered(options.judge), dict[tuple[str, str], str]()
         self.judges: dict[tuple[str, str], Judge] = {}
+        self.reworded: dict[tuple[str, str], dict[str, Judge]] = {}
         self.panels: dict[str, Panel] = {}
         for paradigm, settings in zip(options.chosen_paradigms, self.judge_settings(), strict=True):
             for number, name in enumerate(self.names, 1):
                 # A role of its own in the ledger, so that it tells what each paradigm cost.
                 self.judges[name, paradigm] = self.judge(settings, number=number, part=f"{name} {paradigm}")
+                if options.reworded:
+                    self.reworded[name, paradigm] = self._reworded(settings, number, f"{name} {paradigm}")
             if options.panel:
                 breaker = options.tie_breaker and self.judge(
                     settings, "tie_breaker", part=f"tie-breaker {options.tie_breaker} {paradigm}"
                 )
                 members = [self.judges[name, paradigm] for name in self.names]
                 self.panels[paradigm] = Panel(members, options.panel, options.panel_weights, breaker or None)
+
+    def _reworded(self, settings: JudgeSettings, number: int, part: str) -> dict[str, Judge]:
+        """A judge by every wording, and the first one anew; the calls of either are counted by themselves."""
+        prompts = {name: Prompts(rewording.reworded(settings, name)) for name in rewording.OTHERS}
+        prompts |= dict.fromkeys(rewording.AGAIN, self.options.prompts)
+        what = dict.fromkeys(rewording.OTHERS, "reworded") | dict.fromkeys(rewording.AGAIN, "again")
+        return {
+            name: Judge(self.caller("judge", number, f"{part} {what[name]}"), settings, wording)
+            for name, wording in prompts.items()
+        }
 
     async def work(self, item: Item) -> Found:
         """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""
@@ -186,12 +213,22 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
 
     async def _judged(self, item: Item, name: str, found: Found) -> None:
         for paradigm in self.options.chosen_paradigms:
-            whole = PARADIGMS[paradigm][0] == "checklist"  # the whole checklist, or only the rubrics that have rows
-            verdicts = self.judges[name, paradigm].verdicts(item.case if whole else item.labelled)
-            await self._measured((name, paradigm), found, verdicts)
-            if whole and (name, paradigm) in found:
-                found[name, paradigm] = tuple(found[name, paradigm][rubric.index] for rubric in item.rubrics)
+            key = (name, paradigm)
+            await self._measured(key, found, self._verdicts(self.judges[key], item, paradigm))
+            if key in found:
+                others = self.reworded.get(key, {})
+                draws = {name: draw for draw, name in enumerate(rewording.AGAIN, 1)}
+                again = [self._verdicts(one, item, paradigm, draws.get(how, 0)) for how, one in others.items()]
+                made = await asyncio.gather(*again)
+                found |= {(*key, how): verdicts for how, verdicts in zip(others, made, strict=True)}
             self.step(f"{name} {paradigm}")
+
+    async def _verdicts(self, judge: Judge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
+        """A verdict per row. At checklist level judges see the whole checklist, elsewhere only what has rows."""
+        if PARADIGMS[paradigm][0] != "checklist":
+            return await judge.verdicts(item.labelled, draw)
+        verdicts = await judge.verdicts(item.case, draw)
+        return tuple(verdicts[rubric.index] for rubric in item.rubrics)
 
     async def _measured(self, key: tuple[str, str], found: Found, verdicts: Any) -> None:
         """Note the verdicts. Not every server takes typed decisions; that must not cost the other paradigms."""
@@ -218,7 +255,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         ]
         members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
         spreads = {p: apart for p, found in members.items() if (apart := spread(found)) is not None}
-        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged))
+        asked = {key: self._asked(key, judged[key], done) for key in self.reworded if key in judged}
+        reworded = tuple(rewording.rewording(*key, found) for key, found in asked.items())
+        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded)
         facts = {
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
@@ -227,16 +266,22 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             "Judge temperature": str(options.judge_temperature),
             **({"Panel": options.panel_shown} if options.panel_shown else {}),
         }
+        files = {rewording.FILE: [row for key, found in asked.items() for row in rewording.rows(*key, found)]}
         lines = [judgment.row(*key) for key, of_it in judged.items() for judgment in of_it]
         # Under what none could be measured there is nothing that a later command might drop.
         measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
         return Outcome(
-            result, {"judgments.jsonl": lines, "scores.json": result.as_json()}, TITLE,
-            sections(result), notes=result.notes, facts=facts, board=board(result), results={"paradigms": measured},
-            lead=LEAD,
+            result,
+            {"judgments.jsonl": lines, "scores.json": result.as_json(), **(files if asked else {})},
+            TITLE, sections(result), notes=result.notes, facts=facts, board=board(result),
+            results={"paradigms": measured, **({"reworded": options.wordings} if asked else {})}, lead=LEAD,
         )  # fmt: skip
 
-    def _judgments(self, key: tuple[str, str], done: Sequence[Found]) -> list[Judgment]:
+    def _asked(self, key: tuple[str, str], first: list[Judgment], done: Sequence[Found]) -> dict[str, list[Judgment]]:
+        """The judgments by every wording and draw."""
+        return {rewording.FIRST: first} | {how: self._judgments((*key, how), done) for how in self.reworded[key]}
+
+    def _judgments(self, key: tuple[str, ...], done: Sequence[Found]) -> list[Judgment]:
         """Every row, labelled or not, with its verdict."""
         return [
             Judgment(item, rubric, verdict)
