@@ -42,6 +42,25 @@ def given_responses(
     return responses_to(instances, found, model, name)
 
 
+def responses_by_model(
+    instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]]
+) -> dict[str, dict[str, Response]]:
+    """Model -> instance id -> response, from the rows of any number of files; where a row names no model its file does.
+
+    The official code puts `_TRUEBench-v...` behind the model's name. What is refused: as in `given_responses`.
+    """
+    by_model: dict[str, tuple[list[Answers], str]] = {}
+    for path, answers in files:
+        named = path.name.partition("_TRUEBench-v")
+        of_file = named[0] if named[1] else path.stem
+        for answer in map(masked, answers):
+            by_model.setdefault(answer.model or of_file, ([], path.name))[0].append(answer)
+    return {
+        model: {instance.id: response for instance, response in responses_to(instances, answers, model, name)}
+        for model, (answers, name) in by_model.items()
+    }
+
+
 def responses_to(
     instances: Sequence[Instance], rows: Sequence[Answers], model: str, name: str
 ) -> list[tuple[Instance, Response]]:
