@@ -31,6 +31,8 @@ from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.cli import panels
@@ -49,6 +51,10 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "validate": (
         ValidateCriteriaOptions, ValidateCriteria,
         "Have a model look for what is wrong with the criteria of a benchmark, or with its instructions.",
+    ),
+    "refine-criteria": (
+        RefineCriteriaOptions, RefineCriteria,
+        "Refine criteria until judge and people agree, and a validator finds no defect.",
     ),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
     "calibrate": (
@@ -86,7 +92,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge", "validate"), panels.SCORE)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
 _PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
 _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 
