@@ -12,7 +12,8 @@ import datasets
 from truebench_hf.benchmarks.rubric_eval.mini import rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.loaders import rubric_eval
-from truebench_hf.loaders.corpus import Builder, Corpus, Data, Row, built_in, configs
+from truebench_hf.loaders.builders import Builder, Row, configs
+from truebench_hf.loaders.corpus import Corpus, Data, built_in
 
 _SHARED = {name: feature for name, feature in rubric_eval.FEATURES.items() if name not in ("context", "reference")}
 FEATURES = datasets.Features({**_SHARED, "pair_id": datasets.Value("string")})
@@ -20,7 +21,7 @@ FEATURES = datasets.Features({**_SHARED, "pair_id": datasets.Value("string")})
 
 def totals(data: Data) -> dict[str, int]:
     """As for RubricEval, and the contrast pairs."""
-    pairs = {row["pair_id"] for row in data["all"]["test"]} - {""}
+    pairs = set(data["all"]["test"].column("pair_id")) - {""}
     return {**rubric_eval.totals(data), "contrast pairs": len(pairs)}
 
 
@@ -28,13 +29,11 @@ class RubricMini(Builder):
     """Built in: takes no source."""
 
     BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
-    FEATURES = FEATURES
+    FEATURES, PARTS = FEATURES, rubric_eval.PARTS
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        for number, row in enumerate(rows(seed=0)):
-            if self.config.name in ("all", *rubric_eval.subsets(row)):
-                yield number, row
+    def rows(self) -> Iterator[Row]:
+        yield from rows(seed=0)
 
 
 COUNTED = ("language", "instruction_category", "rubric_type", "dimension", "label")
-CORPUS = Corpus(RubricMini, built_in, subsets=rubric_eval.subsets, counted=COUNTED, totals=totals)
+CORPUS = Corpus(RubricMini, built_in, counted=COUNTED, totals=totals)

@@ -15,6 +15,7 @@ from truebench_hf.benchmarks.facts import paper, ranking_sections
 from truebench_hf.benchmarks.facts.ranking import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.rank_span import RankSpan
 from truebench_hf.report.sections import Grid
 from truebench_hf.types import Score
 
@@ -106,13 +107,13 @@ def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
         ("m1", 2, -1, pytest.approx(-0.3)),  # both were first before
     ]
     assert found.standings[0].mean.final.ci95 == pytest.approx((0.75, 0.85))
-    assert (found.standings[0].span, found.preferences) == ((1, 1), ())
+    assert (str(found.standings[0].span), found.preferences) == ("1", ())
     assert found.joined.splits == ("all answers",)
 
 
 def test_a_model_alone(folder: Callable[..., str]) -> None:
     found = rank([folder("m", {"": cell({"j": (0.9, 0.8)})})])
-    assert [(one.fused, one.span) for one in found.standings] == [(1, (1, 1))]
+    assert [(one.fused, str(one.span)) for one in found.standings] == [(1, "1")]
 
 
 def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]) -> None:
@@ -145,16 +146,17 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
 
     def verdict(name: str, number: int) -> dict[str, Any]:
         label = "yes" if number in right[name] else "no"
-        return {"id": str(number), "split": "", "ineligible": number == 99, "grounded": {"j": label}}
+        told = {"id": str(number), "document": str(number), "split": ""}
+        return told | {"ineligible": number == 99, "grounded": {"j": label}}
 
     for name, path in folders.items():
         write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])
     found = {one.model: one.span for one in rank(list(folders.values())).standings}
-    assert found == {"good": (1, 2), "other": (2, 3), "mixed": (1, 3)}
+    assert found == {"good": RankSpan(1, 2), "other": RankSpan(2, 3), "mixed": RankSpan(1, 3)}
     # By the means alone (60 of 100 each), nothing could be told.
     for path in folders.values():
         (Path(path) / "verdicts.jsonl").unlink()
-    assert {one.span for one in rank(list(folders.values())).standings} == {(1, 3)}
+    assert {one.span for one in rank(list(folders.values())).standings} == {RankSpan(1, 3, approximate=True)}
 
 
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:

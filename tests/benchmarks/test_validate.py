@@ -72,27 +72,25 @@ def test_scores_by_hand() -> None:
         ("unedited", found(None)),
     ]))  # fmt: skip
     # tp 4, fn 1, fp 1, tn 2, undecided 2
-    assert one.f1.value == pytest.approx(100 * 8 / 10)
+    assert one.f1.value == pytest.approx(8 / 10)
     assert (one.f1.n, one.undecided) == (8, 2)
-    assert one.f1_strict.value == pytest.approx(100 * 8 / 12), (
-        "an undecided E3 is missed, an undecided faultless row flagged"
-    )
-    assert one.precision.value == pytest.approx(80)
-    assert one.recall.value == pytest.approx(80)
-    assert one.balanced_accuracy.value == pytest.approx(100 * (4 / 5 + 2 / 3) / 2)
+    assert one.f1_strict.value == pytest.approx(8 / 12), "an undecided E3 is missed, an undecided faultless row flagged"
+    assert one.precision.value == pytest.approx(0.8)
+    assert one.recall.value == pytest.approx(0.8)
+    assert one.balanced_accuracy.value == pytest.approx((4 / 5 + 2 / 3) / 2)
     flagged = {kind: (score.value, score.n, score.unscored) for kind, score in one.flagged.items()}
-    assert flagged["E1"] == (pytest.approx(200 / 3), 3, 0)
-    assert flagged["E3"] == (100, 1, 1)
-    assert flagged["unedited"] == (pytest.approx(100 / 3), 3, 1)
-    assert [one.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(100 / 3), 100, 100]
-    assert [one.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(100 / 3), 0, 100]
+    assert flagged["E1"] == (pytest.approx(2 / 3), 3, 0)
+    assert flagged["E3"] == (1, 1, 1)
+    assert flagged["unedited"] == (pytest.approx(1 / 3), 3, 1)
+    assert [one.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
+    assert [one.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
 
 
 def test_always_fail_is_what_its_base_rate_makes_it() -> None:
     table: list[tuple[Edit, Validation]] = [("E1", found("PASS"))] * 150 + [("unedited", found("PASS"))] * 150
     base = always_fail([edited for edited, _ in rows(table)])
-    assert base.f1.value == pytest.approx(100 * 2 / 3)
-    assert (base.precision.value, base.recall.value, base.balanced_accuracy.value) == (50, 100, 50)
+    assert base.f1.value == pytest.approx(2 / 3)
+    assert (base.precision.value, base.recall.value, base.balanced_accuracy.value) == (0.5, 1, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_always_fail_is_what_its_base_rate_makes_it() -> None:
         ([("unedited", found("PASS"))], None, "nothing to find, and nothing found"),
         ([("E1", found("PASS"))], 0, "nothing found"),
         ([("E1", found(None)), ("unedited", found(None))], None, "nothing read"),
-        ([("E1", found("FAIL", HIT["E1"]))], 100, "a single row"),
+        ([("E1", found("FAIL", HIT["E1"]))], 1, "a single row"),
     ],
 )
 def test_scores_at_the_edges(table: list[tuple[Edit, Validation]], f1: float | None, why: str) -> None:
@@ -329,5 +327,5 @@ def test_the_constructed_set_of_the_release() -> None:
         assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
         return made
 
-    assert asyncio.run(scores()) == {(): 100, ALL: 100}
-    assert always_fail(rows).f1.value == pytest.approx(200 / 3)
+    assert asyncio.run(scores()) == {(): 1, ALL: 1}
+    assert always_fail(rows).f1.value == pytest.approx(2 / 3)

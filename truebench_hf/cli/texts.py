@@ -64,13 +64,19 @@ _PANEL = (
     "its votes and the share that agrees; flip rate and mean share stand in the report."
 )
 
+_SAMPLES = (
+    "With --samples N scores are means over the samples of each instance, and n counts instances; any of k (pass@k) and all "
+    "of k (pass^k) stand beside them. An undecided sample is left out of the mean; it leaves any and all of k unscored "
+    "unless the others settle them."
+)
+
 _EXIT = (
     "Exit codes: 0 done; 2 something for you to put right, said in one line; 3 instances left unscored; 130, 143 or 129 "
     "stopped by Ctrl-C, SIGTERM or SIGHUP."
 )
 
 TEXTS = {
-    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_SAMPLES}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "validate": "Before any response is judged, a model looks at every instance with its criteria: a criterion that is wrong "
@@ -177,7 +183,7 @@ TEXTS = {
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
-    f"added to a folder. {_QUESTIONS}\n\n{_MODELS}\n\n{_EXIT}"
+    f"added to a folder. {_QUESTIONS}\n\n{_SAMPLES}\n\n{_MODELS}\n\n{_EXIT}"
     f"\n\n{_GOING_ON}",
     "checklist generate": "For --data or a single --instruction: an analysis first, then YES/NO questions, where YES is "
     "good, of what is stated and of what goes without saying. Mostly two to eight: fewer and more are counted, never cut. "
@@ -195,7 +201,7 @@ TEXTS = {
     "ineligible when every judge finds major issues in following the request, beside a baseline answer; then it counts as "
     "inaccurate. What a judge leaves open is counted, never inaccurate, and disqualifies nothing. A prompt that does not "
     "fit the window of a model or judge is told with the numbers; nothing is cut. Judges may be added to a folder.\n\n"
-    f"{_MODELS}\n\n"
+    f"{_SAMPLES}\n\n{_MODELS}\n\n"
     "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
     "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
     f"SIGHUP.\n\n{_GOING_ON}",
@@ -220,6 +226,18 @@ TEXTS = {
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
+    "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
+    "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
+    "and compare.json hold the same.",
+    "leaderboard": "Only runs with the same data, judge, level and protocol are ranked together. A rank spans from 1 + the "
+    "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
+    "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "
+    "the mix of categories that all of them have. --out gets report.html, leaderboard.csv and leaderboard.json.",
+    "correlate": "A table (CSV, JSON, JSONL, Parquet) has a column of models and one or more of numbers. Of TRUEBench's run "
+    "folders the hard score and both soft ones are taken; `published` stands for the paper's Table 5. A model is the same "
+    "where its name is, without its provider (openai:, hf:, ORG/); the others are listed, nothing is guessed. --out gets "
+    "report.html with scatter plots, correlate.json and models.csv.",
     "rescue": "A command that finds its ledger damaged names this one. Every answer that is whole goes into a new ledger; the "
     "damaged file stays beside it. A run.json that is lost or torn is made again from its copy in the ledger. Then repeat the "
     "command of the run: it asks for what was lost, and for nothing else. Stopped, it is gone on with by the next call.",
@@ -234,6 +252,10 @@ TEXTS = {
     "Labels of another run (--labels) correct this one only if model and judge are the same (Rogan-Gladen, with a "
     "guard); of another model they show the judge's error rates and correct nothing. `truebench score RUN` prints the "
     "same.",
-    "publish results": "A model's page takes a run over the whole of a known release (v0.6.1), never mini or a part. "
-    "Folders, addresses and keys are taken out of what is published.",
+    "publish results": "A results data set takes runs with all their judgments, and of other finished studies (metaeval, tick, "
+    "facts run, flex score and the like) the figures. A model's page takes a run over the whole of a known release (v0.6.1), "
+    "which gives a score for every task of its eval.yaml, or over one `--language` or `--category` of it, which gives that "
+    "task's; never mini or a sample.\n\n"
+    "Folders, addresses and keys are taken out of what is published. `truebench_hf.publish_results(...)` does the same in "
+    "Python, as `build_data`, `push_data`, `publish_space` and `publish_metric` do for their commands.",
 }  # fmt: skip

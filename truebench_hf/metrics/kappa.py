@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 
@@ -51,6 +52,7 @@ def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | No
 
     Raises `UserError` for columns of unequal length.
     """
+    need("stats", "sklearn", what="Cohen's kappa")
     from sklearn.metrics import cohen_kappa_score
 
     total = parallel(first=first, second=second)
@@ -124,6 +126,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
 
 def fleiss_kappa_table(counts: Sequence[Sequence[int]]) -> Reliability:
     """Fleiss' kappa from a table of items by labels that holds how many raters gave that label to that item."""
+    need("stats", "statsmodels", what="Fleiss' kappa")
     from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
 
     raters = max((sum(row) for row in counts), default=0)

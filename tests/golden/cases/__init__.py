@@ -13,6 +13,7 @@ from tests.golden.cases import (
     meta,
     pairs,
     runs,
+    standings,
     stick,
     taxonomy,
     tick,
@@ -20,6 +21,7 @@ from tests.golden.cases import (
 
 CASES = (
     *runs.CASES,
+    *standings.CASES,
     *meta.CASES,
     *calibration.CASES,
     *contrast.CASES,

@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.types import Score
 
 WHOLE = "all answers"  # the name of the only split, where the data names none
@@ -23,7 +24,8 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 class Split:
     """What one model got on one split: the hash of its documents, and the scores by judge and on average.
 
-    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    `graded` is the final score (0..1, mean over judges) of the answers to every document by its name, their mean over
+    those that no judge left open, None where all are.
     """
 
     sha256: str
@@ -70,7 +72,7 @@ def join(folders: Sequence[str]) -> Joined:
             where, known = hashes.setdefault(name, (folder, split.sha256))
             if known != split.sha256:
                 raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
+            held[name] = replace(split, graded=graded(Path(folder), "" if name == WHOLE else name))
     shared = [name for name in hashes if all(name in held for held in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
@@ -99,12 +101,16 @@ def _read(folder: str) -> dict[str, Any]:
     return found
 
 
-def _graded(folder: Path, split: str) -> dict[str, float | None]:
-    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+def graded(folder: Path, split: str = "") -> dict[str, float | None]:
+    """The final score of every answer (of a split), {} where the folder does not hold its verdicts. Raises UserError."""
     file = folder / "verdicts.jsonl"
     rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
     try:
-        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
+        scores: dict[str, list[float | None]] = {}  # answers to one document are no further documents
+        for row in rows:
+            if not split or row["split"] == split:
+                scores.setdefault(row["document"], []).append(_final(row))
+        return {document: mean(values) for document, values in scores.items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"

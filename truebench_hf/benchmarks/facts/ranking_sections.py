@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from truebench_hf.benchmarks.facts.paper import FINAL, REPORTED_SELF_PREFERENCE, paper_rows, paper_self_preference
@@ -82,7 +81,7 @@ def notes(ranking: Ranking) -> list[str]:
 def _places(ranking: Ranking) -> Grid:
     rows = tuple(
         (
-            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), _span(one.span) if one.fused else "-",
+            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), str(one.span) if one.fused else "-",
             value(one.mean.unadjusted), _points(one.mean.effect), one.fused_unadjusted or "-", _signed(one.moved, 0),
             sum(split.ineligible for split in one.scores.values()), sum(split.answers for split in one.scores.values()),
         )
@@ -172,10 +171,6 @@ def _paper() -> Grid:
 def _cell(score: Score) -> str:
     ends = f" ({interval(score)})" if score.ci95 else ""
     return f"{percent(score.value, 1)}{ends}{'*' if score.unscored else ''}"
-
-
-def _span(span: Sequence[int]) -> str:
-    return str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}"
 
 
 def _points(share: float | None) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.rank_span import Results
 from truebench_hf.records import read_outcomes
 from truebench_hf.space.board import runs, table, ties
 from truebench_hf.space.board.papers import JUDGES, PAPERS
@@ -58,7 +59,7 @@ class Board:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
-        self._outcomes: dict[Path, tuple[tuple[int, int], ties.Outcomes]] = {}
+        self._outcomes: dict[Path, tuple[tuple[int, int], Results]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
@@ -119,7 +120,7 @@ class Board:
         kinds, entries = table.merged(found)
         return ties.by_score(runs.once(entries)), kinds
 
-    def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, ties.Outcomes]:
+    def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, Results]:
         found, kept = {}, {}
         for entry in entries:
             if entry.folder is None:

@@ -57,11 +57,11 @@ def _marks(aspects: Sequence[str]) -> tuple[str, ...]:
 
 def _share(score: Score) -> str:
     """0 to 1 with three digits, as the paper prints them."""
-    return fixed(None if score.value is None else score.value / 100, 3)
+    return fixed(score.value, 3)
 
 
 def _cells(marks: tuple[str, ...], one: SubsetScores) -> Cells:
-    ends = "" if one.f1.ci95 is None else f"{one.f1.ci95[0] / 100:.3f} to {one.f1.ci95[1] / 100:.3f}"
+    ends = "" if one.f1.ci95 is None else f"{one.f1.ci95[0]:.3f} to {one.f1.ci95[1]:.3f}"
     shares = (_share(one.f1_strict), _share(one.precision), _share(one.recall), _share(one.balanced_accuracy))
     return (*marks, _share(one.f1), ends, *shares, one.f1.n, one.undecided)
 

@@ -6,12 +6,10 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Validation
-from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import guard
 
 COLUMNS = (
@@ -64,21 +62,6 @@ def work_list(done: Sequence[Validated]) -> str:
             rows = [(*_named(one), "", "", "undecided", "nothing could be read", one.found.problem, "", "", "", "", "")]
         writer.writerows([guard(cell) for cell in row] for row in rows)
     return "\ufeff" + out.getvalue().encode("utf-8", "replace").decode("utf-8")
-
-
-def refuse_edited(folder: Path) -> None:
-    """Raise UserError where somebody worked on the work list in the folder: it would be written anew."""
-    file = folder / WORK_LIST
-    if not file.exists():
-        return
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:
-            header, *found = csv.reader(opened)
-        edited = tuple(header) != COLUMNS or any(len(row) != len(COLUMNS) or row[-1] or row[-2] for row in found)
-    except (ValueError, OSError, csv.Error):
-        edited = True
-    if edited:
-        raise UserError(f"{file} was edited, and would be written anew; move it away, or validate into another --out")
 
 
 def now(one: Validated, finding: Finding) -> str:

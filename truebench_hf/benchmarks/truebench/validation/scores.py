@@ -10,7 +10,6 @@ from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Kind, Label, Validation
 from truebench_hf.metrics.agreement import Agreement, agreement
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.intervals import percent
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.resampling import resampled_ratio
 from truebench_hf.types import Score
@@ -25,7 +24,7 @@ Row = tuple[Edited, Validation]
 class SubsetScores:
     """What a validator that was told about some aspects reaches: over the rows it decided, with `undecided` beside.
 
-    Scores are in percent. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged` says how many rows with each edit are FAIL, for whatever defect; `named` in how many
+    Scores are shares. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged` says how many rows with each edit are FAIL, for whatever defect; `named` in how many
     a defect of its kind is found, `placed` in how many also at the criterion that was edited (of E3 in its turn).
     """
 
@@ -52,10 +51,10 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Row]) -> SubsetScores
     counts = agreement(gold, said, positive="FAIL", negative="PASS")
     right = [g == s == "FAIL" for g, s in zip(gold, said, strict=True)]
     wrong = [s is not None and g != s for g, s in zip(gold, said, strict=True)]
-    f1 = Score(_percent(counts.f1_yes), counts.n - counts.undecided, counts.undecided, _interval(right, wrong))
+    f1 = Score(counts.f1_yes, counts.n - counts.undecided, counts.undecided, _interval(right, wrong))
     open_or_wrong = [g != s for g, s in zip(gold, said, strict=True)]
     share = ratio(2 * counts.tp, 2 * counts.tp + sum(open_or_wrong))
-    strict = Score(_percent(share), counts.n, 0, _interval(right, open_or_wrong))
+    strict = Score(share, counts.n, 0, _interval(right, open_or_wrong))
     flagged = {
         kind: _share(rows, kind, lambda row: None if row[1].label is None else row[1].label == "FAIL")
         for kind in (*EDITS, "unedited")
@@ -69,8 +68,8 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Row]) -> SubsetScores
 
 
 def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
-    """The interval of an F1 in percent, by rows: found, and else wrong (missed, or flagged without need)."""
-    return percent(resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)]))
+    """The interval of an F1, by rows: found, and else wrong (missed, or flagged without need)."""
+    return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
 
 
 def _ratios(counts: Agreement) -> tuple[Score, Score, Score]:
@@ -78,9 +77,9 @@ def _ratios(counts: Agreement) -> tuple[Score, Score, Score]:
     flagged, faulty = counts.tp + counts.fp, counts.tp + counts.fn
     decided = counts.n - counts.undecided
     return (
-        Score(_percent(ratio(counts.tp, flagged)), flagged),
-        Score(_percent(ratio(counts.tp, faulty)), faulty),
-        Score(_percent(counts.balanced_accuracy), decided, counts.undecided),
+        Score(ratio(counts.tp, flagged), flagged),
+        Score(ratio(counts.tp, faulty), faulty),
+        Score(counts.balanced_accuracy, decided, counts.undecided),
     )
 
 
@@ -105,7 +104,3 @@ def _share(rows: Sequence[Row], kind: str, hit: Callable[[Row], bool | None]) ->
 def always_fail(rows: Sequence[Edited]) -> SubsetScores:
     """What saying FAIL to everything gives: the F1 to be beaten."""
     return subset_scores((), [(row, Validation("FAIL", ())) for row in rows])
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share

@@ -11,7 +11,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
@@ -19,7 +18,7 @@ from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
 from truebench_hf.benchmarks.truebench.validation.edits import SIZES, Edited, constructed
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, refuse_edited, work_list
+from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, work_list
 from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
 from truebench_hf.benchmarks.truebench.validation.sections import sections
 from truebench_hf.benchmarks.truebench.validation.validator import (
@@ -111,6 +110,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
 
     kind, unit = "criteria-validation", "instances"
     files = ("validation.json", "validations.jsonl", WORK_LIST)
+    editable = {WORK_LIST: ""}  # noqa: RUF012
 
     def __init__(self, options: ValidateCriteriaOptions) -> None:
         super().__init__(options)
@@ -136,8 +136,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)
-        if not self.options.estimate:
-            refuse_edited(Path(self.options.out))
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("validator"))
