@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.info import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import cases
