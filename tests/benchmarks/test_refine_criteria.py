@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
         "sum 3#1": [(1, "It is right.", "original", 0)],
         "greet#prompt 1": [(1, "Greet the customer.", "original", 0)],
     }
-    assert [(v["why"], v["who"], v["kind"]) for v in lines if v["round"]][0] == ("Nicely?", "eva", "unclear")
+    assert next((v["why"], v["who"], v["kind"]) for v in lines if v["round"]) == ("Nicely?", "eva", "unclear")
     # What `truebench run` takes back.
     refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
     assert list(refined) == [row["id"] for row in DATA]
@@ -207,3 +208,211 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     assert refined["lines"] == ["It has exactly three lines."]
     assert refined["greet"] == ["It is polite."]
     assert sorted(file.name for file in (loop.out / "rounds").iterdir()) == ["1.jsonl", "2.jsonl"]
+
+
+# What comes back is hostile.
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with inputs, and in `out` the first work list."""
+    from tests.support.runs import command
+
+    folder = tmp_path_factory.mktemp("labelled")
+    loop = Loop(folder, None)  # type: ignore[arg-type]
+    done = command("refine-criteria", *loop.base)
+    assert done.returncode == 0, done.stderr
+    fill_sheet(loop.out / "sheets" / "first.csv", lambda row: "fail" if row["Response"] in BAD else "pass")
+    done = command("refine-criteria", *loop.base, "--human", str(loop.out / "sheets"))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def ready(labelled: Path, tmp_path: Path, capsys: Capsys) -> tuple[Loop, list[str]]:
+    """The same folder, for one test; and the options that take its work list in."""
+    shutil.copytree(labelled / "out", tmp_path / "out")
+    loop = Loop(labelled, capsys)
+    loop.out, loop.worklist = tmp_path / "out", tmp_path / "out" / "worklist.csv"
+    loop.base[-1] = str(loop.out)
+    return loop, ["--human", str(loop.out / "sheets"), "--revisions", str(loop.worklist)]
+
+
+Table = list[dict[str, str]]
+
+
+def filled(found: Table, **more: str) -> Table:
+    """The work list with its first row filled in."""
+    said = {
+        "kind": "unclear",
+        "criterion": "1",
+        "new text": "It is polite.",
+        **{k.replace("_", " "): v for k, v in more.items()},
+    }
+    return [found[0] | said, *found[1:]]
+
+
+REFUSED: list[tuple[Callable[[Table], Table], str, str]] = [
+    (lambda t: filled(t, kind="wrong"), "column 'kind' holds 'wrong'; write unclear, missing, prompt or keep", "an unknown kind"),
+    (lambda t: filled(t, kind="too strict"), "column 'kind' holds 'too strict'", "a kind of another disagreement"),
+    (lambda t: filled(t, kind=""), "column 'kind' is blank, and others are filled in", "text without a kind"),
+    (lambda t: filled(t, criterion=""), "column 'criterion' is blank; instance greet has the criteria 1", "which one?"),
+    (lambda t: filled(t, criterion="7"), "column 'criterion' holds 7", "no such criterion"),
+    (lambda t: filled(t, criterion="1, 2"), "column 'criterion' holds '1, 2'; write one number", "two numbers"),
+    (lambda t: filled(t, criterion="01.Feb"), "write one number", "what a spreadsheet program made of it"),
+    (lambda t: filled(t, criterion="²"), "write one number", "a digit to Python, no number"),
+    (lambda t: filled(t, new_text=""), "column 'new text' is blank", "no text"),
+    (lambda t: filled(t, new_text=" It greets nicely. "), "is criterion 1 as it is", "the same text"),
+    (lambda t: filled(t, new_text="Remove"), "nothing is left of the criteria of instance greet", "the last criterion"),
+    (lambda t: filled(t, kind="missing"), "a missing criterion has no number yet", "missing, and which"),
+    (lambda t: filled(t, kind="missing", criterion="", new_text="remove"), "adds nothing", "missing, and removed"),
+    (lambda t: filled(t, kind="prompt"), "column 'new text' is about a criterion", "a prompt, and a text"),
+    (lambda t: filled(t, kind="prompt", new_text=""), "column 'new prompt' is blank", "no prompt"),
+    (lambda t: filled(t, new_prompt="Greet the customer."), "is the prompt as it is", "the same prompt"),
+    (lambda t: filled(t, new_prompt="Hello?", turn="2"), "has turns 1 to 1", "no such turn"),
+    (lambda t: filled(t, kind="keep"), "column 'new text' is filled in, and the kind is keep", "nothing, and something"),
+    (lambda t: filled(t, row="abc"), "row abc of instance greet is not on the work list", "a changed id"),
+    (lambda t: filled(t, row=t[1]["row"]), "of instance greet is not on the work list", "the id of another row"),
+    (lambda t: filled(t, instance="nobody"), "of instance nobody is not on the work list", "a changed instance"),
+    (lambda t: filled(t, round="2"), "is of round 2, and this folder is at round 1", "another round"),
+    (lambda t: [*filled(t), filled(t, new_text="It is kind.")[0]], "criterion 1 of instance greet is changed otherwise at", "two"),
+    (lambda t: [*filled(t), filled(t, new_text="remove")[0]], "is changed otherwise at", "revised and removed"),
+    (
+        lambda t: [*filled(t), filled(t, kind="keep", criterion="", new_text="")[0]],
+        "is answered otherwise at", "kept and changed",
+    ),
+    (
+        lambda t: [filled(t, new_prompt="A?")[0], filled(t, new_prompt="B?")[0]],
+        "the prompt of turn 1 of instance greet is changed otherwise", "two prompts",
+    ),
+    (
+        lambda t: [{k: v for k, v in row.items() if k != "new prompt"} for row in filled(t)],
+        "not a work list: its first line must name the columns", "a lost column",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edit", "told", "why"), REFUSED, ids=[why for _, _, why in REFUSED])
+def test_a_work_list_that_says_too_little_or_two_things_is_refused_by_its_line(
+    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], told: str, why: str
+) -> None:
+    loop, taken = ready
+    write(loop.worklist, edit(rows(loop.worklist)))
+    before, calls = loop.worklist.read_bytes(), loop.calls()
+    done = loop.run(*taken)
+    assert done.returncode == 2, (why, done.stdout, done.stderr)
+    assert told in done.stderr, why
+    assert len(done.stderr.strip().splitlines()) == 1, why
+    assert (loop.worklist.read_bytes(), loop.calls()) == (before, calls), why
+    assert len(loop.result()["rounds"]) == 1, why
+
+
+@pytest.mark.parametrize(
+    ("edit", "encoding", "delimiter", "text", "why"),
+    [
+        (lambda t: t, "utf-8", ",", "It is polite.", "without the mark of UTF-8"),
+        (lambda t: t, "utf-8-sig", ";", "It is polite; or kind.", "another separator"),
+        (lambda t: t, "utf-8-sig", "\t", "Es ist höflich, 丁寧だ 🙂.", "tabs, and other scripts"),
+        (lambda t: t, "utf-8-sig", ",", "=HYPERLINK(1)", "a formula is a text"),
+        (lambda t: t, "utf-8-sig", ",", 'It says "no\nway".', "quotation marks and a line break"),
+        (lambda t: t[:1], "utf-8-sig", ",", "It is polite.", "rows are missing"),
+        (lambda t: t[::-1], "utf-8-sig", ",", "It is polite.", "another order"),
+        (lambda t: [t[0], *t], "utf-8-sig", ",", "It is polite.", "the same row twice"),
+        (lambda t: [row | {"mine": "x"} for row in t], "utf-8-sig", ",", "It is polite.", "a column of one's own"),
+        (lambda t: [{k: row[k] for k in reversed(row)} for row in t], "utf-8-sig", ",", "It is polite.", "columns moved"),
+        (lambda t: [*t, dict.fromkeys(t[0], "")], "utf-8-sig", ",", "It is polite.", "a blank row"),
+    ],
+)  # fmt: skip
+def test_what_a_spreadsheet_program_makes_of_a_work_list_is_taken(
+    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], encoding: str, delimiter: str, text: str, why: str
+) -> None:
+    loop, taken = ready
+    write(loop.worklist, edit(filled(rows(loop.worklist), new_text=text)), encoding, delimiter)
+    done = loop.run(*taken)
+    assert done.returncode == 0, (why, done.stderr)
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == [text], why
+    assert loop.result()["rounds"][1]["changes"]["revised"] == 1, why
+    left = [row["instance"] for row in rows(loop.worklist)]
+    assert left[-2:] == ["lines", "colour"], why
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("row,ö\n".encode("latin-1"), "not UTF-8; save it as CSV UTF-8"),
+        ("row,round\n".encode("utf-16"), "not UTF-8; save it as CSV UTF-8"),
+        (b"", "not a work list"),
+        (b"{}", "not a work list"),
+    ],
+)
+def test_another_file_is_no_work_list(ready: tuple[Loop, list[str]], content: bytes, told: str) -> None:
+    loop, taken = ready
+    loop.worklist.write_bytes(content)
+    for options in (taken, taken[:2]):
+        done = loop.run(*options)
+        assert (done.returncode, loop.worklist.read_bytes()) == (2, content)
+        assert told in done.stderr
+
+
+def test_what_somebody_filled_in_is_never_lost(ready: tuple[Loop, list[str]], tmp_path: Path) -> None:
+    loop, taken = ready
+    unfilled = loop.run(*taken)
+    assert unfilled.returncode == 0
+    assert "nothing was changed" in unfilled.stdout
+    write(loop.worklist, filled(rows(loop.worklist)))
+    mine = loop.worklist.read_bytes()
+    without = loop.run(*taken[:2])
+    assert without.returncode == 2
+    assert f"is filled in; add --revisions {loop.worklist}" in without.stderr
+    sheetless = loop.run()
+    assert sheetless.returncode == 2
+    assert "name them again by --human" in sheetless.stderr
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(mine)
+    assert loop.run(*taken[:3], str(copy)).returncode == 2, "the copy, and the list in the folder is filled in"
+    assert loop.worklist.read_bytes() == mine
+    assert loop.run(*taken).returncode == 0
+    # A list that was taken in is known again, and one that was edited since is of another round.
+    again = loop.run(*taken[:3], str(copy))
+    assert again.returncode == 0, again.stderr
+    assert "was taken in as round 1" in again.stdout
+    write(copy, filled(rows(copy), new_text="It is kind."))
+    late = loop.run(*taken[:3], str(copy))
+    assert late.returncode == 2
+    assert "is of round 1, and this folder is at round 2" in late.stderr
+    assert len(loop.result()["rounds"]) == 2
+
+
+def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:
+    loop, taken = ready
+    write(loop.worklist, filled(rows(loop.worklist)))
+    assert loop.run(*taken, "--rounds", "1").returncode == 0
+    found = rows(loop.worklist)
+    write(loop.worklist, [found[0] | {"kind": "missing", "new text": "It is three lines."}])
+    done = loop.run(*taken, "--rounds", "1")
+    assert done.returncode == 2
+    assert "would be round 2; raise --rounds 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("edit", "code", "told"),
+    [
+        (lambda t: t[:3], 0, "Responses without a label"),  # rows are missing
+        (lambda t: [row | {"answer": ""} for row in t], 0, "No response is labelled yet"),
+        (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Rows of sheets about other responses, left out: 1 (the first: abc)"),
+        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "none of its rows is about these responses"),
+        (lambda t: [*t, t[0] | {"answer": "pass"}, t[0] | {"answer": "fail"}], 2, "remove one"),
+        (lambda t: [row | {"options": "yes|no", "answer": ""} for row in t], 2, "asks for yes or no, not for pass or fail"),
+    ],
+)  # fmt: skip
+def test_sheets_that_are_not_as_they_went_out(
+    labelled: Path, tmp_path: Path, capsys: Capsys, edit: Callable[[Table], Table], code: int, told: str
+) -> None:
+    loop = Loop(labelled, capsys)
+    loop.base[-1] = str(tmp_path / "out")
+    sheet = tmp_path / "sheet.csv"
+    write(sheet, edit(rows(labelled / "out" / "sheets" / "first.csv")))
+    done = loop.run("--human", str(sheet))
+    assert done.returncode == code, done.stderr
+    assert told in done.stdout + done.stderr

@@ -12,6 +12,7 @@ from tests.golden.cases import (
     flex,
     meta,
     pairs,
+    refinement,
     runs,
     standings,
     stick,
@@ -34,4 +35,5 @@ CASES = (
     *checklists.CASES,
     *stick.CASES,
     *criteria.CASES,
+    *refinement.CASES,
 )

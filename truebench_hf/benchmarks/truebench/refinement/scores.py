@@ -55,8 +55,6 @@ def scores(done: Sequence[Done], labels: Labels, revisions: Sequence[Version], l
         for one, pairs in zip(done, last, strict=True)
     ]
     open_ = Counter(row.what for row in listed)
-    validated = [one[-1].validation for one in done if one[-1].validation]
-    clean = bool(labels) and not listed and all(found.label for found in validated)
     return {
         "instances": len(done),
         "responses": sum(len(one[0].judged) for one in done),
@@ -64,7 +62,7 @@ def scores(done: Sequence[Done], labels: Labels, revisions: Sequence[Version], l
         "rounds": [_round(number, done, labels, revisions) for number in range(rounds)],
         "before_on_the_same": _agreement([pair for pairs in both for pair in pairs]),
         "open": dict(open_),
-        "clean": clean,
+        "clean": not listed and any(label is not None for label in labels.values()),
     }
 
 

@@ -25,10 +25,12 @@ def _agreement(result: _Found) -> Grid:
     same, first, last = result["before_on_the_same"], result["rounds"][0], result["rounds"][-1]
     if len(rows) > 1 and same["n"] != first["n"]:
         rows.append(_line("before, on what the last round has", same))
-    note = (
-        "Judge and people on whole responses; intervals are by instance. The criteria were changed to agree with these very "
-        "labels: kappa on other responses will be lower, and wants labels of its own."
-    )
+    note = "Judge and people on whole responses; intervals are by instance."
+    if len(rows) > 1:
+        note += (
+            " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants labels "
+            "of its own."
+        )
     if last["not_judged"] or last["not_labelled"]:
         note += (
             f" After the last round {last['not_judged']} labelled responses are not judged, and {last['not_labelled']} have no "

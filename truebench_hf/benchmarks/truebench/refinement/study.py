@@ -91,7 +91,11 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         check_prompts(self.prompts, options.prompts)
         sheets.check_names(options.names)
         self.sheets = sheets.read_back(list(options.human)) if options.human else Annotations({}, {}, {})
-        people.check(self.sheets)
+        if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
+            raise UserError(
+                f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
+                f"the sheets that this command wrote into {folder / SHEETS}"
+            )
         there = [answer.item for file in sorted((folder / SHEETS).rglob("*.csv")) for answer in read_rows(file)]
         self.asked = {*self.sheets.labels, *there}
         self._refuse_to_lose(folder)
@@ -183,7 +187,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
             lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
             notes=self._notes(last, labels, listed, new), facts=facts,
-            incomplete=len(undecided) + result["rounds"][-1]["validation_undecided"],
+            incomplete=len(undecided) + sum(row.what == worklist.UNREAD for row in listed),
         )  # fmt: skip
 
     def _files(
@@ -236,18 +240,20 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         notes += weak_judges([*options.judge, options.validator])
         if strange := [key for key in self.sheets.labels if key not in labels]:
             notes.append(f"Rows of sheets about other responses, left out: {len(strange)} (the first: {strange[0]}).")
-        if options.human and (blank := sum(label is None for label in labels.values())):
-            notes.append(f"Responses on which annotators are tied, or gave no answer: {blank}; they are left out.")
+        if options.human and (blank := sum(labels.get(name(one)) is None for one in last if name(one))):
+            notes.append(f"Responses without a label (annotators are tied, or gave no answer), left out: {blank}.")
         if new:
             notes.append(f"Sheets for annotators, who see no criteria: {new}; once filled in, add --human {new}.")
         elif not options.human:
             notes.append(
                 f"Nobody has judged these responses yet: fill in {out}/{SHEETS}, and add --human {out}/{SHEETS}."
             )
-        if listed:
+        if options.human and not any(label is not None for label in labels.values()):
+            notes.append("No response is labelled yet: there is nothing to hold the judge against.")
+        elif listed:
             notes.append(
-                f"Open: {len(listed)} rows of {out}/{worklist.FILE} (worklist.html is a form of it). Fill in what you decide, and repeat the "
-                f"command with --revisions {out}/{worklist.FILE}."
+                f"Open rows of {out}/{worklist.FILE} (worklist.html is a form of it): {len(listed)}. Fill in what you decide, "
+                f"and repeat the command with --revisions {out}/{worklist.FILE}."
             )
         elif options.human:
             notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from truebench_hf.benchmarks.truebench.refinement.history import State
 from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
@@ -25,6 +25,7 @@ COLUMNS = (
 UNCLEAR, MISSING, STRICT, ERROR, COMPOSITE = "unclear", "missing", "too strict", "error", "composite"
 PROMPT, KEEP, ACCEPT = "prompt", "keep", "accept"
 PASSED, FAILED = "people FAIL, the judge passes", "people PASS, the judge fails"
+UNREAD = "validator: nothing could be read"
 _OF_FINDING: dict[Kind, str] = {"E1": ERROR, "E2": STRICT, "E3": MISSING, "composite": COMPOSITE}
 
 
@@ -62,6 +63,11 @@ def rows(
     yield from by_id.values()
     for finding in validation.findings if validation else ():
         yield _finding(state, finding)
+    if validation and validation.label is None:
+        yield Row(
+            _id("unread", canonical(asdict(state.instance))), state.instance.id, "", UNREAD, _conversation(state),
+            _criteria(state), validation.problem, (PROMPT, KEEP), None if len(state.numbers) > 1 else 1,
+        )  # fmt: skip
 
 
 def _disagreement(state: State, judged: Judged, name: str, human: bool) -> Row:
