@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import Done, command_here, script, write_jsonl
+from tests.support.openai_answers import passes
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
+from truebench_hf.benchmarks.truebench.refinement.form import page
+from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.instances import as_row, of_rows
+from truebench_hf.rows import Record
+from truebench_hf.types import Criterion, Instance, Message, Turn
 
 Cells = Mapping[str, str]
 Capsys = pytest.CaptureFixture[str]
@@ -416,3 +425,216 @@ def test_sheets_that_are_not_as_they_went_out(
     done = loop.run("--human", str(sheet))
     assert done.returncode == code, done.stderr
     assert told in done.stdout + done.stderr
+
+
+# Prompts, several turns, and being killed.
+
+
+def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [
+        {"id": "t", "turns": [{"prompt": "Hello.", "criteria": ["It greets."]}, {"prompt": "Now shorter.", "criteria": ["It is short."]}]},
+        {"id": "u", "prompt": "Name a colour.", "criteria": ["It is a colour."]},
+    ])  # fmt: skip
+    given = write_jsonl(
+        tmp_path / "g.jsonl", [{"id": "t", "response": ["Hi there.", "Hi."]}, {"id": "u", "response": "red"}]
+    )
+    model = script(tmp_path / "m.json", [
+        {"contains": "one word", "reply": "Ho."}, {"contains": "shorter", "reply": "Hullo there."},
+        {"contains": "Hello", "reply": "Hullo."}, {"contains": "colour", "reply": "blue"},
+    ])  # fmt: skip
+    base = [
+        "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
+        "--judge", script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {"one word": "PASS"}}]),
+        "--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}]),
+    ]  # fmt: skip
+    assert command_here(capsys, *base).returncode == 0
+    sheets, worklist = tmp_path / "out" / "sheets", tmp_path / "out" / "worklist.csv"
+    fill_sheet(sheets / "first.csv", lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
+    taken = [*base, "--human", str(sheets), "--revisions", str(worklist)]
+    assert command_here(capsys, *taken[:-2]).returncode == 0
+    (row,) = rows(worklist)
+    assert (row["instance"], row["turn"], row["criteria"]) == (
+        "t",
+        "",
+        "Turn 1\n1. It greets. [yes]\nTurn 2\n2. It is short. [yes]",
+    )
+    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word."}])
+    unclear = command_here(capsys, *taken)
+    assert unclear.returncode == 2
+    assert "column 'turn' is blank; instance t has turns 1 to 2" in unclear.stderr
+    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word.", "turn": "2"}])
+    done = command_here(capsys, *taken)
+    assert done.returncode == 0, done.stderr
+    before, after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"]
+    assert (before["n"], after["n"], after["changes"]["prompts"]) == (4, 2, 1)
+    assert (after["not_judged"], after["not_labelled"]) == (0, 2), (
+        "the given one answers another prompt, the new one is new"
+    )
+    (more,) = (sheet for sheet in sheets.iterdir() if sheet.is_dir())
+    assert [one["Response"] for one in rows(more / "first.csv")] == ["Ho."]
+    assert f"once filled in, add --human {more}" in done.stdout
+    fill_sheet(more / "first.csv", lambda row: "pass")
+    assert command_here(capsys, *taken, "--human", str(more)).returncode == 0
+    after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"][1]
+    assert (after["n"], after["not_labelled"], after["people_fail_judge_passes"]) == (3, 1, 0)
+    (one, _) = load(str(tmp_path / "out" / "data.jsonl"))
+    assert [turn.prompt for turn in one.turns] == ["Hello.", "Now in one word."]
+    assert len(list(sheets.iterdir())) == 3, "no further sheets"
+
+
+FILES = [
+    "rounds/1.jsonl", "criteria_history.jsonl", "data.jsonl", "judgments.jsonl", "worklist.jsonl", "worklist.html",
+    "worklist.csv", "refinement.json", "report.html",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_killed_before_any_file_the_same_command_goes_on(
+    ready: tuple[Loop, list[str]], monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    loop, taken = ready
+    fill(loop.worklist, FIRST)
+    write_lines = RunFolder.write_lines
+
+    def killed(self: RunFolder, name: str, parts: Any) -> Path:
+        if name == file:
+            raise KeyboardInterrupt
+        return write_lines(self, name, parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "write_lines", killed)
+        assert loop.run(*taken).returncode != 0
+    calls = loop.calls()
+    done = loop.run(*taken)
+    assert done.returncode == 0, done.stderr
+    result = loop.result()
+    assert (result["clean"], len(result["rounds"]), result["rounds"][1]["kappa"]) == (True, 2, 1.0)
+    assert loop.calls() == calls
+    assert rows(loop.worklist) == []
+    assert json.loads((loop.out / "rounds" / "1.jsonl").read_text().splitlines()[0])["why"] == "Nicely?"
+
+
+# Pieces.
+
+
+def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
+    whole = Instance(
+        "a", "KO", "Editing", "Email",
+        (
+            Turn("One.", (Criterion("x"), Criterion("y", "kind", "if z", -2.5)), "right"),
+            Turn("Two.", ()),
+        ),
+        "system", "context", (Message("user", "q"), Message("assistant", "a")),
+    )  # fmt: skip
+    bare = Instance("b", "", "", "", (Turn(" =1 \n", (Criterion("- not a list\nof two"),)),))
+    records = [Record(one.id, json.loads(json.dumps(as_row(one)))) for one in (whole, bare)]
+    assert of_rows(records) == [whole, bare]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"instance": "greet"}', "no version of a criterion"),
+        ('{"instance": "greet", "turn": "1", "criterion": 1, "version": 1, "text": "x"}', "no version of a criterion"),
+        ('{"instance": "greet", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "does not begin as in the data"),
+        ('{"instance": "other", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "would be dropped"),
+        ('{"instance": "greet", "turn": 1, "criterion": 9, "version": 2, "text": null, "change": "removed", "round": 1}',
+         "do not follow from each other"),
+        ("{", "criteria_history.jsonl, line"),
+    ],
+)  # fmt: skip
+def test_a_history_that_was_tampered_with_is_refused(ready: tuple[Loop, list[str]], line: str, told: str) -> None:
+    loop, taken = ready
+    with (loop.out / history.FILE).open("a") as file:
+        file.write(line + "\n")
+    done = loop.run(*taken)
+    assert done.returncode == 2, done.stdout
+    assert told in done.stderr
+
+
+def test_the_form_shows_all_and_runs_nothing() -> None:
+    row = Row(
+        "a1", "i", "m", "people FAIL, the judge passes", "</script><script>alert(1)</script>", "1. <b>", "why", ("unclear", "keep"),
+        None, 1,
+    )  # fmt: skip
+    text = page([row], 2)
+    assert "<script>alert" not in text
+    assert "<b>" not in text.split("<script", 1)[0]
+    assert text.count("<option>") == 3
+    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1]) == [cells(row, 2)]
+    assert page([], 1)
+
+
+RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+
+
+@pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
+def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models and the judge over HTTP; people let one bad pass of the judge stand for each model, and forgive all fails."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    out = tmp_path / "out"
+    with OpenAIServer() as server:
+        base = ["refine-criteria", "--data", str(RELEASE), "--limit", "14", "--out", str(out)]
+        for role in ("model", "judge"):
+            base += [f"--{role}", f"openai:{role}", f"--{role}-base-url", server.url]
+        base += ["--model", "openai:second"]
+        base += ["--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}])]
+        assert command_here(capsys, *base).returncode == 0
+        judged = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert len(judged) == 28
+        assert len({row["language"] for row in judged}) > 5
+        verdict = {row["messages"][-1]["content"].strip(): row["passed"] for row in judged}
+        sheet = out / "sheets" / "first.csv"
+        passing = [row["Response"].strip() for row in rows(sheet) if verdict[row["Response"].strip()]]
+        bad = set(passing[:2])
+        fill_sheet(sheet, lambda row: "fail" if row["Response"].strip() in bad else "pass")
+        human = [*base, "--human", str(out / "sheets")]
+        assert command_here(capsys, *human).returncode == 0
+        found = rows(out / "worklist.csv")
+        assert {row["what"].split(",")[0] for row in found} == {"people FAIL", "people PASS"}
+        texts = {
+            row["instance"]: [one["messages"][-1]["content"] for one in judged if one["id"] == row["instance"]]
+            for row in found
+        }
+        changes: list[dict[str, str]] = []
+        for row in found:
+            turns = str(row["criteria"].count("Turn ") or 1)
+            if row["what"].startswith("people FAIL"):
+                mine = next(text for text in texts[row["instance"]] if text.strip() in bad)
+                others = [text for text in texts[row["instance"]] if text != mine]
+                new = next(
+                    t for n in range(999) if not passes(mine, t := f"Demand {n}.") and all(passes(o, t) for o in others)
+                )
+                changes.append(row | {"kind": "missing", "new text": new, "turn": turns})
+                continue
+            failed = re.findall(r"^(\d+)\. (?:(?!\n\d+\. )[\s\S])*? \[no\]$", row["criteria"], re.MULTILINE)
+            for number in failed:
+                # An easy demand in its place, which both responses meet in every turn.
+                every = [
+                    m["content"]
+                    for one in judged
+                    if one["id"] == row["instance"]
+                    for m in one["messages"]
+                    if m["role"] == "assistant"
+                ]
+                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n}.") for text in every))
+                changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
+        write(out / "worklist.csv", changes)
+        before = server.stats()["total"]
+        done = command_here(capsys, *human, "--revisions", str(out / "worklist.csv"))
+        assert done.returncode == 0, done.stderr
+        first, last = json.loads((out / "refinement.json").read_text())["rounds"]
+        changed = {row["instance"] for row in found}
+        asked = sum(
+            len(row["prompts"] if "prompts" in row else row["verdicts"]) for row in judged if row["id"] in changed
+        )
+        assert server.stats()["total"] - before <= asked, "only turns of changed instances are judged again"
+    wrong = (first["people_fail_judge_passes"], first["people_pass_judge_fails"])
+    assert wrong == (2, sum(not value for value in verdict.values()))
+    assert (last["n"], last["kappa"]) == (28, 1.0)
+    assert last["ci95"] is not None
+    refined = {one.id: one for one in load(str(out / "data.jsonl"))}
+    original = {one.id: one for one in load(str(RELEASE))}
+    assert {name for name in refined if refined[name] != original[name]} == changed
