@@ -68,6 +68,7 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("metaeval/out") == listed["metaeval"]
     assert written("calibrate/priced") == listed["calibrate"]
     assert written("contrast/out") == listed["contrast"]
+    assert written("compare-criteria/out") == listed["compare-criteria"] | listed["compare-criteria-sheets"]
     assert written("taxonomy/out") == listed["taxonomy"]
     assert written("tick/out") == listed["tick"]
     assert written("validate/out") == listed["checklist validate"]

@@ -46,8 +46,9 @@ def given_responses(
 
 def responses_by_model(
     instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]]
-) -> dict[str, dict[str, Response]]:
-    """Model -> instance id -> response, from the rows of any number of files; where a row names no model its file does.
+) -> dict[str, dict[str, list[Response]]]:
+    """Model -> instance id -> responses, its samples, from the rows of any number of files; where a row names no model
+    its file does.
 
     The official code puts `_TRUEBench-v...` behind the model's name. What is refused: as in `given_responses`.
     """
@@ -57,10 +58,11 @@ def responses_by_model(
         of_file = named[0] if named[1] else path.stem
         for answer in map(masked, answers):
             by_model.setdefault(answer.model or of_file, ([], path.name))[0].append(answer)
-    return {
-        model: {instance.id: response for instance, response in responses_to(instances, answers, model, name)}
-        for model, (answers, name) in by_model.items()
-    }
+    found: dict[str, dict[str, list[Response]]] = {}
+    for model, (answers, name) in by_model.items():
+        for instance, response in responses_to(instances, answers, model, name):
+            found.setdefault(model, {}).setdefault(instance.id, []).append(response)
+    return found
 
 
 def responses_to(

@@ -93,8 +93,8 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(0.0303, abs=5e-05)
     assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(0.0226, abs=5e-05)
     shown = grid(found, "Self-preference of judges")
-    assert shown.rows[-1][-2:] == ("+3.03", "+2.26")
-    assert [row[-2:] for row in shown.paper] == [("+3.03", "+2.26"), ("+3.23", "")]
+    assert shown.rows[-1][-3:] == ("+3.03", "", "+2.26")
+    assert [row[-3:] for row in shown.paper] == [("+3.03", "", "+2.26"), ("+3.23", "", "")]
     tied = next(note for note in ranking_sections.notes(found) if "equally many" in note)
     assert tied.count(" above ") == 2
 
@@ -157,6 +157,28 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
     for path in folders.values():
         (Path(path) / "verdicts.jsonl").unlink()
     assert {one.span for one in rank(list(folders.values())).standings} == {RankSpan(1, 3, approximate=True)}
+
+
+def test_self_preference_has_an_interval_where_the_verdicts_are_there(folder: Callable[..., str]) -> None:
+    """Both judges pass the first 50 of 100 answers of either model; a passes 20 more of its own, b none."""
+    judges = ("openai:gpt-4o", "openai:claude-4")
+    folders = [folder(name, {"": cell(dict.fromkeys(judges, (0.5, 0.5)))}) for name in ("openai:gpt-4o", "x")]
+    for path, more in zip(folders, (20, 0), strict=True):
+        verdicts = [
+            {"id": str(i), "document": str(i), "split": "", "ineligible": False,
+             "grounded": {judges[0]: "yes" if i < 50 + more else "no", judges[1]: "yes" if i < 50 else "no"}}
+            for i in range(100)
+        ]  # fmt: skip
+        write_jsonl(Path(path) / "verdicts.jsonl", verdicts)
+    found = rank(folders)
+    (one,) = found.preferences
+    assert (one.judge, one.final.own, one.final.others) == (judges[0], pytest.approx(0.2), 0.0)
+    low, high = one.final.ci95 or (0, 0)
+    assert 0.11 < low < 0.15  # a share of 20 of 100 by itself
+    assert 0.25 < high < 0.29
+    assert grid(found, "Self-preference of judges").rows[0][6].startswith("+1")
+    told = found.as_json()["models"][0]["scores"]["all answers"]
+    assert "given" not in told, "single answers stand in the folders"
 
 
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:

@@ -30,6 +30,8 @@ from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOption
 from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
+from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria
@@ -64,6 +66,9 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
+    "compare-criteria": (
+        CompareCriteriaOptions, CompareCriteria, "Hold four types of criteria against people on the same responses."
+    ),
     "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
     "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
     "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
@@ -93,7 +98,9 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
 }  # fmt: skip
 
 _PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
-_PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
+_PANELS |= dict.fromkeys(
+    ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
+)
 _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 
 

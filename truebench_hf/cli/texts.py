@@ -125,6 +125,16 @@ TEXTS = {
     "A file for --recorded has rows with id, judge, protocol and prediction, or as_given and swapped (what was said with "
     "response A shown first, and with B first); they name responses as the data does. pairs.jsonl of another study is one.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
+    "compare-criteria": "Types: mt-bench (1 to 10, no criteria), flask (the skills of the category, 1 to 5; the score is the mean "
+    "over skills, the judge's own final score stands beside), biggen (1 to 5 on the criteria, one final score), checklist (as "
+    "`truebench run` judges). None sees a reference answer. A response of several turns is rated as a whole.\n\n"
+    "`truebench compare-criteria-sheets OUT` writes sheets for raters, who see no criteria; --humans reads them back. The majority "
+    "counts; a tie, or an answer that a rater left out, leaves a response open. Kappa of ratings: the threshold is chosen on one half of the "
+    "instances and measured on the other, in both directions. Then saturation, spread between models, and cost.\n\n"
+    "Models, types and sheets may be added to a folder. Other --responses make it another study.\n\n"
+    f"{_MODELS}\n\nExit code 3: responses were left open.\n\n{_GOING_ON}",
+    "compare-criteria-sheets": "A CSV and a form for the browser for each rater, pass or fail. The sheets hold prompt and responses: "
+    "no criteria, no reference, no model, and the responses to one prompt together. The paper has three raters.",
     "checklist categories": "A question may belong to several categories. The model is held against what all annotators "
     f"of a question named, if the data has annotators. Pass rates need answers: of people, or recorded ones of judges.\n\n{_MODELS}\n\n"
     f"Exit code 3: questions have no readable categories.\n\n{_GOING_ON}",

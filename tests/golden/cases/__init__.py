@@ -6,6 +6,7 @@ from tests.golden.cases import (
     arbitration,
     calibration,
     checklists,
+    compare,
     contrast,
     criteria,
     facts,
@@ -26,6 +27,7 @@ CASES = (
     *meta.CASES,
     *calibration.CASES,
     *contrast.CASES,
+    *criteria.CASES,
     *arbitration.CASES,
     *taxonomy.CASES,
     *tick.CASES,
@@ -34,6 +36,6 @@ CASES = (
     *flex.CASES,
     *checklists.CASES,
     *stick.CASES,
-    *criteria.CASES,
+    *compare.CASES,
     *refinement.CASES,
 )

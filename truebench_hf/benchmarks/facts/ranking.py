@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from math import hypot
 from typing import Any, Literal
 
-from truebench_hf.benchmarks.facts.joined import Joined, Split, join, spec_of
+from truebench_hf.benchmarks.facts.joined import Joined, Kind, Split, join, spec_of
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
 from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference
+from truebench_hf.metrics.self_preference import SelfPreference, self_preference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.types import Score
 
-Kind = Literal["unadjusted", "final"]
+_KINDS: tuple[Kind, ...] = ("unadjusted", "final")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _told(one: Standing) -> dict[str, Any]:
     """A standing as plain data; the single answers stand in the run folders."""
     told = asdict(one) | {"span": [one.span.first, one.span.last], "moved": one.moved, "effect": one.mean.effect}
     for split in told["scores"].values():
-        del split["graded"]
+        del split["graded"], split["given"]
     return told
 
 
@@ -132,8 +132,17 @@ def _preference(joined: Joined, judge: str) -> Preference | None:
     own = same or tuple(model for model in joined.models if family(model) == family(spec))
     if not own or len(own) == len(joined.models) or len(joined.judges) == 1:
         return None
-    found = [self_preference(_by_judge(joined, kind), judge, own) for kind in ("unadjusted", "final")]
-    return Preference(judge, own, "model" if same else "family", *found)
+    return Preference(
+        judge, own, "model" if same else "family", *(_preferred(joined, kind, judge, own) for kind in _KINDS)
+    )
+
+
+def _preferred(joined: Joined, kind: Kind, judge: str, own: Sequence[str]) -> SelfPreference:
+    """Answer by answer where all verdicts are there, else by the means alone."""
+    if all(split.given for held in joined.models.values() for split in held.values()):
+        samples = [{m: held[split].given[kind] for m, held in joined.models.items()} for split in joined.splits]
+        return self_preference_over(samples, judge, own)
+    return self_preference(_by_judge(joined, kind), judge, own)
 
 
 def _by_judge(joined: Joined, kind: Kind) -> dict[str, dict[str, float | None]]:

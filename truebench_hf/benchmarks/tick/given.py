@@ -22,10 +22,9 @@ from truebench_hf.benchmarks.tick.source import Item, Listed
 from truebench_hf.benchmarks.tick.study import Judging
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_to
+from truebench_hf.given_responses import responses_by_model
 from truebench_hf.options import option, role
 from truebench_hf.records import Judged
-from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -119,18 +118,11 @@ def _responses(
 ) -> dict[str, dict[str, list[Response]]]:
     """Model -> id -> responses: those of `--responses`, else those in the rows of the data."""
     files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
-    by_model: dict[str, tuple[list[Answers], str]] = {}
-    for path, answers in files or [(Path(str(options.data)), list(own))]:
-        for answer in map(masked, answers):
-            by_model.setdefault(answer.model or path.stem, ([], path.name))[0].append(answer)
-    if not by_model:
+    found = responses_by_model(instances, files or [(Path(str(options.data)), own)])
+    if not found:
         raise UserError(
             f"--data {options.data}: no row has a response ({', '.join(_ANSWERS)}); give them by --responses FILE"
         )
-    found: dict[str, dict[str, list[Response]]] = {}
-    for model, (answers, name) in by_model.items():
-        for instance, response in responses_to(instances, answers, model, name):
-            found.setdefault(model, {}).setdefault(instance.id, []).append(response)
     return found
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import instances, jsonl
-from truebench_hf.answer_files import read_answers
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.refinement import filled, form, history, worklist
@@ -24,18 +23,18 @@ from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaO
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
 from truebench_hf.benchmarks.truebench.refinement.sections import sections
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row
+from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_by_model
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.records import JUDGMENTS, RESPONSES, Judged, judgment_lines
+from truebench_hf.records import JUDGMENTS, Judged, judgment_lines
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations
 from truebench_hf.report.sheet_files import read_answers as read_rows
@@ -47,14 +46,6 @@ from truebench_hf.types import Instance, Response
 
 SHEETS, DATA, LISTED, TAKEN = "sheets", "data.jsonl", "worklist.jsonl", "rounds"
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An instance with the responses to it that were given, by model."""
-
-    instance: Instance
-    given: Mapping[str, Response]
 
 
 class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any]]):
@@ -72,17 +63,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         """The instances; of one that is sampled all responses are."""
         options = self.options
         every = data.load(options.data, options.column, options.criteria)
-        chosen = data.select(every, options.language, options.category)
-        given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
-        if both := set(given) & set(map(str, numbered(options.model))):
-            raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
-        return Items(
-            [Answered(i, {model: of[i.id] for model, of in given.items()}) for i in chosen],
-            lambda one: one.instance.id,
-            lambda one: [asdict(one.instance), [asdict(response) for response in one.given.values()]],
-            lambda one: (one.instance.language, one.instance.category),
-            size=lambda one: len(one.instance.turns),
-        )  # fmt: skip
+        return answered(options, data.select(every, options.language, options.category))[0]
 
     def check(self) -> None:
         """Everything that people filled in is read before anything is paid for."""
@@ -154,7 +135,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         numbers = range(1, len(self.options.model) + 1)
         made = await asyncio.gather(*(self._made(state.instance, number) for number in numbers))
         asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
-        given = [r if asked else Response(r.instance_id, r.model, (), error=_OTHER_PROMPT) for r in one.given.values()]
+        given = [r if asked else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in one.given]
         verdicts, validation = await asyncio.gather(
             asyncio.gather(*(self._judged(state.instance, response) for response in (*given, *made))),
             self._validated(state.instance, changed=state.instance != one.instance),
@@ -258,17 +239,6 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         elif options.human:
             notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
         return notes
-
-
-def _file(given: str) -> Path:
-    """The file of answers of a run folder, or a file itself. Raises UserError where a folder has none."""
-    path = Path(given)
-    if not path.is_dir():
-        return path
-    found = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
-    if found is None:
-        raise UserError(f"--responses {given}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
-    return found
 
 
 def _listed(file: Path) -> list[Row]:
