@@ -97,12 +97,20 @@ def _row(line: Line, listed: Mapping[str, Row], round: int) -> Row:
             "work list that it holds now"
         )
     row = listed.get(line["row"])
-    if row is None or row.instance != line["instance"]:
+    if row is None or not _alike(row.instance, line["instance"]):
         raise UserError(
             f"{line.where}: row {line['row'] or '(blank)'} of instance {line['instance'] or '(blank)'} is not on the work "
             "list of this folder; leave the columns row, round and instance as they are"
         )
     return row
+
+
+def _alike(instance: str, cell: str) -> bool:
+    """Whether a cell holds an id, or what a spreadsheet program makes of one that looks like a number: 007 becomes 7."""
+    try:
+        return instance.strip() == cell or float(instance) == float(cell)
+    except ValueError:
+        return False
 
 
 Change = tuple[int, int | None, str | None, str, str]  # turn, criterion, text, change, kind

@@ -18,7 +18,7 @@ from truebench_hf import instances, jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.refinement import filled, form, history, worklist
-from truebench_hf.benchmarks.truebench.refinement.history import State
+from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
 from truebench_hf.benchmarks.truebench.refinement.sections import sections
@@ -27,6 +27,7 @@ from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.engine.info import read_info
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import cases
@@ -77,11 +78,13 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
                 f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
                 f"the sheets that this command wrote into {folder / SHEETS}"
             )
-        there = [answer.item for file in sorted((folder / SHEETS).rglob("*.csv")) for answer in read_rows(file)]
-        self.asked = {*self.sheets.labels, *there}
-        self._refuse_to_lose(folder)
         self.instances = {one.instance.id: one.instance for one in self.chosen}
-        self.history = history.read(folder, self.instances)
+        self.asked, self.history = set(self.sheets.labels), list[Version]()
+        if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
+            self._refuse_to_lose(folder)
+            self.history = history.read(folder, self.instances)
+            written = sorted((folder / SHEETS).rglob("*.csv"))
+            self.asked |= {answer.item for file in written for answer in read_rows(file)}
         self.round = max((one.round for one in self.history), default=0)
         self.lines: list[filled.Line] = []  # what is taken in now
         self.note = ""
@@ -225,7 +228,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             notes.append(f"Responses without a label (annotators are tied, or gave no answer), left out: {blank}.")
         if new:
             notes.append(f"Sheets for annotators, who see no criteria: {new}; once filled in, add --human {new}.")
-        elif not options.human:
+        elif not options.human and (Path(out) / SHEETS).exists():
             notes.append(
                 f"Nobody has judged these responses yet: fill in {out}/{SHEETS}, and add --human {out}/{SHEETS}."
             )

@@ -59,7 +59,10 @@ def rows(
             continue
         row = _disagreement(state, judged, name, human)
         known = by_id.get(row.id)  # models that give the same answer
-        by_id[row.id] = replace(row, model=f"{known.model}, {row.model}") if known else row
+        if known is None:
+            by_id[row.id] = row
+        elif row.model not in known.model.split(", "):
+            by_id[row.id] = replace(known, model=f"{known.model}, {row.model}")
     yield from by_id.values()
     for finding in validation.findings if validation else ():
         yield _finding(state, finding)
@@ -97,7 +100,9 @@ def _finding(state: State, finding: Finding) -> Row:
 
 
 def _id(*parts: object) -> str:
-    return digest(canonical(parts))[:10]
+    return (
+        f"r{digest(canonical(parts))[:10]}"  # with a letter, so that no spreadsheet program takes 12e34567 for a number
+    )
 
 
 def _conversation(state: State, judged: Judged | None = None) -> str:
