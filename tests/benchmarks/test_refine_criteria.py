@@ -5,8 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +23,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
+from truebench_hf.benchmarks.truebench.refinement.filled import _alike
 from truebench_hf.benchmarks.truebench.refinement.form import page
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.study import refine_criteria
@@ -516,6 +522,40 @@ def test_killed_before_any_file_the_same_command_goes_on(
     assert json.loads((loop.out / "rounds" / "1.jsonl").read_text().splitlines()[0])["why"] == "Nicely?"
 
 
+@pytest.mark.slow
+def test_killed_while_the_validator_is_asked_it_goes_on(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    loop = Loop(tmp_path, capsys)
+    with OpenAIServer() as server:
+        server.add_scripts([{"contains": "You review the criteria", "message": {"content": said("PASS")["reply"]}}])
+        at = loop.base.index("--validator")
+        loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
+        human = loop.labelled()
+        assert loop.run(*human).returncode == 0
+        fill(loop.worklist, FIRST)
+        taken = [*human, "--revisions", str(loop.worklist)]
+        server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
+        command = [sys.executable, "-m", "truebench_hf.cli.main", "refine-criteria", *loop.base, *taken]
+        with (tmp_path / "log").open("w") as log:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while loop.calls()[0] < 30 or server.stats()["total"] < 3:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < until, (tmp_path / "log").read_text()
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+        assert len(rows(loop.worklist)) == 3, "as it was filled in"
+        assert len(loop.result()["rounds"]) == 1
+        done = loop.run(*taken)
+        assert done.returncode == 0, done.stderr
+        assert (loop.calls()[0], server.stats()["total"]) == (30, 4), "what was under way, and nothing else"
+        assert loop.result()["clean"]
+
+
 # Pieces.
 
 
@@ -567,6 +607,103 @@ def test_the_form_shows_all_and_runs_nothing() -> None:
     assert data is not None
     assert json.loads(data[1]) == [cells(row, 2)]
     assert page([], 1)
+
+
+def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: Path, capsys: Capsys) -> None:
+    both = {"criterion": 1, "why": "Two things.", "instead": ["It is polite.", "It is short."]}
+    validator = [
+        {"contains": "polite and short", **said("PASS", composite=[both])},
+        {"contains": "three lines.\n", "reply": "No idea."},
+        {"contains": "cannot be used", "reply": "Still none."},
+    ]
+    loop = Loop(tmp_path, capsys, validator)
+    human = loop.labelled()
+    assert loop.run(*human).returncode == 0
+    fill(
+        loop.worklist,
+        FIRST | {("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite and short."}},
+    )
+    taken = [*human, "--revisions", str(loop.worklist)]
+    assert loop.run(*taken).returncode == 3
+    split, unread = rows(loop.worklist)
+    assert (split["what"], split["proposal"]) == (
+        "validator: several conditions in one criterion",
+        "It is polite.\nIt is short.",
+    )
+    assert (unread["instance"], unread["what"], unread["choices"]) == (
+        "lines",
+        "validator: nothing could be read",
+        "prompt | keep",
+    )
+    assert unread["reason"]
+    write(
+        loop.worklist,
+        [split | {"kind": "composite", "new text": "It is polite.\n\nIt is brief."}, unread | {"kind": "keep"}],
+    )
+    done = loop.run(*taken)
+    assert done.returncode == 0, done.stderr
+    assert loop.result()["clean"]
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == ["It is polite.", "It is brief."]
+    # What was removed or added has a number of its own for life.
+    ids = [json.loads(line)["id"] for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
+    assert [one for one in ids if one.startswith("greet#")] == [
+        "greet#prompt 1",
+        "greet#1",
+        "greet#1",
+        "greet#1",
+        "greet#2",
+    ]
+
+
+def test_annotators_who_are_tied_leave_a_response_open(tmp_path: Path, capsys: Capsys) -> None:
+    loop = Loop(tmp_path, capsys)
+    assert loop.run("--annotators", "eva, jon").returncode == 0
+    for name, bad in (("eva", BAD), ("jon", BAD - {"One line."})):
+        fill_sheet(
+            loop.out / "sheets" / f"{name}.csv", lambda row, bad=bad: "fail" if row["Response"] in bad else "pass"
+        )  # type: ignore[misc]
+    done = loop.run("--human", str(loop.out / "sheets"))
+    assert done.returncode == 0
+    assert "Responses without a label (annotators are tied, or gave no answer), left out: 1" in done.stdout
+    assert [row["instance"] for row in rows(loop.worklist)] == ["greet", "colour"]
+    assert loop.result()["rounds"][0]["n"] == 23
+
+
+def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [{"id": n, "prompt": f"Say {n}.", "criteria": ["x"]} for n in (1, 2)])
+    given = write_jsonl(tmp_path / "g.jsonl", [{"id": 1, "response": text} for text in ("one", "uno")])
+    base = ["--data", data, "--responses", given, "--judge", script(tmp_path / "j.json", judge_rules())]
+    base += ["--validator", script(tmp_path / "v.json", []), "--out", str(tmp_path / "out")]
+    estimate = command_here(capsys, "refine-criteria", *base, "--estimate")
+    assert (estimate.returncode, (tmp_path / "out").exists()) == (0, False)
+    assert "How many rounds people need is not known" in estimate.stdout
+    done = command_here(capsys, "refine-criteria", *base)
+    assert done.returncode == 0, done.stderr
+    assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
+    assert {row["Response"] for row in rows(tmp_path / "out" / "sheets" / "first.csv")} == {"one", "uno"}
+
+
+def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsys) -> None:
+    loop = Loop(tmp_path, capsys)
+    validate = ["validate", "--data", loop.base[1], "--validator", loop.base[11], "--out", str(loop.out)]
+    assert command_here(capsys, *validate).returncode == 0
+    done = loop.run()
+    assert done.returncode == 2
+    assert "criteria-validation" in done.stderr, "not what its work list looks like"
+
+
+@pytest.mark.parametrize(
+    ("instance", "cell", "alike"),
+    [
+        ("007", "7", True), ("7", "7.0", True), ("1e3", "1000", True), ("a", "a", True), (" a", "a", True),
+        ("a", "b", False), ("7", "8", False), ("7", "", False), ("a", "nan", False), ("nan", "nan", True),
+    ],
+)  # fmt: skip
+def test_an_id_that_a_spreadsheet_program_took_for_a_number(instance: str, cell: str, alike: bool) -> None:
+    assert _alike(instance, cell) is alike
 
 
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
