@@ -183,15 +183,13 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
                 "responses",
                 "model_name",
             }
+        pairs = _by_instance(found)
+        options.check_samples(max((len(samples) for _, samples in pairs), default=1))
         return Items(
-            _by_instance(found), lambda pair: pair[0].id,
+            pairs, lambda pair: pair[0].id,
             lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), *map(asdict, pair[1])],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
         )  # fmt: skip
-
-    def check(self) -> None:
-        super().check()
-        self.options.check_samples(max((len(samples) for _, samples in self.chosen), default=1))
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
