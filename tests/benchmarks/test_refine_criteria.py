@@ -279,6 +279,8 @@ REFUSED: list[tuple[Callable[[Table], Table], str, str]] = [
     (lambda t: filled(t, criterion="7"), "column 'criterion' holds 7", "no such criterion"),
     (lambda t: filled(t, criterion="1, 2"), "column 'criterion' holds '1, 2'; write one number", "two numbers"),
     (lambda t: filled(t, criterion="01.Feb"), "write one number", "what a spreadsheet program made of it"),
+    (lambda t: filled(t, criterion="9" * 5000), "write one number", "more digits than Python reads"),
+    (lambda t: filled(t, new_prompt="Hello?", turn="0"), "has turns 1 to 1", "no turn either"),
     (lambda t: filled(t, criterion="²"), "write one number", "a digit to Python, no number"),
     (lambda t: filled(t, new_text=""), "column 'new text' is blank", "no text"),
     (lambda t: filled(t, new_text=" It greets nicely. "), "is criterion 1 as it is", "the same text"),
@@ -401,6 +403,16 @@ def test_what_somebody_filled_in_is_never_lost(ready: tuple[Loop, list[str]], tm
     assert late.returncode == 2
     assert "is of round 1, and this folder is at round 2" in late.stderr
     assert len(loop.result()["rounds"]) == 2
+
+
+def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: tuple[Loop, list[str]]) -> None:
+    loop, taken = ready
+    for number, text in enumerate(("It is kind.", "It is warm.", "It is kind."), 1):
+        write(loop.worklist, filled(rows(loop.worklist), new_text=text))
+        assert loop.run(*taken).returncode == 0
+        assert len(loop.result()["rounds"]) == number + 1
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == ["It is kind."]
 
 
 def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:

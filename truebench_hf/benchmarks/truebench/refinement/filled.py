@@ -36,7 +36,7 @@ class Line:
     cells: Mapping[str, str]
 
     def __getitem__(self, name: str) -> str:
-        return self.cells.get(name, "").strip()
+        return self.cells.get(name, "").replace("\r\n", "\n").strip()
 
     def wrong(self, name: str, said: str) -> UserError:
         """An error about a cell."""
@@ -47,7 +47,7 @@ class Line:
         text = self[name].removesuffix(".0")
         if not text:
             return None
-        if not text.isascii() or not text.isdigit():
+        if not text.isascii() or not text.isdigit() or len(text) > 9:
             raise self.wrong(name, f"holds {self[name]!r:.40}; write one number")
         return int(text)
 
@@ -63,7 +63,9 @@ def read(path: Path) -> list[Line]:
 
 def source(lines: Iterable[Line]) -> str:
     """A hash of what was filled in, by which a list that was taken in already is known."""
-    return digest(canonical([[line[name] for name in ("row", *FILLED)] for line in lines]))[:16]
+    return digest(
+        canonical([[line["round"].removesuffix(".0"), *(line[name] for name in ("row", *FILLED))] for line in lines])
+    )[:16]
 
 
 def revisions(
@@ -171,7 +173,7 @@ def _criteria(line: Line, row: Row, now: State, kind: str, text: str) -> list[Ch
 
 
 def _turn(line: Line, row: Row, now: State, known: int | None) -> int:
-    turn = line.number("turn") or row.turn or known
+    turn = next((n for n in (line.number("turn"), row.turn, known) if n is not None), None)
     if turn is None or not 1 <= turn <= len(now.instance.turns):
         said = "is blank" if turn is None else f"holds {turn}"
         raise line.wrong("turn", f"{said}; instance {row.instance} has turns 1 to {len(now.instance.turns)}")
