@@ -10,7 +10,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from truebench_hf import __version__
@@ -39,24 +41,39 @@ def render(entry: Entry, facts: Facts | None, configs: tuple[str, ...]) -> str:
     template = _environment().get_template(f"{entry.name}.md.jinja")
     config, splits = list(rows.items())[min(1, len(rows) - 1)]
     text = template.render(
-        entry=entry, facts=facts, rows=rows, version=__version__, example=(config, next(iter(splits)))
-    )
+        entry=entry, facts=facts, rows=rows, version=__version__, example=(config, next(iter(splits))),
+        repository=entry.repository,
+    )  # fmt: skip
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
     return f"---\n{_header(entry, facts, rows)}---\n\n{text}\n"
 
 
 def eval_yaml(entry: Entry, rows: Rows) -> str:
-    """The eval.yaml that makes the set a benchmark on the Hub: one task for each configuration and split."""
+    """The eval.yaml that makes the set a benchmark on the Hub: a task for each configuration, of the one split it has."""
     import yaml
 
-    several = len(next(iter(rows.values()))) > 1
-    tasks = [
-        {"id": "_".join([config, split] if several else [config]), "config": config, "split": split}
-        for config, splits in rows.items()
-        for split in splits
-    ]
+    tasks = [{"id": config, "config": config, "split": next(iter(splits))} for config, splits in rows.items()]
     content = {"name": entry.title, "description": entry.summary, "evaluation_framework": FRAMEWORK, "tasks": tasks}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def passage(name: str, block: str) -> str:
+    """A block of the card of a data set, in one paragraph."""
+    template = _environment().get_template(f"{name}.md.jinja")
+    return " ".join("".join(template.blocks[block](template.new_context())).split())
+
+
+def citations(key: str = "") -> str:
+    """The BibTeX of the papers and of this package, or of one of them by its key."""
+    text = files("truebench_hf").joinpath("citations.txt").read_text("utf-8").strip()
+    return next(one for one in text.split("\n\n") if f"{{{key}," in one) if key else text
+
+
+def addressed(card: str, entry: Entry, repo_id: str, former: str | None = None) -> str:
+    """A card for repository `repo_id`: that stands in its commands, in place of the one it was pushed to before."""
+    for name in filter(None, (entry.repository, former)):
+        card = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", lambda _: repo_id, card)
+    return card
 
 
 def data_file(config: str, split: str) -> str:
@@ -111,14 +128,15 @@ def write_all(folder: Path) -> list[str]:
     TRUEBench is built from its pinned release, which is fetched if need be. Returns the names.
     """
     from truebench_hf.loaders.catalogue import corpus
-    from truebench_hf.loaders.export import facts_of
-    from truebench_hf.loaders.prepare import Reading, whole
+    from truebench_hf.loaders.export import export
 
     for entry in CATALOGUE.values():
-        known = entry.source is None or entry.name in ("truebench", "flexbench")
-        facts = facts_of(entry.name, whole(entry.name, Reading())[0], Reading()) if known else None
-        names = tuple(config.name for config in corpus(entry.name).builder.BUILDER_CONFIGS)
-        (folder / f"{entry.name}.md").write_text(render(entry, facts, names), encoding="utf-8")
+        if entry.source is None or entry.name in ("truebench", "flexbench"):
+            with TemporaryDirectory() as scratch:
+                text = (export(entry.name, Path(scratch, "built")).folder / "README.md").read_text("utf-8")
+        else:
+            text = render(entry, None, tuple(config.name for config in corpus(entry.name).builder.BUILDER_CONFIGS))
+        (folder / f"{entry.name}.md").write_text(text, encoding="utf-8")
     return list(CATALOGUE)
 
 

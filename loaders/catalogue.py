@@ -14,19 +14,29 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One data set. `source` says where its rows come from (None: built in). `publishable` is what its licence allows;
-    `benchmark` sets get an eval.yaml. `splits` and `languages` are those to expect before it is built."""
+    `benchmark` sets get an eval.yaml: those whose scores `truebench publish results` writes onto models' pages.
+    `splits` and `languages` are those to expect before it is built, `command` is the one that works on its rows. `paper`
+    is its key in citations.txt, `homepage` the page of the data or of that paper ("" where there is none)."""
 
     name: str
     title: str
     summary: str
     licence: str
+    paper: str
+    homepage: str
     source: str | None = None
     publishable: bool = True
-    benchmark: bool = True
+    benchmark: bool = False
     splits: tuple[str, ...] = ("test",)
     languages: tuple[str, ...] = ("en",)
     task: str = "text-generation"
     tags: tuple[str, ...] = ("instruction-following",)
+    command: str = ""
+
+    @property
+    def repository(self) -> str:
+        """Where the set is on the Hub, as long as nobody has pushed it."""
+        return f"ORGANISATION/{self.name}"
 
 
 _ENTRIES = (
@@ -35,7 +45,11 @@ _ENTRIES = (
         "TRUEBench",
         "Productivity requests in 12 languages, one or more turns, each turn with its criteria",
         "apache-2.0",
+        "truebench",
+        "https://github.com/SamsungLabs/TRUEBench",
         source="an official JSONL; by default v0.6.1, downloaded and checked",
+        command="run",
+        benchmark=True,
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -43,6 +57,9 @@ _ENTRIES = (
         "TRUEBench mini",
         "36 instances of TRUEBench's kind in 12 languages, written for this project",
         "apache-2.0",
+        "truebench",
+        "https://github.com/SamsungLabs/TRUEBench",
+        command="run",
         tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
     ),
     Entry(
@@ -50,11 +67,14 @@ _ENTRIES = (
         "RubricEval",
         "Labelled rubric judgments that measure a judge, split into easy and hard",
         "other",
+        "rubriceval",
+        "https://arxiv.org/abs/2603.25133",
         source="your JSONL or Parquet, or what `truebench arbitrate` made",
         publishable=False,
         splits=("easy", "hard"),
         languages=("en", "zh"),
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -62,8 +82,11 @@ _ENTRIES = (
         "RubricEval mini",
         "Rubric judgments in contrast pairs whose labels are certain by construction, easy and hard",
         "apache-2.0",
+        "rubriceval",
+        "https://arxiv.org/abs/2603.25133",
         splits=("easy", "hard"),
         task="text-classification",
+        command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
     ),
     Entry(
@@ -71,8 +94,11 @@ _ENTRIES = (
         "FACTS Grounding",
         "Requests that must be answered from one document alone",
         "cc-by-4.0",
+        "facts_grounding",
+        "https://huggingface.co/datasets/google/FACTS-grounding-public",
         source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
         splits=("open",),
+        command="facts run",
         tags=("grounding", "factuality", "long-context"),
     ),
     Entry(
@@ -80,6 +106,9 @@ _ENTRIES = (
         "FACTS Grounding mini",
         "12 documents with a grounded, an ungrounded and an evasive answer each",
         "apache-2.0",
+        "facts_grounding",
+        "https://huggingface.co/datasets/google/FACTS-grounding-public",
+        command="facts run",
         tags=("grounding", "factuality"),
     ),
     Entry(
@@ -87,6 +116,8 @@ _ENTRIES = (
         "FlexBench samples",
         "Instructions, their dimensions with precondition groups, and judged conversations",
         "apache-2.0",
+        "flexbench",
+        "",
         source="built in; or your folder of instructions.jsonl, dimensions.jsonl and conversations.jsonl",
         tags=("instruction-following", "multi-turn", "procedures"),
     ),
@@ -95,9 +126,11 @@ _ENTRIES = (
         "Checklists",
         "Instructions with checklists by several authors, and what people and judges said of responses",
         "other",
+        "tick",
+        "https://arxiv.org/abs/2410.03608",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
-        benchmark=False,
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(
@@ -105,7 +138,9 @@ _ENTRIES = (
         "Checklists mini",
         "28 instructions with two responses and their checklists, answered, sorted, preferred and scored",
         "apache-2.0",
-        benchmark=False,
+        "tick",
+        "https://arxiv.org/abs/2410.03608",
+        command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
 )
@@ -113,10 +148,12 @@ CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def entry(name: str) -> Entry:
-    """The entry of that name. Raises UserError with the nearest names where there is none."""
-    if name not in CATALOGUE:
+    """The entry of that name, in any case; `mini` is `truebench_mini`. Raises UserError with the nearest names."""
+    folded = name.casefold().replace("-", "_")
+    folded = "truebench_mini" if folded == "mini" else folded
+    if folded not in CATALOGUE:
         raise unknown("data set", name, CATALOGUE)
-    return CATALOGUE[name]
+    return CATALOGUE[folded]
 
 
 def corpus(name: str) -> Corpus:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
 
 import datasets
 
+from truebench_hf import row_files
 from truebench_hf.benchmarks.tick.form import filled, read
-from truebench_hf.errors import UserError
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.usable import Usable, usable
 from truebench_hf.rows import Record
 
 TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
@@ -49,39 +48,36 @@ FEATURES = datasets.Features(
 NULLABLE = frozenset({"answers[]", "checklist_id", "effect"})
 
 
-def rows(path: Path, strict: bool = False) -> Usable[Row]:
-    """The rows of a file that can be used, with all columns; see `usable`, and `form` for what rows may leave out."""
-    return usable(path, _row, key=itemgetter("id"), strict=strict)
-
-
-def _row(record: Record) -> list[Row]:
-    row = fitted(replace(record, row=filled(record.row)), FEATURES, nullable=NULLABLE)
+def row(record: Record) -> Row:
+    """One row with all columns; see `form` for what it may leave out. Raises UserError naming place and field."""
+    found = fitted(replace(record, row=filled(record.row)), FEATURES, nullable=NULLABLE)
     read(record)
-    return [row]
+    return found
 
 
 def totals(data: Data) -> dict[str, int]:
     """How much there is of each part of the rows."""
-    every = [row for rows in data["all"].values() for row in rows]
+    every = data["all"]["test"]
 
     def answered(column: str) -> int:
-        return sum(label is not None for row in every for entry in row[column] for label in entry["answers"])
+        return sum(label is not None for its in every.column(column) for entry in its for label in entry["answers"])
 
     return {
         "instructions": len(every),
-        "responses": sum(len(row["responses"]) for row in every),
-        "checklists": sum(len(row["checklists"]) for row in every),
-        "questions": sum(len(checklist["questions"]) for row in every for checklist in row["checklists"]),
+        "responses": sum(map(len, every.column("responses"))),
+        "checklists": sum(map(len, every.column("checklists"))),
+        "questions": sum(len(one["questions"]) for checklists in every.column("checklists") for one in checklists),
         "answers": answered("answers"),
         "recorded answers of judges": answered("judgments"),
-        "preferences": sum(len(row["preferences"]) for row in every),
-        "ratings": sum(len(row["ratings"]) for row in every),
+        "preferences": sum(map(len, every.column("preferences"))),
+        "ratings": sum(map(len, every.column("ratings"))),
     }
 
 
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The hash of the file."""
-    return About(f"sha256 {fingerprint(source)[:12]}")
+    assert isinstance(builder, Checklists)
+    return About(f"sha256 {builder.fingerprint[:12]}")
 
 
 class Checklists(SourceBuilder):
@@ -89,15 +85,11 @@ class Checklists(SourceBuilder):
 
     BUILDER_CONFIGS = configs("all")
     FEATURES = FEATURES
-    LICENSE = ""
+    NEEDS = "a JSONL or Parquet file in the columns of checklists_mini"
 
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        if self.config.source is None:
-            raise UserError("checklists needs --source: a JSONL or Parquet file in the columns of checklists_mini")
-        return [datasets.SplitGenerator("test", {"path": self.config.source})]
-
-    def _generate_examples(self, path: str) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(self.noting(rows(Path(path), self.config.strict)))
+    def rows(self) -> Iterator[Row]:
+        found = row_files.the_one(self.found(), self.name_of_source)
+        return self.sifted(found, lambda record: [row(record)], key=itemgetter("id"))
 
 
 CORPUS = Corpus(Checklists, about, counted=("language", "category"), totals=totals)

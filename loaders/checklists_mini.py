@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 
-from truebench_hf.loaders.checklists import FEATURES, rows, totals
-from truebench_hf.loaders.corpus import Builder, Corpus, Row, built_in, configs
+from truebench_hf import row_files
+from truebench_hf.loaders.builders import Builder, Row, configs
+from truebench_hf.loaders.checklists import FEATURES, row, totals
+from truebench_hf.loaders.corpus import Corpus, built_in
 
 
 class ChecklistsMini(Builder):
@@ -15,9 +17,9 @@ class ChecklistsMini(Builder):
     BUILDER_CONFIGS = configs("all")
     FEATURES = FEATURES
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
+    def rows(self) -> Iterator[Row]:
         with as_file(files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl") as path:
-            yield from enumerate(rows(path, strict=True))
+            yield from map(row, row_files.records(path))
 
 
 CORPUS = Corpus(ChecklistsMini, built_in, counted=("language", "category"), totals=totals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +19,13 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def counted(column: str, splits: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    """How many rows each value of `column` has in each split, with their sums; the most frequent value first."""
-    counts = {
-        split: Counter("(none)" if row[column] is None else str(row[column]) for row in rows)
-        for split, rows in splits.items()
-    }
+def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> Table:
+    """How many rows each value of `column` has in each split (the values by split), with their sums; the most frequent value first."""
+    counts = {s: Counter("(none)" if value is None else str(value) for value in its) for s, its in splits.items()}
     whole = sum(counts.values(), Counter[str]())
     values = sorted(whole, key=lambda value: (-whole[value], value))
     body: list[tuple[Cell, ...]] = [(value, *(counts[split][value] for split in splits)) for value in values]
-    sums: tuple[Cell, ...] = ("total", *(counts[split].total() for split in splits))
+    sums: tuple[Cell, ...] = ("total", *(each.total() for each in counts.values()))
     return Table(f"Rows by {column.replace('_', ' ')}", (column, *splits), (*body, sums))
 
 

@@ -6,19 +6,20 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf import __version__
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.card import Facts, data_file, eval_yaml, render
+from truebench_hf.loaders.builders import Builder, SourceBuilder
+from truebench_hf.loaders.card import Facts, eval_yaml, render
 from truebench_hf.loaders.catalogue import corpus, entry
+from truebench_hf.loaders.corpus import Data
 from truebench_hf.loaders.counts import counted
-from truebench_hf.loaders.prepare import Reading, named, quiet, whole
-from truebench_hf.loaders.source import resolve
-from truebench_hf.loaders.usable import LeftOut
+from truebench_hf.loaders.prepare import Reading, build
+from truebench_hf.loaders.usable import LeftOut, together
 
 MANIFEST = "build.json"
 
@@ -48,49 +49,54 @@ def export(
     UserError on a source that is not there or is mostly of such rows, and with `strict` on the first of them.
     """
     _check_out(out)
+    name = entry(name).name
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         (part := Path(scratch) / "built").mkdir()
-        (fetched := Path(scratch) / "source").mkdir()
-        reading = Reading(resolve(name, source, fetched), split, columns or {}, strict)
-        data, left_out = whole(name, reading)
-        facts = facts_of(name, data, reading)
-        facts = replace(facts, notes=(str(left_out), *facts.notes)) if left_out else facts
-        with quiet():
-            _write(name, data, facts, left_out, part)
+        data, builders = build(name, Reading(source, split, columns or {}, strict), part)
+        left_out = _left_out(builders)
+        _write(name, facts := facts_of(name, data, builders, left_out), left_out, part)
         if out.exists():
             shutil.move(out, Path(scratch) / "old")
         part.rename(out)
     return Built(name, out, facts)
 
 
-def facts_of(name: str, data: Mapping[str, Any], reading: Reading) -> Facts:
-    """The figures of prepared data (configuration -> DatasetDict) for the card."""
+def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> Facts:
+    """The figures of built data for the card."""
     its = corpus(name)
-    prepared = {config: {s: named(table) for s, table in data[config].items()} for config in its.configs}
-    about = its.about(reading.source, prepared)
-    every = [row for splits in prepared.values() for rows in splits.values() for row in rows]
-    languages = {str(row.get("language", "")).casefold() for row in every}
-    counts = tuple(counted(column, prepared[its.configs[0]]) for column in its.counted)
+    made = [split for config in its.configs for split in data[config].values()]
+    languages = {
+        str(code).casefold() for split in made if "language" in split.names for code in split.column("language")
+    }
+    about = its.about(builders[0], data)
+    mended = sum(builder.mended for builder in builders)
+    notes = [str(left_out)] if left_out else []
+    notes += [f"{mended:,} rows held half a character (a lone surrogate), now U+FFFD"] if mended else []
+    first = data[its.configs[0]]
+    counts = (counted(column, {s: rows.column(column) for s, rows in first.items()}) for column in its.counted)
     return Facts(
         version=about.version,
         rows={config: {split: len(table) for split, table in splits.items()} for config, splits in data.items()},
         languages=tuple(sorted(code for code in languages if re.fullmatch("[a-z]{2,3}", code)))
         or entry(name).languages,
-        totals=its.totals(prepared),
+        totals=its.totals(data),
         tables=(*about.tables, *counts),
-        notes=about.notes,
+        notes=(*notes, *about.notes),
     )
 
 
-def _write(name: str, data: Mapping[str, Any], facts: Facts, left_out: LeftOut, folder: Path) -> None:
-    for config, splits in data.items():
-        for split, table in splits.items():
-            path = folder / data_file(config, split)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            table.to_parquet(path)
+def _left_out(builders: Sequence[Builder]) -> LeftOut:
+    """What no builder could use; several may have read one file."""
+    outs = {
+        file: out for builder in builders if isinstance(builder, SourceBuilder) for file, out in builder.outs.items()
+    }
+    return together(builders[0].left_out.file, outs.values())
+
+
+def _write(name: str, facts: Facts, left_out: LeftOut, folder: Path) -> None:
     (folder / "README.md").write_text(render(entry(name), facts, ()), encoding="utf-8")
-    if entry(name).benchmark:
+    if entry(name).benchmark and not facts.version.startswith("sha256"):  # only of a release scores can be compared
         (folder / "eval.yaml").write_text(eval_yaml(entry(name), facts.rows), encoding="utf-8")
     manifest = {"name": name, "version": facts.version, "truebench_hf": __version__, "rows": facts.rows}
     manifest |= {"left_out": [reason.replace(left_out.file, Path(left_out.file).name) for reason in left_out.reasons]}

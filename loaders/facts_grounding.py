@@ -6,15 +6,15 @@ public. Requests that seem to need creativity, mathematics or expertise are repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import datasets
 
+from truebench_hf import row_files
 from truebench_hf.benchmarks.facts.screening import FLAGS, screen
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
-from truebench_hf.loaders.usable import Usable, usable
+from truebench_hf.errors import unknown
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 
 SPLITS = ("open", "blind")
 PUBLIC = 860  # rows of the public set
@@ -23,46 +23,40 @@ FEATURES = datasets.Features(
 )
 
 
-def rows(path: Path, strict: bool = False) -> Usable[Row]:
-    """The rows of a file in the public CSV layout that can be used; see `usable`."""
-    return usable(path, lambda record: [{name: record.text(name) for name in FEATURES}], strict=strict)
-
-
-def flagged(every: Sequence[Row]) -> tuple[str, ...]:
+def flagged(requests: Iterable[str]) -> tuple[str, ...]:
     """A remark for each reason why `screen` flags requests, with the rows to look at."""
-    found = [(number, screen(row["user_request"])) for number, row in enumerate(every, 1)]
+    found = [(number, screen(request)) for number, request in enumerate(requests, 1)]
     rows = {flag: [str(number) for number, flags in found if flag in flags] for flag in FLAGS}
     return tuple(f"the request may need {flag}; look at rows {', '.join(n)}" for flag, n in rows.items() if n)
 
 
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The hash of the file, whether it has as many rows as the public set, and the requests to look at."""
+    assert isinstance(builder, FactsGrounding)
     ((split, every),) = data["all"].items()
-    notes = flagged(every)
+    notes = flagged(every.column("user_request"))
     if split == "open" and len(every) != PUBLIC:
         notes = (f"the public set has {PUBLIC} rows, this file {len(every)}", *notes)
-    return About(f"sha256 {fingerprint(source)[:12]}", notes)
+    return About(f"sha256 {builder.fingerprint[:12]}", notes)
 
 
 class FactsGrounding(SourceBuilder):
-    """`source`: a CSV (or JSONL, Parquet) with the public columns; `split`: open (default) or blind."""
+    """`source`: a CSV (or JSONL, Parquet ...) with the public columns; `split`: open (default) or blind."""
 
     BUILDER_CONFIGS = configs("all")
     FEATURES = FEATURES
-    LICENSE = "cc-by-4.0"
+    TAKES = (*SourceBuilder.TAKES, "split")
+    NEEDS = "examples.csv of google/FACTS-grounding-public, or your own"
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         split = self.config.split or "open"
         if split not in SPLITS:
             raise unknown("split", split, SPLITS)
-        if self.config.source is None:
-            raise UserError(
-                "facts_grounding needs --source: examples.csv of google/FACTS-grounding-public, or your own"
-            )
-        return [datasets.SplitGenerator(split, {"path": self.config.source})]
+        return [datasets.SplitGenerator(split)]
 
-    def _generate_examples(self, path: str) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(self.noting(rows(Path(path), self.config.strict)))
+    def rows(self) -> Iterator[Row]:
+        found = row_files.the_one(self.found(), self.name_of_source)
+        return self.sifted(found, lambda record: [{name: record.text(name) for name in FEATURES}])
 
 
 CORPUS = Corpus(FactsGrounding, about, counted=())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import as_file, files
-from operator import itemgetter
 
 import datasets
 
-from truebench_hf import __version__
-from truebench_hf.loaders.corpus import About, Builder, Corpus, Data, Row, configs
+from truebench_hf import __version__, row_files
+from truebench_hf.loaders.builders import Builder, Row, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.facts_grounding import flagged
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.usable import usable
 
 TEXT = datasets.Value("string")
 FEATURES = datasets.Features(
@@ -35,15 +34,9 @@ FEATURES = datasets.Features(
 )
 
 
-def rows() -> Iterator[Row]:
-    """The rows that ship with the package."""
-    with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
-        yield from usable(path, lambda record: [fitted(record, FEATURES)], key=itemgetter("id"), strict=True)
-
-
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The version is that of this package; requests that a grounding set should not hold are named."""
-    return About(__version__, flagged(data["all"]["test"]))
+    return About(__version__, flagged(data["all"]["test"].column("user_request")))
 
 
 class FactsMini(Builder):
@@ -52,8 +45,10 @@ class FactsMini(Builder):
     BUILDER_CONFIGS = configs("all")
     FEATURES = FEATURES
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(rows())
+    def rows(self) -> Iterator[Row]:
+        with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
+            for record in row_files.records(path):
+                yield fitted(record, FEATURES)
 
 
 CORPUS = Corpus(FactsMini, about, counted=("language", "domain", "task"))

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import datasets
 
-from truebench_hf import __version__
+from truebench_hf import __version__, row_files
+from truebench_hf.benchmarks.flexbench import procedure
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.loaders.usable import Usable, joined, usable
+from truebench_hf.row_files import Splits
 from truebench_hf.rows import Record
 
 TEXT = datasets.Value("string")
@@ -52,22 +54,9 @@ FEATURES = {
 }
 
 
-def read(folder: Path, strict: bool = False) -> dict[str, Usable[Row]]:
-    """The rows of the three files in a folder that can be used and fit together; see `usable`."""
-    data: dict[str, Usable[Row]] = {}
-    for config in FEATURES:  # what others refer to comes first
-        path = folder / f"{config}.jsonl"
-        if not path.is_file():
-            raise UserError(
-                f"{folder}: holds no {path.name}; flexbench needs {', '.join(f'{name}.jsonl' for name in FEATURES)}"
-            )
-        known = {name: {row["id"]: row for row in rows} for name, rows in data.items()}
-        data[config] = usable(path, partial(_row, config, known), key=itemgetter("id"), strict=strict)
-    return data
-
-
-def _row(config: str, known: Mapping[str, Mapping[str, Row]], record: Record) -> list[Row]:
-    """A row that fits; every id that it names must be there. `known` are the rows by id of the files before."""
+def _row(config: str, known: Mapping[str, Mapping[str, str]], record: Record) -> list[Row]:
+    """A row that fits; every id that it names must be there. `known` are ids of the files before, with the instruction
+    that each is of."""
     row = fitted(record, FEATURES[config], nullable=frozenset({"precondition"}))
     if config != "instructions" and row["instruction_id"] not in known["instructions"]:
         raise _dangling(record, row, "instruction_id", row["instruction_id"])
@@ -75,7 +64,7 @@ def _row(config: str, known: Mapping[str, Mapping[str, Row]], record: Record) ->
         of_verdicts = [verdict["dimension_id"] for verdict in row["verdicts"]]
         for field, ids in (("target_dimensions", row["target_dimensions"]), ("verdicts", of_verdicts)):
             for name in ids:
-                if known["dimensions"].get(name, {}).get("instruction_id") != row["instruction_id"]:
+                if known["dimensions"].get(name) != row["instruction_id"]:
                     raise _dangling(record, row, field, name)
     return [row]
 
@@ -89,37 +78,71 @@ def _dangling(record: Record, row: Row, field: str, name: str) -> UserError:
 def totals(data: Data) -> dict[str, int]:
     """Instructions, dimensions, precondition groups, conversations and verdicts."""
     dimensions, conversations = data["dimensions"]["test"], data["conversations"]["test"]
+    groups = zip(dimensions.column("instruction_id"), dimensions.column("precondition_group"), strict=True)
     return {
         "instructions": len(data["instructions"]["test"]),
         "dimensions": len(dimensions),
-        "precondition groups": len({(row["instruction_id"], row["precondition_group"]) for row in dimensions}),
+        "precondition groups": len(set(groups)),
         "conversations": len(conversations),
-        "verdicts": sum(len(row["verdicts"]) for row in conversations),
+        "verdicts": sum(map(len, conversations.column("verdicts"))),
     }
 
 
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The version of this package for what is built in, else the hash of the files."""
-    return About(f"sha256 {fingerprint(source)[:12]}" if source else __version__)
+    assert isinstance(builder, FlexBench)
+    return About(f"sha256 {builder.fingerprint[:12]}" if builder.given else __version__)
 
 
 class FlexBench(SourceBuilder):
-    """`source`: a folder with the three files (default: those built in)."""
+    """`source`: a folder with the three files (default: those built in); `data_files`: a file by configuration."""
 
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "instructions"
 
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo(features=FEATURES[self.config.name], license="apache-2.0")
+    @property
+    def columns(self) -> datasets.Features:
+        """The columns of the configuration."""
+        return FEATURES[self.config.name]
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        if self.config.source:
-            data = read(Path(self.config.source), self.config.strict)
-            self.noting(joined(self.config.source, data.values()))
+    @property
+    def given(self) -> bool:
+        """Whether there is a source of the user's."""
+        return bool(self.config.data_files or self.config.source or self.config.data_dir)
+
+    @property
+    def name_of_source(self) -> str:
+        """What the rows stand in, "" for those built in."""
+        return super().name_of_source if self.given else ""
+
+    def found(self) -> Splits:
+        """The rows by configuration. Raises UserError where a file is missing."""
+        folder = "" if self.config.data_files else self._source()
+        if procedure.holds_set(Path(folder)):
+            return {name: row_files.the_one(row_files.splits(f"{folder}/data/{name}"), folder) for name in FEATURES}
+        found = super().found()
+        for name in FEATURES:
+            if name not in found:
+                needed = ", ".join(f"{name}.jsonl" for name in FEATURES)
+                raise UserError(f"{folder or 'data_files'}: holds no {name}.jsonl; flexbench needs {needed}")
+        return found
+
+    def rows(self) -> Iterator[Row]:
+        if self.given:
+            yield from self._read(self.found())
         else:
             with as_file(files("truebench_hf.benchmarks.flexbench") / "samples") as folder:
-                data = read(folder, strict=True)
-        yield from enumerate(data[self.config.name])
+                yield from self._read(row_files.splits(str(folder)))
+
+    def _read(self, found: Splits) -> Iterator[Row]:
+        """The rows of the configuration; of the files before, which they refer to, only the ids are kept."""
+        known: dict[str, dict[str, str]] = {}
+        for name in FEATURES:
+            made = self.sifted(found[name], partial(_row, name, dict(known)), key=itemgetter("id"))
+            if name == self.config.name:
+                yield from made
+                return
+            known[name] = {row["id"]: row.get("instruction_id", row["id"]) for row in made}
 
 
 CORPUS = Corpus(FlexBench, about, configs=tuple(FEATURES), counted=("language", "kind"), totals=totals)

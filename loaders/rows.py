@@ -48,10 +48,10 @@ def _check(value: Any, feature: Any, where: str, name: str, nullable: frozenset[
 def _check_fields(value: Any, features: dict[str, Any], where: str, name: str, nullable: frozenset[str]) -> None:
     if not isinstance(value, dict):
         raise _wrong(where, name, "must be an object")
-    prefix = f"{name}." if name else ""
+    prefix, kind = (f"{name}.", "object") if name else ("", "file")
     for field in features:
         if field not in value:
-            raise _wrong(where, prefix + field, "is missing")
+            raise UserError(f"{where}: missing field {prefix + field!r}; {Record(where, value, kind=kind).there}")
     for field in value:
         if field not in features:
             raise _wrong(where, prefix + field, f"is no column of this set, which are {', '.join(features)}")

@@ -6,18 +6,23 @@ A judge at checklist level reads all rubrics of a response at once, so every row
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import datasets
 
+from truebench_hf.benchmarks.rubric_eval.rows import one_of
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
-from truebench_hf.errors import UserError
 from truebench_hf.loaders import rubric_rows
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.counts import Cell, Table
+from truebench_hf.loaders.stored import Stored
 from truebench_hf.report.paper import paper_rows
+from truebench_hf.row_files import Rows
+from truebench_hf.row_formats import Entry
+from truebench_hf.rows import Record
 
 TEXT = datasets.Value("string")
 FEATURES = datasets.Features(
@@ -46,61 +51,54 @@ FEATURES = datasets.Features(
 )
 
 
-def subsets(row: Row) -> tuple[str, ...]:
-    """The configuration a row belongs to beside `all`: its instruction category."""
-    return (row["instruction_category"],)
+PARTS = ("instruction_category",)
 
 
 def totals(data: Data) -> dict[str, int]:
     """Instructions, responses and rubric judgments."""
-    every = [row for rows in data["all"].values() for row in rows]
+    every = list(data["all"].values())
     return {
-        "instructions": len({row["instruction_id"] for row in every}),
-        "responses": len({row["response_id"] for row in every}),
-        "rubric judgments": len(every),
+        "instructions": len({name for rows in every for name in rows.column("instruction_id")}),
+        "responses": len({name for rows in every for name in rows.column("response_id")}),
+        "rubric judgments": sum(map(len, every)),
     }
 
 
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The counts by category and source benchmark, beside Tables 1 and 8 of the paper."""
-    untyped = sum(row["rubric_type"] is None for rows in data["all"].values() for row in rows)
+    assert isinstance(builder, RubricEval)
+    untyped = sum(kind is None for rows in data["all"].values() for kind in rows.column("rubric_type"))
     notes = (f"rows without rubric type: {untyped}; `truebench taxonomy` finds one",) if untyped else ()
-    return About(f"sha256 {fingerprint(source)[:12]}", notes, (beside_paper(data["all"]),))
+    return About(f"sha256 {builder.fingerprint[:12]}", notes, (beside_paper(data["all"]),))
 
 
-def beside_paper(splits: dict[str, Sequence[Row]]) -> Table:
+def beside_paper(splits: Mapping[str, Stored]) -> Table:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
     paper = {
         _key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows("rubric_eval", "rubriceval_table8")
     }
-    ours: dict[tuple[str, str], list[tuple[str, Row]]] = {}
-    for split, rows in splits.items():
-        for row in rows:
-            key = _paper_key(row["instruction_category"], row["source_benchmark"], paper)
-            for place in (key, _key("Total", "")):
-                ours.setdefault(place, []).append((split, row))
-    keys = [key for key in paper if key[0] != "total"] + [key for key in ours if key not in paper] + [_key("Total", "")]
-    head = (
-        "category",
-        "source",
-        *(f"{name}{of}" for name in ("instructions", *splits, "total") for of in ("", " (paper)")),
-    )
-    return Table(
-        "Counts beside Tables 1 and 8 of the paper",
-        head,
-        tuple(_line(k, ours.get(k, []), paper.get(k), splits) for k in keys),
-    )
-
-
-def _line(
-    key: tuple[str, str], rows: list[tuple[str, Row]], paper: Any, splits: dict[str, Sequence[Row]]
-) -> tuple[Cell, ...]:
-    counts: dict[str, int] = {"#Instr.": len({row["instruction_id"] for _, row in rows})}
-    counts |= {split.title(): sum(s == split for s, _ in rows) for split in splits}
-    counts["Total"] = len(rows)
-    name = paper["Source Benchmark"] if paper else key[1]
-    cells = (cell for column, n in counts.items() for cell in (n, paper.get(column) if paper else None))
-    return (key[0], name, *cells)
+    rows: dict[tuple[str, str], Counter[str]] = {}
+    instructions: dict[tuple[str, str], set[str]] = {}
+    columns = ("instruction_category", "source_benchmark", "instruction_id")
+    for split, table in splits.items():
+        for category, source, instruction in zip(*map(table.column, columns), strict=True):
+            for place in (_paper_key(category, source, paper), _key("Total", "")):
+                rows.setdefault(place, Counter())[split] += 1
+                instructions.setdefault(place, set()).add(instruction)
+    keys = [key for key in paper if key[0] != "total"] + [key for key in rows if key not in paper] + [_key("Total", "")]
+    parts = ("instructions", *splits, "total")
+    head = ("category", "source", *(f"{name}{of}" for name in parts for of in ("", " (paper)")))
+    lines = []
+    for key in keys:
+        its, theirs = rows.get(key, Counter()), paper.get(key)
+        counts = {
+            "#Instr.": len(instructions.get(key, ())),
+            **{s.title(): its[s] for s in splits},
+            "Total": its.total(),
+        }
+        cells: list[Cell] = [cell for name, n in counts.items() for cell in (n, theirs.get(name) if theirs else None)]
+        lines.append((key[0], theirs["Source Benchmark"] if theirs else key[1], *cells))
+    return Table("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
 
 
 def _key(category: str, source: str) -> tuple[str, str]:
@@ -115,28 +113,35 @@ def _paper_key(category: str, source: str, paper: dict[tuple[str, str], Any]) ->
 
 
 class RubricEval(SourceBuilder):
-    """`source`: a JSONL or Parquet file with a column `split`, or a folder of files named by split; `columns`: names."""
+    """`source`: JSONL or Parquet with a column `split`, or a folder of files named by split; `columns`: names."""
 
     BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
-    FEATURES = FEATURES
-    LICENSE = ""
+    FEATURES, PARTS = FEATURES, PARTS
+    TAKES = (*SourceBuilder.TAKES, "columns")
+    NEEDS = "a JSONL or Parquet file, or a folder with easy and hard ones"
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        if self.config.source is None:
-            raise UserError("rubric_eval needs --source: a JSONL or Parquet file, or a folder with easy and hard ones")
-        # Read once, for all splits: a file may hold several of them.
-        source, columns = Path(self.config.source), self.config.columns
-        self.every = self.noting(rubric_rows.read(source, columns, self.config.strict))
-        present = {split for split, _ in self.every}
-        if not present:
-            raise UserError(f"--source {self.config.source}: holds no rows")
-        return [datasets.SplitGenerator(s, {"split": s}) for s in rubric_rows.SPLITS if s in present]
+        present = {rubric_rows.split_of(entry) for entry in self.every() if isinstance(entry, Record)}
+        splits = [split for split in rubric_rows.SPLITS if split in present]
+        return [datasets.SplitGenerator(split, {"split": split}) for split in splits or rubric_rows.SPLITS[:1]]
 
-    def _generate_examples(self, split: str) -> Iterator[tuple[int, Row]]:
-        for number, (its, row) in enumerate(self.every):
-            if its == split and self.config.name in ("all", *subsets(row)):
-                yield number, row
+    def every(self) -> Iterator[Entry]:
+        """The rows of all splits under our names."""
+        for split, rows in self.found().items():
+            for entry in rows.entries():
+                ours = isinstance(entry, Record)
+                yield rubric_rows.renamed(entry, self.config.columns, split.casefold()) if ours else entry
+
+    def rows(self, split: str) -> Iterator[Row]:
+        def parse(record: Record) -> list[tuple[str, Row]]:
+            made = rubric_rows.row(record)
+            return [(one_of(record, "split", rubric_rows.SPLITS), made)]
+
+        every = Rows(self.every, self.name_of_source)
+        for its, row in self.sifted(every, parse, key=lambda pair: pair[1]["id"]):
+            if its == split:
+                yield row
 
 
 COUNTED = ("language", "instruction_category", "source_benchmark", "rubric_type", "label")
-CORPUS = Corpus(RubricEval, about, subsets=subsets, counted=COUNTED, totals=totals)
+CORPUS = Corpus(RubricEval, about, counted=COUNTED, totals=totals)

@@ -14,7 +14,8 @@ import datasets
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS, rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.loaders import rubric_eval
-from truebench_hf.loaders.corpus import Builder, Corpus, Data, Row, built_in, configs
+from truebench_hf.loaders.builders import Builder, Row, configs
+from truebench_hf.loaders.corpus import Corpus, Data, built_in
 
 _SHARED = {name: feature for name, feature in rubric_eval.FEATURES.items() if name not in ("context", "reference")}
 FEATURES = datasets.Features(
@@ -24,7 +25,7 @@ FEATURES = datasets.Features(
 
 def totals(data: Data) -> dict[str, int]:
     """As for RubricEval, and the contrast pairs."""
-    pairs = {row["pair_id"] for rows in data["all"].values() for row in rows} - {""}
+    pairs = {name for table in data["all"].values() for name in table.column("pair_id")} - {""}
     return {**rubric_eval.totals(data), "contrast pairs": len(pairs)}
 
 
@@ -32,16 +33,14 @@ class RubricMini(Builder):
     """Built in: takes no source."""
 
     BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
-    FEATURES = FEATURES
+    FEATURES, PARTS = FEATURES, rubric_eval.PARTS
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(split, {"split": split}) for split in SPLITS]
 
-    def _generate_examples(self, split: str) -> Iterator[tuple[int, Row]]:
-        for number, row in enumerate(rows(0, split)):
-            if self.config.name in ("all", *rubric_eval.subsets(row)):
-                yield number, row
+    def rows(self, split: str) -> Iterator[Row]:
+        yield from rows(0, split)
 
 
 COUNTED = ("language", "instruction_category", "rubric_type", "dimension", "trap", "measurable", "label")
-CORPUS = Corpus(RubricMini, built_in, subsets=rubric_eval.subsets, counted=COUNTED, totals=totals)
+CORPUS = Corpus(RubricMini, built_in, counted=COUNTED, totals=totals)

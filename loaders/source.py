@@ -1,40 +1,44 @@
-"""Where a builder's rows come from: a path, a pinned release, or a URL that is fetched first."""
+"""What a source holds, as far as a builder has to know it before and beside its rows."""
 
 from __future__ import annotations
 
-import urllib.parse
-import urllib.request
-from http.client import HTTPException
+import hashlib
+import os
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from truebench_hf.benchmarks.truebench.data import RELEASES, download
-from truebench_hf.errors import UserError
+from truebench_hf.instances import HALF
 
 
-def resolve(name: str, source: str | None, scratch: Path) -> str | None:
-    """The local source of data set `name`; a URL is fetched into `scratch`, that of a pinned release is checked.
-
-    Raises UserError where the file or folder is not there, or the URL cannot be fetched.
-    """
+def contents(source: str | None) -> str:
+    """What changes with the contents of a source; of one that is far away they are not known before it is fetched."""
     if source is None:
-        return None
-    if source.startswith(("http://", "https://")):
-        return str(_fetched(source, scratch))
-    if name == "truebench" and source in RELEASES:
-        return source
-    if not Path(source).exists():
-        raise UserError(f"--source {source}: no such file or folder")
-    return source
+        return ""
+    path = Path(source)
+    if not path.exists():
+        return str(time.time_ns())
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return "\n".join(f"{file} {sha256(file)}" for file in files)
 
 
-def _fetched(url: str, scratch: Path) -> Path:
-    pinned = next((version for version, release in RELEASES.items() if release.url == url), None)
-    if pinned:
-        return download(pinned)
-    target = scratch / (Path(urllib.parse.urlparse(url).path).name or "source.jsonl")
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            target.write_bytes(answer.read())
-    except (OSError, HTTPException, ValueError) as error:
-        raise UserError(f"--source {url}: cannot be fetched: {error}; download it and give its path") from error
-    return target
+def place(given: str | os.PathLike[str]) -> str:
+    """A source as a text, the home folder written out."""
+    text = os.fspath(given)
+    return str(Path(text).expanduser()) if text.startswith("~") else text
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, read a little at a time."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def whole(value: Any) -> Any:
+    """The value with U+FFFD in place of half a character (a lone surrogate), which no table holds."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if HALF.search(value) else value
+    if isinstance(value, Mapping):
+        return {name: whole(inner) for name, inner in value.items()}
+    return [whole(inner) for inner in value] if isinstance(value, list | tuple) else value

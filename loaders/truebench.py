@@ -5,23 +5,24 @@ Pinned releases download themselves and are checked; of any other file the build
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
+from pathlib import PurePath
 
 import datasets
 
-from truebench_hf import instances
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RELEASES, download
-from truebench_hf.loaders.corpus import About, Corpus, Data, Row, SourceBuilder, configs, fingerprint
+from truebench_hf import instances, row_files
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, LATEST, RELEASES, download, slug
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.counts import Table
-from truebench_hf.loaders.usable import Usable, usable
-from truebench_hf.row_files import entries
+from truebench_hf.row_files import Rows
+from truebench_hf.row_formats import Entry
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
-LATEST = "v0.6.1"
 FEATURES = datasets.Features(
     {
         "index": datasets.Value("int64"),
@@ -35,87 +36,108 @@ FEATURES = datasets.Features(
 )
 
 
-def slug(name: str) -> str:
-    """A name as that of a configuration: `Multi-Turn` is `multi_turn`."""
-    return re.sub(r"\W+", "_", name.casefold()).strip("_")
+PARTS = ("language", "category")
+NAMES = {
+    "korean": "ko", "english": "en", "japanese": "ja", "chinese": "zh", "polish": "pl", "german": "de",
+    "portuguese": "pt", "spanish": "es", "french": "fr", "italian": "it", "russian": "ru", "vietnamese": "vi",
+}  # fmt: skip
 
 
 def row(record: Record) -> Row:
-    """One row in the published columns. Raises UserError naming the line and the field that is wrong."""
-    named = {name: record.text(name) for name in ("language", "category", "sub_category")}
-    record.texts("input")
-    turns = instances.of_row(record).turns
-    if type(record.row.get("index")) is not int:
-        raise record.wrong("index", "must be a number")
-    if not all(turn.criteria and all(c == Criterion(c.text) for c in turn.criteria) for turn in turns):
-        raise record.wrong("criteria", "must be texts, some for each turn, without points or conditions")
-    said = {"criteria": [[c.text for c in turn.criteria] for turn in turns], "input": [turn.prompt for turn in turns]}
-    return {"index": record.row["index"], **named, "turns": len(turns), **said}
+    """One row in the published columns, ids as texts. Raises UserError naming the line and the field that is wrong.
 
-
-def rows(path: Path, strict: bool = False) -> Usable[Row]:
-    """The rows of an official file that can be used, in its order; see `usable`."""
-    return usable(path, lambda record: [row(record)], key=itemgetter("index"), strict=strict)
-
-
-def subsets(row: Row) -> tuple[str, ...]:
-    """The configurations a row belongs to beside `all`: its language and its category."""
-    return slug(row["language"]), slug(row["category"])
+    What is told beside prompts and criteria has no column: a row without it would be another.
+    """
+    found = instances.of_row(record, str(record.number + 1))
+    for name in ("system", "context", "history"):
+        if getattr(found, name):
+            raise record.wrong(name, f"tells a {name}, for which TRUEBench has no column")
+    if not any(turn.criteria for turn in found.turns):
+        raise record.wrong("criteria", "must be texts, some for one turn at least")
+    if not all(c == Criterion(c.text) for turn in found.turns for c in turn.criteria):
+        raise record.wrong(
+            "criteria", "must be texts, without points or conditions, for which TRUEBench has no columns"
+        )
+    said = {"criteria": [[c.text for c in turn.criteria] for turn in found.turns]}
+    said |= {"input": [turn.prompt for turn in found.turns]}
+    names = {"language": found.language, "category": found.category, "sub_category": found.task}
+    return {"index": found.id, **names, "turns": len(found.turns), **said}
 
 
 def totals(data: Data) -> dict[str, int]:
     """Instances, turns and criteria."""
     every = data["all"]["test"]
-    criteria = sum(len(turn) for row in every for turn in row["criteria"])
-    return {"instances": len(every), "turns": sum(row["turns"] for row in every), "criteria": criteria}
+    criteria = sum(len(turn) for turns in every.column("criteria") for turn in turns)
+    return {"instances": len(every), "turns": sum(every.column("turns")), "criteria": criteria}
 
 
-def source_path(source: str | None) -> Path:
-    """The file of a source: a path, or the name of a pinned release (none: the latest), which is fetched if need be."""
-    name = source or LATEST
-    return download(name) if name in RELEASES else Path(name)
-
-
-def about(source: str | None, data: Data) -> About:
+def about(builder: Builder, data: Data) -> About:
     """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
-    path = source_path(source)
-    found, ours = fingerprint(str(path)), totals(data)
+    assert isinstance(builder, TrueBench)
+    found, ours, name = builder.fingerprint, totals(data), PurePath(builder.name_of_source).name
     for version, release in RELEASES.items():
         counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
         if found == release.sha256 and ours == counts:
             return About(version)
-        if version in path.name or found == release.sha256:
-            note = f"{path.name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
+        if version in name or found == release.sha256:
+            note = f"{name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
             rows = tuple((name, ours[name], counts[name]) for name in counts)
             table = Table(f"Counts beside those of {version}", ("", "this file", version), rows)
-            return About(f"sha256 {found[:12]}", (note, *_left_out(path)), (table,))
+            return About(f"sha256 {found[:12]}", (note, *builder.beside()), (table,))
     return About(
-        f"sha256 {found[:12]}", (f"{path.name} is no release known here; its origin is unchecked", *_left_out(path))
+        f"sha256 {found[:12]}", (f"{name} is no release known here; its origin is unchecked", *builder.beside())
     )
-
-
-def _left_out(path: Path) -> Sequence[str]:
-    """A remark on columns of the file that are not among the published ones."""
-    extra = sorted(
-        {name for record in entries(path) if isinstance(record, Record) for name in record.row} - set(FEATURES)
-    )
-    return [f"left out, since they are no columns of TRUEBench: {', '.join(extra)}"] if extra else []
 
 
 class TrueBench(SourceBuilder):
-    """`source`: a path, or a pinned release by name (default: the latest)."""
+    """`source`: anything that `truebench run --data` takes, or a pinned release by name (default: the latest)."""
 
     VERSION = datasets.Version("0.6.1")
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
-    FEATURES = FEATURES
+    FEATURES, PARTS, OTHER = FEATURES, PARTS, NAMES
+    TAKES = (*SourceBuilder.TAKES, "columns")
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator("test", {"path": str(source_path(self.config.source))})]
+        # An id is a number in official files; where one is none, all are texts.
+        self.numbers = all(map(_is_number, (one for one in self.read().entries() if isinstance(one, Record))))
+        if not self.numbers:
+            self.info.features = datasets.Features({**FEATURES, "index": datasets.Value("string")})
+        return [datasets.SplitGenerator("test")]
 
-    def _generate_examples(self, path: str) -> Iterator[tuple[int, Row]]:
-        for number, row in enumerate(self.noting(rows(Path(path), self.config.strict))):
-            if self.config.name == "all" or self.config.name in subsets(row):
-                yield number, row
+    def read(self) -> Rows:
+        """The rows of the source as `truebench run` reads them, under our names."""
+        found, columns = row_files.the_one(self.found(), self.name_of_source), self.config.columns
+
+        def ours() -> Iterator[Entry]:
+            for one in found.entries():
+                named = isinstance(one, Record) and columns
+                yield replace(one, row=instances.renamed(one.row, columns)) if named else one
+
+        return replace(found, entries=ours)
+
+    def rows(self) -> Iterator[Row]:
+        for one in self.sifted(self.read(), lambda record: [row(record)], key=itemgetter("index")):
+            yield one | {"index": int(one["index"])} if self.numbers else one
+
+    def beside(self) -> Sequence[str]:
+        """A remark on columns of the source that are not among the published ones."""
+        names = {name for record in self.read().entries() if isinstance(record, Record) for name in record.row}
+        extra = sorted(map(str, (names - {*FEATURES, *instances.COLUMNS}) | (names & {"reference"})))
+        return [f"left out, since they are no columns of TRUEBench: {', '.join(extra)}"] if extra else []
+
+    def _source(self) -> str:
+        given = self.config.source or self.config.data_dir or LATEST
+        pinned = next((name for name, release in RELEASES.items() if given in (name, release.url)), None)
+        return str(download(pinned)) if pinned else given
 
 
-CORPUS = Corpus(TrueBench, about, subsets=subsets, counted=("language", "category"), totals=totals)
+def _is_number(record: Record) -> bool:
+    """Whether the id of a row is a whole number, if it can be one at all."""
+    try:
+        name = instances.id_of(record, "1")
+    except UserError:
+        return True
+    return name.isascii() and name.isdecimal() and len(name) < 19 and name == str(int(name))
+
+
+CORPUS = Corpus(TrueBench, about, counted=PARTS, totals=totals)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, MINI
-from truebench_hf.loaders.corpus import Builder, Corpus, Row, built_in, configs
-from truebench_hf.loaders.truebench import FEATURES, rows, slug, subsets, totals
+from truebench_hf import row_files
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, MINI, slug
+from truebench_hf.loaders import truebench
+from truebench_hf.loaders.builders import Builder, Row, configs
+from truebench_hf.loaders.corpus import Corpus, built_in
 
 
 class TrueBenchMini(Builder):
     """Built in: takes no source."""
 
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
-    FEATURES = FEATURES
+    FEATURES, PARTS, OTHER = truebench.FEATURES, truebench.PARTS, truebench.NAMES
 
-    def _generate_examples(self) -> Iterator[tuple[int, Row]]:
-        for number, row in enumerate(rows(MINI, strict=True)):
-            if self.config.name == "all" or self.config.name in subsets(row):
-                yield number, row
+    def rows(self) -> Iterator[Row]:
+        for record in row_files.records(MINI):
+            yield truebench.row(record) | {"index": record.row["index"]}
 
 
-CORPUS = Corpus(TrueBenchMini, built_in, subsets=subsets, counted=("language", "category"), totals=totals)
+CORPUS = Corpus(TrueBenchMini, built_in, counted=truebench.PARTS, totals=truebench.totals)

@@ -6,17 +6,17 @@ the first such row. A file of which more than half cannot be used is another fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from truebench_hf.errors import UserError
-from truebench_hf.row_files import entries
+from truebench_hf.row_formats import Entry, entries
 from truebench_hf.rows import Record
 
 T = TypeVar("T")
-_SHOWN, _LONGEST = 3, 200
+_SHOWN, _LONGEST = 3, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,51 @@ class LeftOut:
         return "; ".join(cut + more)
 
 
+class Sieve(Generic[T]):
+    """What `parse` makes of each row, as it is asked for; a row that is malformed, or for which it raises UserError, is
+    left out, and after the last row `left_out` tells of all of them.
+
+    So is a row that makes something whose `key` an earlier one has (`seen` maps keys to places, where several files
+    share them). `name` is what the rows stand in. Iterating raises UserError on a file that cannot be read, at its end
+    if more than half of it cannot be used, and with `strict` on the first row that cannot.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        found: Iterable[Entry],
+        parse: Callable[[Record], Iterable[T]],
+        *,
+        key: Callable[[T], object] | None = None,
+        seen: dict[object, str] | None = None,
+        strict: bool = False,
+    ) -> None:
+        self.left_out = LeftOut(name)
+        self._found, self._parse, self._key, self._strict = found, parse, key, strict
+        self._seen = {} if seen is None else seen
+
+    def __iter__(self) -> Iterator[T]:
+        reasons: list[str] = []
+        rows, name = 0, self.left_out.file
+        for entry in self._found:
+            rows += 1
+            try:
+                if isinstance(entry, UserError):
+                    raise entry
+                found = list(self._parse(replace(entry, number=rows - 1)))  # among those of all files
+                if self._key is not None:
+                    _once([self._key(one) for one in found], entry.where, self._seen)
+            except UserError as error:
+                if self._strict:
+                    raise
+                reasons.append(str(error))
+            else:
+                yield from found
+        self.left_out = LeftOut(name, rows, tuple(reasons))
+        if 2 * len(reasons) > rows:
+            raise UserError(f"{name}: {self.left_out.count}; is it the right file? {self.left_out.first}")
+
+
 class Usable(list[T]):
     """What was made of the rows of a file that can be used, in their order; `left_out` tells of the others."""
 
@@ -64,41 +109,21 @@ def usable(
     seen: dict[object, str] | None = None,
     strict: bool = False,
 ) -> Usable[T]:
-    """What `parse` makes of each row of a file; a row that is malformed, or for which it raises UserError, is left out.
-
-    So is a row that makes something whose `key` an earlier one has (`seen` maps keys to places, where several files
-    share them). Raises UserError on a file that cannot be read or of which more than half cannot be used, and with
-    `strict` on the first row that cannot.
-    """
-    made: list[T] = []
-    reasons: list[str] = []
-    rows, known = 0, {} if seen is None else seen
-    for entry in entries(path):
-        rows += 1
-        try:
-            if isinstance(entry, UserError):
-                raise entry
-            found = list(parse(entry))
-            if key is not None:
-                _once([key(one) for one in found], entry.where, known)
-        except UserError as error:
-            if strict:
-                raise
-            reasons.append(str(error))
-        else:
-            made += found
-    left_out = LeftOut(str(path), rows, tuple(reasons))
-    if 2 * len(reasons) > rows:
-        raise UserError(f"{path}: {left_out.count}; is it the right file? {left_out.first}")
-    return Usable(made, left_out)
+    """All that `Sieve` makes of the rows of a file. Raises UserError as it does."""
+    sieve = Sieve(str(path), entries(path), parse, key=key, seen=seen, strict=strict)
+    return Usable(list(sieve), sieve.left_out)
 
 
 def joined(file: str | Path, parts: Iterable[Usable[T]]) -> Usable[T]:
     """What was read from the files of one folder."""
     parts = list(parts)
-    outs = [part.left_out for part in parts]
-    reasons = tuple(reason for out in outs for reason in out.reasons)
-    return Usable((one for part in parts for one in part), LeftOut(str(file), sum(out.rows for out in outs), reasons))
+    return Usable((one for part in parts for one in part), together(file, [part.left_out for part in parts]))
+
+
+def together(file: str | Path, outs: Iterable[LeftOut]) -> LeftOut:
+    """What is left out of several files of one folder."""
+    outs = list(outs)
+    return LeftOut(str(file), sum(out.rows for out in outs), tuple(reason for out in outs for reason in out.reasons))
 
 
 def _once(keys: Iterable[object], where: str, seen: dict[object, str]) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT, row, write_jsonl
-from truebench_hf import redaction
+from tests.support.runs import ROOT, row, script, write_jsonl
+from truebench_hf import jsonl, redaction
 from truebench_hf.answer_files import of_log
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError
 from truebench_hf.given_responses import given_responses
 from truebench_hf.types import Criterion, Instance, Response, Turn
@@ -121,7 +124,7 @@ def test_a_list_as_json_is_the_answer_where_there_is_one_turn() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"id": 1}], "response 0: field 'response' is absent, and so are responses, output"),
+        ([{"id": 1}], "response 0: missing field 'response' (or responses, output"),
         ([{"id": 1, "response": 3}], "response 0: field 'response' must be a text, a list of texts"),
         ([{"id": 1, "response": ["a", 3]}], "field 'response' must be a text, a list of texts"),
         ([{"id": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}], "'messages' must be a text, a list"),
@@ -129,7 +132,6 @@ def test_a_list_as_json_is_the_answer_where_there_is_one_turn() -> None:
         ([[1], {"id": 1, "response": "a"}], "response 0: not an object"),
         ([{"id": 1, "response": ["a", "b"]}], "response 0: holds 2 answers, and instance 1 has 1 turns"),
         ([{"id": "talk", "response": "a"}], "holds one text, and instance talk has 2 turns; give a list, a text per turn"),
-        ([{"id": 1, "response": "a"}, {"id": "1", "response": "b"}], "response 1: answers instance 1 otherwise than resp"),
         ([{"id": 1, "response": "a", "prompt": "Another one?"}], "has the id of instance 1, and another prompt"),
         ([{"id": 9, "response": "a"}], "responses: none of its 1 responses is to an instance of the data (the first: resp"),
         ([], "none of its 0 responses"),
@@ -163,6 +165,42 @@ def test_rows_to_no_instance_are_told(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_filter_of_lm_eval_has_a_row_of_its_own() -> None:
     again = LM_EVAL | {"filter": "strict", "filtered_resps": ["[invalid]"]}
     assert given([LM_EVAL, again])["1"].answers == ("The Rhine.",)
+    other = [row | {"resps": [["The Elbe."]]} for row in (LM_EVAL, again)]
+    assert samples([LM_EVAL, again, *other])["1"] == [(1, ("The Rhine.",)), (2, ("The Elbe.",))]
+
+
+def samples(rows: list[Any]) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
+    """(number, answers) of every response, by instance."""
+    found: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    for one, response in given_responses(DATA, rows, "m"):
+        found.setdefault(one.id, []).append((response.sample, response.answers))
+    return found
+
+
+def said(name: object, *texts: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"id": name, "response": text, **more} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("rows", "first", "second", "why"),
+    [
+        ([*said(1, "a"), *said("1", "b")], [(1, ("a",)), (2, ("b",))], [(1, ())], "two rows, two samples"),
+        ([*said(1, "b"), *said("b", "x"), *said(1, "a")], [(1, ("b",)), (2, ("a",))], [(1, ("x",))], "as they come"),
+        (said(1, "a", "b", "a"), [(1, ("a",)), (2, ("b",)), (3, ("a",))], [(1, ())], "a share of them counts: none is dropped"),
+        ([*said(1, "a", "b"), *said("b", "x", "x")], [(1, ("a",)), (2, ("b",))], [(1, ("x",)), (2, ("x",))], "so do those that are alike"),
+        ([*said(1, "a", "a"), *said("b", "x")], [(1, ("a",))], [(1, ("x",))], "a row that stands twice, in a file of one sample each"),
+        ([*said(1, "a", sample=1), *said(1, "a", sample=2)], [(1, ("a",)), (2, ("a",))], [(1, ())], "the file numbers them"),
+        ([{"id": 1, "response": None}, *said(1, "a")], [(1, ()), (2, ("a",))], [(1, ())], "one that failed is one of them"),
+    ],
+)  # fmt: skip
+def test_several_rows_of_an_instance_are_its_samples(rows: list[Any], first: Any, second: Any, why: str) -> None:
+    found = samples(rows)
+    assert (found["1"], found["b"]) == (first, second), why
+
+
+def test_samples_of_a_conversation() -> None:
+    rows = [{"id": "talk", "response": [text, "then"]} for text in ("a", "b")]
+    assert samples(rows)["talk"] == [(1, ("a", "then")), (2, ("b", "then"))]
 
 
 # --- whose they are -------------------------------------------------------------------------------------------------
@@ -336,3 +374,30 @@ def test_a_real_log_of_inspect(tmp_path: Path) -> None:
         found = given(Path(log.location), None)["1"]
         assert (found.answers, found.model) == (("The Rhine.",), "mockllm/model")
         model = get_model("mockllm/model", custom_outputs=[output])
+
+
+def test_one_file_with_instances_and_samples_of_their_responses(tmp_path: Path) -> None:
+    """Rows as a log holds them: the instance stands beside each of its two responses."""
+    rows = [
+        {"id": name, "prompt": prompt, "criteria": ["is short"], "response": text}
+        for name, prompt in (("1", RIVER), ("b", HELLO))
+        for text in ("good", "bad")
+    ]
+    file = write_jsonl(tmp_path / "log.jsonl", rows)
+    rules = [{"contains": "\nbad\n", "verdicts": {"": "FAIL"}}, {"contains": "<criteria", "verdicts": {}}]
+    options = JudgeGivenOptions(
+        data=file,
+        responses=file,
+        model_name="m",
+        judge=(script(tmp_path / "judge.json", rules),),
+        out=str(tmp_path / "out"),
+    )
+    report = JudgeAnswers(options).run().value
+    assert report.scores["overall"].n == 2, "instances, not samples"
+    kept = [row for _, row in jsonl.read(tmp_path / "out" / "judgments.jsonl")]
+    assert [(row["id"], row["sample"], row["passed"]) for row in kept] == [
+        ("1", 1, True), ("1", 2, False), ("b", 1, True), ("b", 2, False)
+    ]  # fmt: skip
+    write_jsonl(tmp_path / "log.jsonl", [*rows, rows[0] | {"criteria": ["is long"]}])
+    with pytest.raises(UserError, match="id 1 stands twice"):
+        JudgeAnswers(replace(options, out=str(tmp_path / "other"))).run()

@@ -73,7 +73,7 @@ def judged(draw: st.DrawFn) -> Judged:
     answers = sum(message.role == "assistant" for message in said)
     response = Response(
         instance.id, draw(TEXTS), tuple(said), tuple(draw(TEXTS) for _ in range(answers)), draw(USAGES), draw(MAYBE),
-        tuple(draw(st.lists(st.integers(1, 3), max_size=2))),
+        tuple(draw(st.lists(st.integers(1, 3), max_size=2))), draw(st.integers(1, 3)),
     )  # fmt: skip
     verdicts = tuple(tuple(draw(verdict(criterion)) for criterion in turn.criteria) for turn in turns)
     usage = draw(st.dictionaries(st.sampled_from(["model", "judge", "cascade"]), USAGES, max_size=3))
@@ -102,11 +102,32 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("records")
     file = written(folder, JUDGMENTS, judgment_lines(items, "j"))
     assert read(file) == items
-    assert read_outcomes(file) == {item.instance.id: item.passed for item in items}
+    passed: dict[str, list[bool]] = {item.instance.id: [] for item in items}
+    for item in items:
+        passed[item.instance.id] += [item.passed] if item.passed is not None else []
+    assert read_outcomes(file) == {name: sum(found) / len(found) if found else None for name, found in passed.items()}
     reader = Reader()
     answered = [(item.instance, item.response) for item in items]
     lines = jsonl.read(written(folder, RESPONSES, response_lines(answered)))
     assert [reader.answered(row, where) for where, row in lines] == answered
+
+
+def test_every_row_of_several_samples_has_its_number_and_a_lone_answer_has_none() -> None:
+    item = about("a", None)
+    second = replace(item, response=replace(item.response, sample=2))
+    rows = [json.loads(line) for line in judgment_lines([item, second], "j")]
+    assert [row["sample"] for row in rows] == [1, 2]
+    pairs = [(one.instance, one.response) for one in (item, second)]
+    assert [json.loads(line)["sample"] for line in response_lines(pairs)] == [1, 2]
+    assert "sample" not in json.loads(*judgment_lines([item], "j"))
+    assert "sample" not in json.loads(*response_lines(pairs[:1]))
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.0, "1", True, None])
+def test_a_sample_is_numbered_from_1(number: object) -> None:
+    row = json.loads(*judgment_lines([about("a", None)], "j")) | {"sample": number}
+    with pytest.raises(UserError, match="sample"):
+        Reader().judged(row, "here")
 
 
 # --- one document, many rows ----------------------------------------------------------------------------------------

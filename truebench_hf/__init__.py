@@ -1,7 +1,8 @@
 """Instruction-following evaluation on the Hugging Face stack: five papers, one system.
 
 `judge(...)` says whether a response meets criteria, `run(...)` scores a model, `tick(...)` compares models on any
-prompts, `checklist_reward(...)` trains one; nothing heavy is imported before it is needed.
+prompts, `checklist_reward(...)` trains one, `build_data`, `push_data` and `publish_*` put things on the Hub; nothing
+heavy is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
+from truebench_hf.api.publishing import build_data, publish_metric, publish_results, publish_space, push_data
 from truebench_hf.api.run import run
 from truebench_hf.api.tick import tick
 from truebench_hf.errors import UserError
@@ -18,10 +20,11 @@ from truebench_hf.types import Criterion, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "checklist_reward", "judge", "load", "metric", "model",
-    "run", "tick",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "checklist_reward", "judge", "load", "metric",
+    "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 __version__ = "0.1.0"
 
@@ -31,20 +34,26 @@ def load(
     config: str | None = None,
     split: str | None = None,
     *,
-    source: str | None = None,
+    source: str | PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
     strict: bool = False,
+    streaming: bool = False,
+    data_files: Any = None,
+    data_dir: str | PathLike[str] | None = None,
 ) -> Any:
     """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
 
-    `config` is by default the first of the set (`all`); `source` (path or release) is where its rows come from, if they
-    are not built in; `columns` maps the columns of `rubric_eval` to the file's. Rows that cannot be used are left out,
+    `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
+    (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
+    or a release), or `data_files` or `data_dir` as in `datasets`, is where rows come from that are not built in;
+    `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
     and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
     from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    return load_rows(name, config, split, Reading(source, columns=columns or {}, strict=strict))
+    given = Reading(source, columns=columns or {}, strict=strict, data_files=data_files, data_dir=data_dir)
+    return load_rows(name, config, split, given, streaming)
 
 
 def metric(name: str) -> str:

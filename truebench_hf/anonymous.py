@@ -12,6 +12,9 @@ _ADDRESS = re.compile(r"\b\w+://[^\s'\"<>,;)\]]+")
 _NUMERIC = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?")  # an address without a name
 _KEY = re.compile(r"\b(?:hf_|sk-)[A-Za-z0-9_-]{8,}")
 _PATH = re.compile(r"(?<![\w.:/])(?:/[\w.@%+-]+){2,}/?|\b[A-Za-z]:\\[^\s'\"]+")  # of two levels or more
+_SPEC = re.compile(
+    r"(?<![\w./-])([a-z][\w-]*:)(?:/|~/|\.{1,2}/)(?:[^\s/]+/)*(?=[^\s/])"
+)  # the folder in `hf:/models/x`
 
 
 def name(text: str) -> str:
@@ -32,16 +35,39 @@ def name(text: str) -> str:
 def text(given: str) -> str:
     """A reason or an error without addresses, paths and keys."""
     hidden = _KEY.sub("(hidden)", _NUMERIC.sub("(hidden)", _ADDRESS.sub("(address)", given)))
-    return redaction.error(_PATH.sub("(path)", hidden))
+    return redaction.error(_SPEC.sub(r"\1", _PATH.sub("(path)", hidden)))
 
 
 def settings(value: Any) -> Any:
     """Settings without local folders, addresses of servers and keys; what has passed here once stays as it is."""
     if isinstance(value, dict):
-        return {key: settings(inner) for key, inner in value.items() if not _PRIVATE.search(key) or _count(inner)}
+        kept = {key: settings(inner) for key, inner in value.items() if not _PRIVATE.search(key) or _count(inner)}
+        return _renamed(kept)
     if isinstance(value, list | tuple):
         return [settings(inner) for inner in value if not (isinstance(inner, str) and _private_pair(inner))]
     return redaction.known(name(value)) if isinstance(value, str) else value
+
+
+def everything(value: Any) -> Any:
+    """JSON of whatever shape without local folders, addresses and keys, in names as well: nothing is dropped."""
+    if isinstance(value, dict):
+        return _renamed({key: everything(inner) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return [everything(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return redaction.known(text(value if " " in value and " + " not in value else name(value)))
+
+
+def _renamed(content: dict[str, Any]) -> dict[str, Any]:
+    """An object whose names tell no folder; two models of one name, in different folders, stay two."""
+    shown: dict[str, Any] = {}
+    for key, inner in content.items():
+        said = everything(key)
+        while said in shown:
+            said += "'"
+        shown[said] = inner
+    return shown
 
 
 def _count(value: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from truebench_hf import jsonl, row_files
 from truebench_hf.errors import UserError
+from truebench_hf.rows import Record
 
 IDS = ("id", "instance_id", "index", "key")
 _ANSWERS = (
@@ -33,7 +34,7 @@ class Answers:
     """What a row says: `answers` are a text, or one per turn (None: there is none), or None for no answer at all.
 
     `id` is the data's own name of what was asked, `prompts` are texts that it is in, `thinking` goes by turn. `row` is
-    the data's own row, as far as the file holds it.
+    the data's own row, as far as the file holds it, `filter` what lm-eval made of the answer, which stays the same.
     """
 
     where: str
@@ -43,6 +44,7 @@ class Answers:
     model: str | None = None
     thinking: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
+    filter: str = ""
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -68,7 +70,8 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lighteval(row, where)
     field = next((name for name in _ANSWERS if name in row), None)
     if field is None:
-        raise UserError(f"{where}: field 'response' is absent, and so are {', '.join(_ANSWERS[1:])}")
+        there = Record(where, row).there
+        raise UserError(f"{where}: missing field 'response' (or {', '.join(_ANSWERS[1:])}); {there}")
     model, thinking = row.get("model"), next((row[name] for name in _THINKING if row.get(name)), ())
     return Answers(
         where, _answers(row[field], where, field), _id(row), _texts(row.get(name) for name in _PROMPTS),
@@ -96,7 +99,7 @@ def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
     asked = _texts([row.get("arguments")])
     told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
     answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
-    return Answers(where, answer, _id(doc), asked + told, row=doc)
+    return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
 
 
 def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:

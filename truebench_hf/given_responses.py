@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,16 @@ from truebench_hf.types import Instance, Response
 def given_responses(
     instances: Sequence[Instance], responses: str | Path | Iterable[Any], model_name: str | None = None
 ) -> list[tuple[Instance, Response]]:
-    """Every instance with its response, in their order, from a file (see `answer_files`) or from rows of such form.
+    """Every instance with its responses, in their order, from a file (see `answer_files`) or from rows of such form.
 
     In memory also a text, a list of texts (one per turn) or None for each instance, in their order.
 
     A row belongs to the instance of its id, unless the row shows another prompt; without an id that is known, to the one
-    instance with its prompt. What lacks a response has that for its `error`. Rows to no instance are left out with a
-    warning. `model_name` says whose answers they are where rows do not, or which of several models' are meant. Raises
-    UserError where that stays open, where an instance has two different responses or one of more turns, where a prompt
-    is that of several instances, and where no row belongs to any.
+    instance with its prompt. Several rows of an instance are its samples, numbered as they come; where no instance has
+    two that differ, a row that stands twice is one. What lacks a response has that for its `error`. Rows to no instance
+    are left out with a warning. `model_name` says whose answers they are where rows do not, or which of several models'
+    are meant. Raises UserError where that stays open, where a response is of more turns than its instance, where a
+    prompt is that of several instances, and where no row belongs to any.
     """
     in_file = isinstance(responses, str | Path)
     name = Path(responses).name if isinstance(responses, str | Path) else "responses"
@@ -42,15 +44,41 @@ def given_responses(
     return responses_to(instances, found, model, name)
 
 
+def responses_by_model(
+    instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]]
+) -> dict[str, dict[str, list[Response]]]:
+    """Model -> instance id -> responses, its samples, from the rows of any number of files; where a row names no model
+    its file does.
+
+    The official code puts `_TRUEBench-v...` behind the model's name. What is refused: as in `given_responses`.
+    """
+    by_model: dict[str, tuple[list[Answers], str]] = {}
+    for path, answers in files:
+        named = path.name.partition("_TRUEBench-v")
+        of_file = named[0] if named[1] else path.stem
+        for answer in map(masked, answers):
+            by_model.setdefault(answer.model or of_file, ([], path.name))[0].append(answer)
+    found: dict[str, dict[str, list[Response]]] = {}
+    for model, (answers, name) in by_model.items():
+        for instance, response in responses_to(instances, answers, model, name):
+            found.setdefault(model, {}).setdefault(instance.id, []).append(response)
+    return found
+
+
 def responses_to(
     instances: Sequence[Instance], rows: Sequence[Answers], model: str, name: str
 ) -> list[tuple[Instance, Response]]:
-    """Every instance with the response of one model, from its rows; `name` is what they are called in messages.
+    """Every instance with the responses of one model, from its rows; `name` is what they are called in messages.
 
     Which row belongs to which instance, and what is refused: as in `given_responses`.
     """
     matched = _matched(instances, rows, name)
-    return [(i, _response(i, matched.get(i.id), model, f"no response in {name}")) for i in instances]
+    none: list[Answers | None] = [None]
+    return [
+        (i, replace(_response(i, row, model, f"no response in {name}"), sample=number))
+        for i in instances
+        for number, row in enumerate(matched.get(i.id, none), 1)
+    ]
 
 
 def _in_order(instances: Sequence[Instance], responses: Iterable[Any]) -> list[Mapping[str, Any]]:
@@ -79,21 +107,19 @@ def _of_model(rows: Sequence[Answers], model_name: str | None, file: str) -> tup
     return name, list(rows)
 
 
-def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) -> dict[str, Answers]:
+def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) -> dict[str, list[Answers]]:
     by_id = {instance.id: instance for instance in instances}
     by_prompt: defaultdict[str, list[Instance]] = defaultdict(list)
     for instance in instances:
         by_prompt[_plain(instance.turns[0].prompt)].append(instance)
-    found: dict[str, Answers] = {}
+    found: dict[str, list[Answers]] = {}
     strange: list[Answers] = []
     for row in rows:
         answered = _instance(row, by_id, by_prompt)
         if answered is None:
             strange.append(row)
             continue
-        before = found.setdefault(answered.id, row)
-        if before.answers != row.answers:  # a filter, of which lm-eval has a row each, leaves the answer as it is
-            raise UserError(f"{row.where}: answers instance {answered.id} otherwise than {before.where}; remove one")
+        found.setdefault(answered.id, []).append(row)
     if not found:
         first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
         raise UserError(
@@ -105,7 +131,16 @@ def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) 
             f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out "
             f"(the first: {strange[0].where}, id {strange[0].id})"
         )
-    return found
+    return _samples(found)
+
+
+def _samples(found: Mapping[str, list[Answers]]) -> dict[str, list[Answers]]:
+    """The rows of each instance that are answers of their own. Where one was drawn several times, two may be alike."""
+    # A filter, of which lm-eval has a row each, leaves the answer as it is.
+    drawn = {name: [row for row in rows if row.filter == rows[0].filter] for name, rows in found.items()}
+    several = any(row.answers != rows[0].answers or row.row.get("sample") not in (None, 1)
+                  for rows in drawn.values() for row in rows)  # fmt: skip
+    return drawn if several else {name: rows[:1] for name, rows in drawn.items()}
 
 
 def _instance(

@@ -26,7 +26,7 @@ from truebench_hf.types import Criterion, Instance, Message, Turn
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
 _SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
-_COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
+COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
@@ -40,40 +40,41 @@ def of_rows(
     more: Sequence[Criterion] = (),
     *,
     judged: bool = True,
+    repeated: bool = False,
 ) -> list[Instance]:
     """The instances of rows. `columns` maps our names to the rows'; `more` criteria are added to every turn.
 
-    With `judged` every instance needs a criterion in one of its turns at least. An id that is absent is the number of
+    With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand in
+    several rows, as it does beside several responses to it. An id that is absent is the number of
     the row, from 1. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
     row and the field that is wrong.
     """
     rows = list(records)
     _check_columns(rows, columns or {})
-    made: list[Instance] = []
+    made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
-        found = of_row(replace(record, row=_renamed(record.row, columns or {})), str(number))
+        found = of_row(replace(record, row=renamed(record.row, columns or {})), str(number))
         if more:
             found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
         if judged and not any(turn.criteria for turn in found.turns):
             raise _without_criteria(record)
-        if found.id in seen:
+        if found.id in seen and not (repeated and masked(found) == made[found.id]):
             raise UserError(f"{record.where}: id {found.id} stands twice (first at {seen[found.id]}); remove one")
-        seen[found.id] = record.where
-        made.append(masked(found))
+        seen.setdefault(found.id, record.where)
+        made.setdefault(found.id, masked(found))
     if not made:
         raise UserError("the data holds no instances")
-    return made
+    return list(made.values())
 
 
 def of_row(record: Record, number: str = "1") -> Instance:
     """One instance from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
     form = _one(record, _PROMPTS)
     if form is None:
-        there = ", ".join(map(str, record.row)) or "none"
         raise UserError(
             f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
-            f"--column prompt=COLUMN (columns here: {there})"
+            f"--column prompt=COLUMN; {record.there}"
         )
     system, history = record.maybe("system"), record.messages("history") if record.row.get("history") else ()
     if form == "messages" or (form == "prompt" and isinstance(record.row[form], list)):
@@ -86,6 +87,35 @@ def of_row(record: Record, number: str = "1") -> Instance:
     else:
         turns = [Turn(record.text(form), ())] if form == "prompt" else _turns(record, form)
     return Instance(*_names(record, number), tuple(_with_row(record, turns)), system, record.maybe("context"), history)
+
+
+def as_row(instance: Instance) -> dict[str, Any]:
+    """The row of an instance: `of_row` makes the same of it again. What says nothing is left out."""
+    turns = [
+        {"prompt": turn.prompt, "criteria": [_plain(one) for one in turn.criteria]}
+        | ({} if turn.reference is None else {"reference": turn.reference})
+        for turn in instance.turns
+    ]
+    names = {name: getattr(instance, name) for name in ("language", "category", "task", "system", "context")}
+    history = [{"role": one.role, "content": one.content} for one in instance.history]
+    return {
+        "id": instance.id,
+        **{k: v for k, v in names.items() if v},
+        **({"history": history} if history else {}),
+        "turns": turns,
+    }
+
+
+def _plain(one: Criterion) -> str | dict[str, Any]:
+    more = {"kind": one.kind, "condition": one.condition, "weight": None if one.weight == 1 else one.weight}
+    found = {name: value for name, value in more.items() if value is not None}
+    return {"text": one.text, **found} if found else one.text
+
+
+def id_of(record: Record, number: str) -> str:
+    """The id of a row; `number` where it has none. Raises UserError on one that cannot be."""
+    name = "id" if _there(record, "id") else "index"
+    return record.id(name) if _there(record, name) else number
 
 
 def criteria_file(path: str) -> tuple[Criterion, ...]:
@@ -101,13 +131,12 @@ def criteria_file(path: str) -> tuple[Criterion, ...]:
 
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
     """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
-    name = "id" if _there(record, "id") else "index"
     fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
-    for field in (name, *fields):
+    for field in ("id" if _there(record, "id") else "index", *fields):
         if HALF.search(str(record.row.get(field))):
             raise record.wrong(field, "holds half a character (a lone surrogate); write it anew")
     language, category, task = (record.maybe(field) or "" for field in fields)
-    return record.id(name) if _there(record, name) else number, language, category, task
+    return id_of(record, number), language, category, task
 
 
 def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message, ...], str]:
@@ -216,15 +245,17 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
 
 def _check_columns(rows: Sequence[Record], columns: Mapping[str, str]) -> None:
     for name, theirs in columns.items():
-        if name not in _COLUMNS:
-            raise unknown("column", name, _COLUMNS)
         if rows and not any(theirs in record.row for record in rows):
             there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
 
 
-def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """The row under our names; what is mapped stands in place of all that means the same."""
+def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """The row under our names; what is mapped stands in place of all that means the same. Raises UserError on a name
+    that is none of ours."""
+    for name in columns:
+        if name not in COLUMNS:
+            raise unknown("column", name, COLUMNS)
     meant = {name for group in _SAME if set(group) & set(columns) for name in group}
     kept = {name: value for name, value in row.items() if name not in meant}
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
@@ -232,7 +263,7 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, An
 
 def _without_criteria(record: Record) -> UserError:
     return UserError(
-        f"{record.where}: has no criteria; give 'criteria' (a list, or one a line), name their column by --column "
-        "criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
+        f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
+        "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
         "playground of `truebench space`; what it is asked: `truebench prompts show generate_checklist --source`)"
     )

@@ -1,101 +1,216 @@
-"""The one reader of rows, wherever they stand: a file, a folder of files, a data set that was built, or the Hub."""
+"""The one reader of rows, wherever they stand: a file, a folder, a data set that was built or saved, a URL, the Hub."""
 
 from __future__ import annotations
 
-import csv
+import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
+from truebench_hf.row_formats import FORMS, Entry, entries, form, sound
 from truebench_hf.rows import Record
 
-Splits = dict[str, Iterator[Record]]
-_IN_FOLDERS = (".jsonl", ".parquet", ".csv")  # a .json beside these describes the data
+_FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
+_SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes beside the rows
+_HUB = re.compile(
+    r"(?:hf://datasets/|https?://(?:huggingface\.co|hf\.co)/datasets/)?([A-Za-z0-9][\w.-]*/[\w.-]+)(@[\w./-]+)?/?"
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one split, read anew each time; iterating raises UserError on the first malformed one.
+
+    `entries()` has in place of a malformed row its error; `files` are those that the rows stand in, if they do, `name`
+    is what places of rows begin with.
+    """
+
+    entries: Callable[[], Iterator[Entry]]
+    name: str
+    files: tuple[Path, ...] = ()
+
+    def __iter__(self) -> Iterator[Record]:
+        return sound(self.entries())
+
+
+Splits = dict[str, Rows]
 
 
 def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Splits:
-    """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder or a Hub id.
+    """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder, a URL or a Hub id.
 
-    A folder holds files named by split, or is what `truebench data build` wrote, of which the configuration `all` is
-    read. A Hub id is `org/name` or `org/name@revision`. Raises UserError naming what is wrong and, where nothing is
-    found, what can be given, the `built_in` names too; reading raises it on the first malformed row.
+    A folder is a checkout of a data set (its README says which files are of which split; so is what `truebench data
+    build` wrote), what `save_to_disk` wrote, or holds files named by split. A Hub id is `org/name` or
+    `org/name@revision`. Of the `built_in` names those of data sets are read as they are built. Raises UserError naming
+    what is wrong and, where nothing is found, what can be given.
     """
-    path = Path(data)
+    from truebench_hf.loaders.catalogue import CATALOGUE
+
+    path = Path(data).expanduser()
+    if data in CATALOGUE and data in built_in and built(data, data):
+        from truebench_hf.loaders.prepare import load
+
+        return of_tables(dict(load(data)), data)
     if path.is_file():
-        return {"": records(path)}
+        return {"": of_files({path: str(path)})}
     if data and path.is_dir():
         return _folder(path, flag)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", data) and path.suffix not in (*_READERS, ".txt", ".gz"):
-        return _hub(data, flag)
-    kinds = "a path (JSONL, JSON, CSV or Parquet, or a folder of them)"
-    raise UserError(f"{flag} {data}: no such file; give {', '.join((*built_in, kinds))} or a Hub id")
+    if (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".txt", ".gz"):
+        return _hub(f"{named[1]}{named[2] or ''}", flag)
+    if data.startswith(("hf://", "http://", "https://")):
+        return _by_name(downloaded([data], flag))
+    raise UserError(
+        f"{flag} {data}: {_unfit(data) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
+    )
 
 
-def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Iterator[Record]:
+_KINDS = "a path (JSONL, JSON, CSV or Parquet, or a folder of them)"
+
+
+def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Iterable[Record]:
     """The rows of the split named test, or of the only one; rows in memory as they are. Raises UserError as `splits`."""
     if isinstance(data, InMemory):
         return (Record(f"row {number}", row, number - 1) for number, row in enumerate(data.value, 1))
-    found = splits(data, built_in, flag)
+    return the_one(splits(data, built_in, flag), f"{flag} {data}")
+
+
+def the_one(found: Splits, what: str) -> Rows:
+    """The rows of the split named test, or of the only one. Raises UserError where that leaves several."""
     if "test" not in found and len(found) > 1:
         raise UserError(
-            f"{flag} {data}: has no split test, and more than one other: {', '.join(found)}; save the one you mean to a "
+            f"{what}: has no split test, and more than one other: {', '.join(found)}; save the one you mean to a "
             "file, and give that"
         )
     return found["test"] if "test" in found else next(iter(found.values()))
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The rows of a .jsonl, .json, .csv, .tsv or .parquet file, in order. Raises UserError as `entries` and on its errors."""
-    return _sound(entries(path))
+    """The rows of one file, in order. Raises UserError as `row_formats.entries` does, and on a malformed row."""
+    return sound(entries(path))
 
 
-def entries(path: Path) -> Iterator[Record | UserError]:
-    """The rows of a file, as of `records`; in place of a malformed one its error.
+def built(data: str, name: str) -> bool:
+    """Whether the data is the set of this name: a folder of that name here, which was built, goes before."""
+    return data == name and not (Path(name) / "build.json").is_file()
 
-    Raises UserError on a file that cannot be read, or holds nothing.
+
+def of_files(names: dict[Path, str], empty: bool = False) -> Rows:
+    """The rows of these files, one after the other; `names` are what they are called in messages.
+
+    With `empty` files without rows are none to complain of.
     """
-    empty = True
-    for entry in _rows(path):
-        empty = False
-        yield entry
-    if empty:
-        raise UserError(f"{path}: holds no records")
+
+    def read() -> Iterator[Entry]:
+        every = (path for path in names if not empty or path.stat().st_size)
+        return chain.from_iterable(entries(path, names[path]) for path in every)
+
+    every = list(names.values())
+    return Rows(read, every[0] if len(every) == 1 else os.path.commonpath(every), tuple(names))
 
 
-def _sound(found: Iterable[Record | UserError]) -> Iterator[Record]:
-    for entry in found:
-        if isinstance(entry, UserError):
-            raise entry
-        yield entry
+def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
+    """Files of the Hub (`hf://datasets/org/name/...`, also with wildcards, or a folder) or the web, kept in the cache of
+    `datasets`; by their local path what they are. Raises UserError where they cannot be had."""
+    from datasets import DownloadManager
+    from datasets.data_files import DataFilesList
+
+    given = [url.replace("/blob/", "/resolve/", 1) if "/datasets/" in url else url for url in urls]
+    try:
+        found = [one for url in given for one in _listed(DataFilesList, url)]
+        return dict(zip(map(Path, DownloadManager().download(found)), found, strict=True))
+    except Exception as error:  # the clients have many errors of their own; all mean: cannot be had
+        why = " ".join(str(error).split())[:300]
+        raise UserError(f"{flag} {', '.join(urls)}: cannot be had: {why}; download it and give its path") from error
+
+
+def _listed(files: Any, url: str) -> list[str]:
+    if not url.startswith("hf://") or form(url):
+        return list(files.from_patterns([url]))
+    inside = files.from_patterns([url if "*" in url else f"{url.rstrip('/')}/**"])
+    return [file for file in inside if form(file)]
 
 
 def _folder(folder: Path, flag: str) -> Splits:
-    built = folder / "data"
-    if built.is_dir() and not (built / "all").is_dir() and (configs := sorted(p.name for p in built.iterdir())):
+    if any((folder / name).is_file() for name in _SAVED):
+        return _saved(folder, flag)
+    if told := _of_card(folder, flag):
+        return {split: of_files({Path(file): file for file in files}, empty=True) for split, files in told.items()}
+    inside = folder / "data"
+    if (
+        inside.is_dir()
+        and not (inside / "all").is_dir()
+        and (configs := sorted(p.name for p in inside.iterdir() if p.is_dir()))
+    ):
         raise UserError(
-            f"{flag} {folder}: has the configurations {', '.join(configs)}; give one, e.g. {built / configs[0]}"
+            f"{flag} {folder}: has the configurations {', '.join(configs)}; give one, e.g. {inside / configs[0]}"
         )
-    place = built / "all" if built.is_dir() else folder
-    found: dict[str, list[Path]] = {}
-    for path in sorted(place.iterdir()):
-        if path.suffix in _IN_FOLDERS:
-            found.setdefault(path.stem.split("-")[0], []).append(path)
-    if not found:
-        raise UserError(f"{flag} {folder}: holds no {', '.join(_IN_FOLDERS)} files; give a file, or such a folder")
-    return {
-        split: _sound(chain.from_iterable(map(_rows, paths))) for split, paths in found.items()
-    }  # some may be empty
+    place = next((place for place in (inside / "all", inside) if place.is_dir()), folder)
+    files = sorted(path for path in place.iterdir() if path.is_file())
+    chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name)]
+    if not chosen:
+        raise UserError(f"{flag} {folder}: holds no {', '.join(_FIRST)} files; give a file, or such a folder")
+    return _by_name({path: str(path) for path in chosen})
+
+
+def _by_name(names: dict[Path, str]) -> Splits:
+    """Files by the split that their names begin with; one file alone is of no split."""
+    found: dict[str, dict[Path, str]] = {}
+    for path, name in names.items():
+        split = re.split(r"[-.]", Path(name).name)[0]
+        found.setdefault(split, {})[path] = name
+    return {split: of_files(files, empty=True) for split, files in found.items()}
+
+
+def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
+    """The files by split that the README of a data set names, of its default configuration; {} where it names none."""
+    if not (readme := folder / "README.md").is_file():
+        return {}
+    from huggingface_hub import DatasetCardData, metadata_load
+    from yaml import YAMLError
+
+    try:
+        told = metadata_load(readme) or {}
+    except (OSError, ValueError, YAMLError):  # a README that is no card
+        return {}
+    if "configs" not in told:
+        return {}
+    from datasets.data_files import DataFilesDict, sanitize_patterns
+    from datasets.utils.metadata import MetadataConfigs
+
+    try:
+        configs = MetadataConfigs.from_dataset_card_data(DatasetCardData(configs=told["configs"]))
+        name = configs.get_default_config_name()
+        if name is None:
+            given = f"has the configurations {', '.join(configs)}"
+            raise UserError(f"{flag} {folder}: {given}; give the files of one of them")
+        patterns = sanitize_patterns(configs[name]["data_files"])
+        found = {split: list(files) for split, files in DataFilesDict.from_patterns(patterns, str(folder)).items()}
+    except (ValueError, KeyError, TypeError, AttributeError, FileNotFoundError) as error:
+        why = " ".join(str(error).split())[:300]
+        raise UserError(f"{flag} {folder}: its README.md does not say where the rows are: {why}") from error
+    if not all(found.values()):
+        raise UserError(f"{flag} {folder}: holds none of the files that its README.md names, {patterns}")
+    return found
+
+
+def _saved(folder: Path, flag: str) -> Splits:
+    from datasets import Dataset, load_from_disk
+
+    try:
+        found = load_from_disk(str(folder))
+    except Exception as error:  # the library has many errors of its own
+        why = " ".join(str(error).split())[:300]
+        raise UserError(f"{flag} {folder}: cannot be read as what save_to_disk writes: {why}") from error
+    return of_tables({"": found} if isinstance(found, Dataset) else dict(found), str(folder))
 
 
 def _hub(data: str, flag: str) -> Splits:
-    from datasets import ClassLabel, load_dataset
+    from datasets import load_dataset
 
     name, _, revision = data.partition("@")
     try:
@@ -103,73 +218,29 @@ def _hub(data: str, flag: str) -> Splits:
     except Exception as error:  # the client has many errors of its own; all mean: cannot be loaded
         why = " ".join(str(error).split())[:300]
         raise UserError(f"{flag} {data}: cannot be loaded from the Hub: {why}") from error
+    return of_tables(dict(tables), data)
 
-    def rows(table: Any) -> Iterator[Record]:
+
+def of_tables(tables: dict[str, Any], name: str) -> Splits:
+    """The rows of `datasets.Dataset`s by split, class labels by their names."""
+    from datasets import ClassLabel
+
+    def rows(table: Any) -> Iterator[Entry]:
         classes = {column: kind.names for column, kind in table.features.items() if isinstance(kind, ClassLabel)}
         for number, row in enumerate(table):
             named = {column: names[row[column]] for column, names in classes.items() if row[column] is not None}
-            yield Record(f"{data}, row {number}", row | named, number)
+            yield Record(f"{name}, row {number}", row | named, number)
 
-    return {split: rows(table) for split, table in tables.items()}
-
-
-def _rows(path: Path) -> Iterator[Record | UserError]:
-    if path.suffix.lower() not in _READERS:
-        raise UserError(f"{path}: give a file of type {', '.join(_READERS)}")
-    try:
-        for number, (where, row) in enumerate(_READERS[path.suffix.lower()](path)):
-            if isinstance(row, UserError):
-                yield row
-            else:
-                yield Record(where, row, number) if isinstance(row, dict) else UserError(f"{where}: must be an object")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8") from error
-    except (OSError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
+    return {split: Rows(lambda table=table: rows(table), name) for split, table in tables.items()}  # type: ignore[misc]
 
 
-def _json(path: Path) -> Iterator[tuple[str, Any]]:
-    text = path.read_text(encoding="utf-8-sig")
-    if not text.lstrip().startswith("["):  # lines of JSON go by this name too
-        for number, (where, row) in enumerate(_jsonl(path)):
-            if isinstance(row, UserError) and not number:
-                raise UserError(f"{path}: must be a list of records, or one record a line")
-            yield where, row
-        return
-    for number, row in enumerate(jsonl.parsed(text, str(path)), 1):
-        yield f"{path}, record {number}", row
+def _unfit(data: str) -> str:
+    """What is wrong with the name of a data set that there is, but not for this command; "" for any other text."""
+    from truebench_hf.loaders.catalogue import CATALOGUE
 
-
-def _jsonl(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as file:
-        for where, line in jsonl.lines(file, str(path)):
-            try:
-                yield where, jsonl.parsed(line, where)
-            except UserError as error:
-                yield where, error
-
-
-def _csv(path: Path, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file, delimiter=delimiter), 1):
-            where = f"{path}, record {number}"
-            whole = None not in row and None not in row.values()
-            yield where, row if whole else UserError(f"{where}: has another number of fields than the header")
-
-
-def _parquet(path: Path) -> Iterator[tuple[str, Any]]:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    from pyarrow import ArrowException
-
-    try:
-        table = pq.read_table(path)
-    except ArrowException as error:
-        raise UserError(f"{path}: not a Parquet file: {error}") from error
-    for number, row in enumerate(table.to_pylist(), 1):
-        yield f"{path}, record {number}", row
-
-
-_READERS: dict[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
-    ".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
-}  # fmt: skip
+    if data not in CATALOGUE:
+        return ""
+    what = CATALOGUE[data]
+    if what.source is None:
+        return "does not fit this command"
+    return f"is built first (truebench data build {data} --source FILE --out DIR), or does not fit this command"

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from truebench_hf.errors import UserError
 from truebench_hf.types import Label, Message, Role
 
+_SHOWN = 30  # fields of a record that an error names
 _ROLES = get_args(Role)
 # Every way in which files say a label: words, flags and numbers (whole or not, as a table with gaps holds them).
 _LABELS: dict[str, Label | None] = {
@@ -21,12 +22,14 @@ _LABELS: dict[str, Label | None] = {
 class Record:
     """A row and where it stands (file and line or number). Every method raises UserError naming both and the field.
 
-    `number` is its place among all rows of the file, from 0.
+    `number` is its place among all rows of the file, from 0; `kind` is what its fields are those of: a file's rows have
+    the same ones.
     """
 
     where: str
     row: Mapping[str, Any]
     number: int = 0
+    kind: str = "file"
 
     def text(self, name: str) -> str:
         """A field that must be a text with something in it."""
@@ -92,7 +95,7 @@ class Record:
         shown = name if key is None else f"{name}[{key}]"
         if not isinstance(value, dict):
             raise self.wrong(shown, "must be an object")
-        return Record(f"{self.where}, {shown}", value)
+        return Record(f"{self.where}, {shown}", value, kind="object")
 
     def messages(self, name: str) -> tuple[Message, ...]:
         """A conversation: a list of {role, content} with the roles system, user and assistant."""
@@ -119,6 +122,14 @@ class Record:
             raise self.wrong(name, f"must be JSON ({error})") from error
 
     def wrong(self, name: str, what: str) -> UserError:
-        """The error for a field of this record."""
-        missing = "" if name in self.row or "[" in name else " (it is absent)"
-        return UserError(f"{self.where}: field {name!r} {what}{missing}")
+        """The error for a field of this record; where it is absent, with those that are there."""
+        if name in self.row or "[" in name:
+            return UserError(f"{self.where}: field {name!r} {what}")
+        return UserError(f"{self.where}: missing field {name!r}; {self.there} (it {what})")
+
+    @property
+    def there(self) -> str:
+        """The fields that the record has, in words."""
+        names = list(map(str, self.row))
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"

@@ -78,6 +78,7 @@ class Response:
     usage: Usage = Usage()
     error: str | None = None
     truncated: tuple[int, ...] = ()  # numbers (from 1) of turns whose answer hit the token limit
+    sample: int = 1  # its number (from 1) among several answers of the model to the instance
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -101,8 +101,8 @@ def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": "a"}, "row 1: field 'label' is needed"),
-        ({"label": "yes"}, "row 1: field 'id' must be a whole number or a text"),
+        ({"id": "a"}, "row 1: missing field 'label'; the file has id .it is needed"),
+        ({"label": "yes"}, "row 1: missing field 'id'; the file has label"),
         ({"id": "a", "label": "maybe"}, "must be yes or no, .* not 'maybe'"),
         ({"id": "a", "label": ["yes"]}, "must be yes or no"),
         ({"id": "a", "label": None}, "holds no labels"),

@@ -58,7 +58,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "no request",
         {"context": "In Paris."},
-        r"here: has no request; call its column request, .* or prompt \(columns here: context\)",
+        r"here: has no request; call its column request, .* or prompt; the file has context",
     ),
     (
         "no document",
@@ -66,7 +66,11 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "here: has no document; call its column document, context_document, context, passages",
     ),
     ("passages that are numbers", {"question": "Where?", "contexts": [1, 2]}, r"'contexts\[0\]' must be an object"),
-    ("passages without text", {"question": "Where?", "contexts": [{"id": 1}]}, "'text' must be a text"),
+    (
+        "passages without text",
+        {"question": "Where?", "contexts": [{"id": 1}]},
+        "missing field 'text'; the object has id",
+    ),
     ("a length in words", PARIS | {"context_tokens": "long"}, "'context_tokens' must be a number of tokens"),
     ("half a character", PARIS | {"domain": "\ud800"}, "half a character"),
 ]
@@ -202,7 +206,7 @@ UNUSABLE: list[tuple[str, list[dict[str, Any]], bool, str]] = [
     ("two turns", [{"id": "a", "answer": ["x", "y"]}], True, "holds 2 answers; give one to each request"),
     ("one id, two documents", [PARIS | {"id": 1, "answer": "x"}, PARIS | {"id": 1, "answer": "y", "context": "z"}], False,
      "id 1 stands twice with another document"),
-    ("no answers", [{"id": "a"}], True, "field 'response' is absent"),
+    ("no answers", [{"id": "a"}], True, "missing field 'response' .or responses, .*; the file has id"),
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from truebench_hf.benchmarks.facts import paper, ranking_sections
 from truebench_hf.benchmarks.facts.ranking import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.rank_span import RankSpan
 from truebench_hf.report.sections import Grid
 from truebench_hf.types import Score
 
@@ -92,8 +93,8 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(0.0303, abs=5e-05)
     assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(0.0226, abs=5e-05)
     shown = grid(found, "Self-preference of judges")
-    assert shown.rows[-1][-2:] == ("+3.03", "+2.26")
-    assert [row[-2:] for row in shown.paper] == [("+3.03", "+2.26"), ("+3.23", "")]
+    assert shown.rows[-1][-3:] == ("+3.03", "", "+2.26")
+    assert [row[-3:] for row in shown.paper] == [("+3.03", "", "+2.26"), ("+3.23", "", "")]
     tied = next(note for note in ranking_sections.notes(found) if "equally many" in note)
     assert tied.count(" above ") == 2
 
@@ -106,13 +107,13 @@ def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
         ("m1", 2, -1, pytest.approx(-0.3)),  # both were first before
     ]
     assert found.standings[0].mean.final.ci95 == pytest.approx((0.75, 0.85))
-    assert (found.standings[0].span, found.preferences) == ((1, 1), ())
+    assert (str(found.standings[0].span), found.preferences) == ("1", ())
     assert found.joined.splits == ("all answers",)
 
 
 def test_a_model_alone(folder: Callable[..., str]) -> None:
     found = rank([folder("m", {"": cell({"j": (0.9, 0.8)})})])
-    assert [(one.fused, one.span) for one in found.standings] == [(1, (1, 1))]
+    assert [(one.fused, str(one.span)) for one in found.standings] == [(1, "1")]
 
 
 def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]) -> None:
@@ -145,16 +146,39 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
 
     def verdict(name: str, number: int) -> dict[str, Any]:
         label = "yes" if number in right[name] else "no"
-        return {"id": str(number), "split": "", "ineligible": number == 99, "grounded": {"j": label}}
+        told = {"id": str(number), "document": str(number), "split": ""}
+        return told | {"ineligible": number == 99, "grounded": {"j": label}}
 
     for name, path in folders.items():
         write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])
     found = {one.model: one.span for one in rank(list(folders.values())).standings}
-    assert found == {"good": (1, 2), "other": (2, 3), "mixed": (1, 3)}
+    assert found == {"good": RankSpan(1, 2), "other": RankSpan(2, 3), "mixed": RankSpan(1, 3)}
     # By the means alone (60 of 100 each), nothing could be told.
     for path in folders.values():
         (Path(path) / "verdicts.jsonl").unlink()
-    assert {one.span for one in rank(list(folders.values())).standings} == {(1, 3)}
+    assert {one.span for one in rank(list(folders.values())).standings} == {RankSpan(1, 3, approximate=True)}
+
+
+def test_self_preference_has_an_interval_where_the_verdicts_are_there(folder: Callable[..., str]) -> None:
+    """Both judges pass the first 50 of 100 answers of either model; a passes 20 more of its own, b none."""
+    judges = ("openai:gpt-4o", "openai:claude-4")
+    folders = [folder(name, {"": cell(dict.fromkeys(judges, (0.5, 0.5)))}) for name in ("openai:gpt-4o", "x")]
+    for path, more in zip(folders, (20, 0), strict=True):
+        verdicts = [
+            {"id": str(i), "document": str(i), "split": "", "ineligible": False,
+             "grounded": {judges[0]: "yes" if i < 50 + more else "no", judges[1]: "yes" if i < 50 else "no"}}
+            for i in range(100)
+        ]  # fmt: skip
+        write_jsonl(Path(path) / "verdicts.jsonl", verdicts)
+    found = rank(folders)
+    (one,) = found.preferences
+    assert (one.judge, one.final.own, one.final.others) == (judges[0], pytest.approx(0.2), 0.0)
+    low, high = one.final.ci95 or (0, 0)
+    assert 0.11 < low < 0.15  # a share of 20 of 100 by itself
+    assert 0.25 < high < 0.29
+    assert grid(found, "Self-preference of judges").rows[0][6].startswith("+1")
+    told = found.as_json()["models"][0]["scores"]["all answers"]
+    assert "given" not in told, "single answers stand in the folders"
 
 
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:

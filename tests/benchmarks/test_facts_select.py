@@ -159,7 +159,7 @@ def test_labels_of_parts_of_an_answer() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"response": None}, "field 'response' must be the answer"),
+        ({"response": None}, "missing field 'response'; the file has document"),
         ({"response": 3}, "field 'response' must be a text"),
         ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
         ({"document": None}, "has no"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -289,7 +290,7 @@ def test_counts_by_hand(tmp_path: Path) -> None:
 
 def test_the_built_in_dimensions_are_like_themselves(letters: None, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["flex", "decompose", "built-in", "--human", "built-in", "--out", str(out)])
+    done = CliRunner().invoke(app, ["flex", "decompose", "flexbench", "--human", "flexbench", "--out", str(out)])
     assert done.exit_code == 0, done.output
     content = json.loads((out / "scores.json").read_text())
     for way in ("nearest", "one_to_one"):
@@ -329,10 +330,10 @@ def forgetful(messages: Sequence[dict[str, str]]) -> str:
 
 def test_a_builders_output_against_the_72_built_in_dimensions(letters: None, tmp_path: Path) -> None:
     folder = str(tmp_path / "built")
-    built = FlexBuild(BuildOptions(instruction="built-in", builder=as_spec(forgetful), out=folder)).run()
+    built = FlexBuild(BuildOptions(instruction="flexbench", builder=as_spec(forgetful), out=folder)).run()
     complete = {one.procedure.id for one in built.value if one.complete}
     assert len(complete) == 9, built.notes
-    found = FlexDecompose(DecomposeOptions(folders=(folder,), human="built-in", out=str(tmp_path / "out"))).run()
+    found = FlexDecompose(DecomposeOptions(folders=(folder,), human="flexbench", out=str(tmp_path / "out"))).run()
     content = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert (content["instructions"], content["human_questions"], content["our_questions"]) == (9, 72, 63)
     assert (content["similarity"]["nearest"]["cosine"]["n"], content["similarity"]["one_to_one"]["cosine"]["n"]) == (
@@ -358,7 +359,7 @@ def test_an_estimate_counts_two_calls_an_instruction_and_embeds_nothing(
 def test_bertscore_without_its_package_is_told_before_anything_is_paid_for(
     letters: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "bert_score", None)
     with pytest.raises(UserError, match=r"pip install 'truebench-hf\[bertscore\]'"):
         compared(tmp_path, [ROW], None, ours("one", "Does it point?"), bertscore=True)
     assert not (tmp_path / "out").exists()
@@ -437,7 +438,7 @@ def test_nothing_in_common_says_what_builds_it(letters: None, tmp_path: Path) ->
         compared(tmp_path, [ROW], None, ours("other", "q?", text="Other."))
 
 
-@pytest.mark.parametrize(("given", "count"), [("built-in", 9), (next(iter(built_in())), 1)])
+@pytest.mark.parametrize(("given", "count"), [("flexbench", 9), (next(iter(built_in())), 1)])
 def test_what_ours_may_be(tmp_path: Path, given: str, count: int) -> None:
     assert len(read_ours([given])) == count
     assert read_human(given)[0] == read_ours([given])
@@ -463,7 +464,7 @@ def test_structflowbench_as_published() -> None:
 @pytest.mark.slow
 def test_the_real_model_gives_the_same_for_the_same(tmp_path: Path) -> None:
     pytest.importorskip("bert_score")
-    options = DecomposeOptions(folders=("built-in",), human="built-in", out=str(tmp_path / "a"), bertscore=True)
+    options = DecomposeOptions(folders=("flexbench",), human="flexbench", out=str(tmp_path / "a"), bertscore=True)
     found = [one for each in FlexDecompose(options).run().value for one in each.similarity.nearest]
     assert len(found) == 72
     assert all(value == pytest.approx(1, abs=1e-4) for one in found for value in one.measures.values())

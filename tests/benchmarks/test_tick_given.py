@@ -87,6 +87,16 @@ def test_responses_and_checklists_from_files(tmp_path: Path, judge: str) -> None
     }
 
 
+def test_two_responses_of_one_model_are_samples(tmp_path: Path, judge: str) -> None:
+    rows = [ALFA | {"response": text} for text in ("half", "good")] + [BRAVO | {"response": "good"}] * 2
+    outcome = run(tmp_path, judge, rows)
+    assert rates(outcome)["data"].n == 2, "instructions, not samples"
+    kept = [row for _, row in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
+    assert [(row["id"], row["sample"], row["passed"]) for row in kept] == [
+        ("a", 1, False), ("a", 2, True), ("b", 1, True), ("b", 2, True)
+    ]  # fmt: skip
+
+
 def test_a_generator_is_asked_only_where_it_is_named(tmp_path: Path, judge: str) -> None:
     writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it b?"})
     outcome = run(tmp_path, judge, [{"prompt": "Say alfa.", "response": "half", "model": "m"}], generator=writer)
@@ -104,7 +114,6 @@ def test_the_built_in_sample_has_all_it_takes(tmp_path: Path, judge: str) -> Non
     [
         ([ALFA, BRAVO], {}, "no row has a response"),
         ([ALFA | {"response": "x"}, ALFA | {"prompt": "Say it.", "response": "x"}], {}, "id a stands twice"),
-        ([ALFA | {"response": "x"}, ALFA | {"response": "y"}], {}, "answers instance a otherwise"),
         ([ALFA | {"response": 7}], {}, "response"),
         ([ALFA | {"responses": [{"model": "m"}]}], {}, "text"),
         ([ALFA], {"responses": ("nowhere.jsonl",)}, "nowhere.jsonl"),

@@ -23,7 +23,7 @@ def graded(number: int, *answers: str, problem: str = "") -> Graded:
     for model, letters in zip(MODELS, answers, strict=False):
         labels: list[Label | None] = [{"y": "yes", "n": "no"}.get(letter) for letter in letters]  # type: ignore[misc]
         verdicts = tuple(Verdict(c, label, "why") for c, label in zip(criteria, labels, strict=True))
-        judged[model] = Judged(instance, Response(str(number), model, ()), (verdicts,))
+        judged[model] = [Judged(instance, Response(str(number), model, ()), (verdicts,))]
     return Graded(Listed(instance, "data", problem=problem), judged)
 
 

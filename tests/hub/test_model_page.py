@@ -16,7 +16,8 @@ from tests.support.hub_stub import HubStub
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
-from truebench_hf.hub.model_page import entry
+from truebench_hf.hub.model_page import entries, page
+from truebench_hf.hub.tasks import PARTS
 from truebench_hf.records import Judged, to_row
 from truebench_hf.types import Instance, Message, Response, Verdict
 
@@ -68,18 +69,25 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     assert len(hub.pulls("model", "org/tea")) == 1
     assert ".eval_results/truebench.yaml" not in hub.files("model", "org/tea")
     content = hub.files("model", "org/tea", "refs/pr/1")[".eval_results/truebench.yaml"]
-    (row,) = yaml.safe_load(content)
+    rows = yaml.safe_load(content)
+    row = rows[0]
     scores = json.loads((release / "scores.json").read_text())
     assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
     assert row["value"] == round(100 * scores["overall"]["value"], 2)
-    assert row["evaluation_framework"] == "truebench-hf"
+    # All that eval.yaml promises: see test_cards. The whole, each language, each category.
+    assert {row["dataset"]["task_id"] for row in rows} == set(PARTS["v0.6.1"])
+    by_task = {row["dataset"]["task_id"]: row for row in rows}
+    assert by_task["de"]["value"] == round(100 * scores["by_language"]["DE"]["value"], 2)
+    assert by_task["multi_turn"]["value"] == round(100 * scores["by_category"]["Multi-Turn"]["value"], 2)
+    assert f"n={scores['by_language']['DE']['n']};" in by_task["de"]["notes"]
+    assert "evaluation_framework" not in row  # the Hub reads it from the data set's eval.yaml
     assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 dc766fb7c052); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
     assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""
         import json, yaml
         from huggingface_hub import parse_eval_result_entries
-        (entry,) = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
+        entry, *_ = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
         print(json.dumps([entry.dataset_id, entry.task_id, entry.value, entry.date]))""")
     assert parsed[:3] == ["org/truebench", "all", row["value"]]
     done = client.truebench(*arguments, "--variant", "strict-judge", "--direct")
@@ -100,7 +108,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
 )
 def test_what_may_claim_no_score(runs: Path, run: str, dataset: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        entry(runs / run, dataset)
+        entries(runs / run, dataset)
 
 
 def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
@@ -109,7 +117,7 @@ def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
     info["settings"] |= {"data": "v0.6.1", "limit": None}  # whatever it is called: its hash tells
     (run / "run.json").write_text(json.dumps(info))
     with pytest.raises(UserError, match="over data that is no known release"):
-        entry(run, "org/truebench")
+        entries(run, "org/truebench")
 
 
 @pytest.mark.slow
@@ -134,9 +142,9 @@ def test_a_data_set_of_the_hub_is_the_one_named(
     (run / "run.json").write_text(json.dumps(info))
     if refused:
         with pytest.raises(UserError, match=f"was run over {own}; publish it under that data set"):
-            entry(run, dataset)
+            entries(run, dataset)
     else:
-        assert entry(run, dataset).dataset_id == "org/truebench"
+        assert entries(run, dataset)[0].dataset_id == "org/truebench"
 
 
 @needs_real
@@ -144,9 +152,79 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
     instances = data.load(str(REAL))
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
     items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
-    assert "n=2484, 1 unscored" in str(entry(write_run(tmp_path / "whole", items), "org/truebench").notes)
+    assert "n=2484, 1 unscored" in str(entries(write_run(tmp_path / "whole", items), "org/truebench")[0].notes)
     with pytest.raises(UserError, match=r"not over the data that run\.json names"):
-        entry(write_run(tmp_path / "less", items[:-1]), "org/truebench")
+        entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
+
+
+@pytest.fixture(scope="module")
+def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over the German instances of the release."""
+    chosen = data.select(data.load(str(REAL)), ["de"], [])
+    items = [judged(i, len(i.turns)) for i in chosen]
+    settings = {"language": ["DE"], "data_sha256": data.data_hash(chosen)}
+    return write_run(tmp_path_factory.mktemp("german") / "run", items, **settings)
+
+
+@needs_real
+def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: Path) -> None:
+    (only,) = entries(german, "org/truebench")
+    assert (only.task_id, only.value) == ("de", round(100 * score_of(german), 2))
+    assert "n=182;" in str(only.notes)
+    made = page(german, "Any.Org/TEA", "org/truebench", dry_run=True)
+    assert made.path == ".eval_results/truebench-de.yaml"  # beside that of a run over the whole
+    items = [judged(i, len(i.turns)) for i in data.select(data.load(str(REAL)), ["de", "fr"], [])]
+    both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
+    with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
+        entries(write_run(tmp_path / "two", items, **both), "org/truebench")
+
+
+def score_of(run: Path) -> float:
+    return float(json.loads((run / "scores.json").read_text())["overall"]["value"])
+
+
+@needs_real
+def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
+    every = data.load(str(REAL))
+    found = {"all": data.data_hash(every)}
+    found |= {data.slug(name): data.data_hash(data.select(every, [name], [])) for name in data.LANGUAGES}
+    found |= {data.slug(name): data.data_hash(data.select(every, [], [name])) for name in data.CATEGORIES}
+    assert {"v0.6.1": found} == PARTS
+
+
+@needs_real
+@pytest.mark.parametrize(
+    ("spec", "repo", "theirs"),
+    [
+        ("openai:tea", "org/tea", True),
+        ("openai:tea", "org/coffee", False),
+        ("openai:tea", "org/tea-2", False),
+        ("openai:Org/Tea", "org/tea", True),  # the Hub does not tell upper case apart
+        ("openai:org/tea", "other/tea", False),  # somebody's copy of it
+        ("hf:org/tea@refs/pr/1", "org/tea", True),
+        ("hf:/models/checkpoints/tea", "org/tea", True),  # a folder says no more than its name
+        ("hf:./checkpoints/tea/", "org/tea", True),
+        ("smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", True),
+        ("smollm2", "org/smollm2", False),
+        ("tea", "org/tea", True),  # the name that --model-name gave
+        ("scripted:tea.json", "org/tea.json", False),
+    ],
+)
+def test_only_a_models_own_runs_go_onto_its_page(
+    german: Path, tmp_path: Path, spec: str, repo: str, theirs: bool
+) -> None:
+    run = shutil.copytree(german, tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | {"model": spec}}))
+    text = (run / "judgments.jsonl").read_text().replace('"openai:tea"', json.dumps(spec))
+    (run / "judgments.jsonl").write_text(text)
+    if theirs:
+        assert page(run, repo, "org/truebench", dry_run=True).model_repo == repo
+    else:
+        with pytest.raises(UserError, match=f"{spec.split(':')[-1]}.*add --force") as caught:
+            page(run, repo, "org/truebench", dry_run=True)
+        assert "\n" not in str(caught.value)
+    assert page(run, repo, "org/truebench", force=True, dry_run=True).content.startswith("- dataset:")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +249,7 @@ def test_nothing_is_pushed_where_the_second_target_is_bad(
 @needs_real
 @pytest.mark.slow
 def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
-    both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent")
+    both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
     done = client.truebench("publish", "results", release, *both)
     assert done.returncode == 2
     assert "org/absent: the Hub has no such repository" in done.stderr

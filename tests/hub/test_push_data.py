@@ -25,8 +25,21 @@ def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def contents(folder: Path, repo_id: str = "") -> dict[str, bytes]:
+    """The files of a folder; those of a built one as they are in the repository that they were pushed to."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    if repo_id:
+        about = json.loads(found["build.json"])
+        card = found["README.md"].decode().replace(f"ORGANISATION/{about['name']}", repo_id)
+        found["README.md"] = card.encode()
+        found["build.json"] = (json.dumps({**about, "repository": repo_id}, indent=2) + "\n").encode()
+    return found
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 @needs_real
@@ -37,10 +50,11 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
     assert built.stderr == ""  # no notes on a pinned release, and no progress bars
     pushed = client.truebench("data", "push", tmp_path / "tb", "--repo-id", "org/truebench")
     assert pushed.returncode == 0, pushed.stderr
-    assert contents(tmp_path / "tb") == hub.files("dataset", "org/truebench")
+    assert contents(tmp_path / "tb", "org/truebench") == hub.files("dataset", "org/truebench")
     message = hub.commits("dataset", "org/truebench")[-1]
     assert message.startswith("Add truebench v0.6.1 (truebench-hf 0.1.0, sha256 ")
-    assert content_hash(tmp_path / "tb")[:12] in message
+    write(tmp_path / "pushed", contents(tmp_path / "tb", "org/truebench"))
+    assert content_hash(tmp_path / "pushed")[:12] in message
     loaded = client.value("""
         import json
         from datasets import load_dataset
@@ -80,7 +94,7 @@ def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Pat
     assert pushed.returncode == 0, pushed.stderr
     assert "/discussions/1" in pushed.stdout
     assert hub.files("dataset", "org/mini") == {}
-    assert hub.files("dataset", "org/mini", "refs/pr/1") == contents(mini)
+    assert hub.files("dataset", "org/mini", "refs/pr/1") == contents(mini, "org/mini")
     count = client.value("""
         from datasets import load_dataset
         print(len(load_dataset("org/mini", "ko", split="test", revision="refs/pr/1")))
@@ -94,10 +108,7 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
     assert client.truebench(*arguments).returncode == 0
     before, commits = hub.files("dataset", "org/mini"), hub.commits("dataset", "org/mini")
     changed = client.folder / "changed"
-    changed.mkdir()
-    for name, data in contents(mini).items():
-        (changed / name).parent.mkdir(parents=True, exist_ok=True)
-        (changed / name).write_bytes(data + (b"\n" if name == "README.md" else b""))
+    write(changed, {name: data + (b"\n" if name == "README.md" else b"") for name, data in contents(mini).items()})
     (changed / "data" / "vi" / "test.parquet").unlink()
     hub.fail_next("POST", "/commit/", 400)
     failed = client.truebench("data", "push", changed, "--repo-id", "org/mini")
@@ -107,7 +118,7 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
     assert (hub.files("dataset", "org/mini"), hub.commits("dataset", "org/mini")) == (before, commits)
     # The same command again does the whole of it: the new card, and the file that is gone, in one commit.
     assert client.truebench("data", "push", changed, "--repo-id", "org/mini").returncode == 0
-    assert hub.files("dataset", "org/mini") == contents(changed)
+    assert hub.files("dataset", "org/mini") == contents(changed, "org/mini")
     assert len(hub.commits("dataset", "org/mini")) == len(commits) + 1
 
 
@@ -115,15 +126,22 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
 def test_the_same_build_again_makes_no_commit(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
     again = export("truebench_mini", tmp_path / "again").folder
     assert contents(again) == contents(mini)
-    for folder in (mini, again):
-        assert client.truebench("data", "push", folder, "--repo-id", "org/mini").returncode == 0
+    told = [client.truebench("data", "push", folder, "--repo-id", "org/mini") for folder in (mini, again)]
+    assert [done.returncode for done in told] == [0, 0]
+    assert "nothing new" not in told[0].stdout
+    head = hub.repo("dataset", "org/mini").head("main").oid
+    last = told[1].stdout.splitlines()[-1]
+    assert (
+        last
+        == f"nothing new for dataset org/mini: the same is there already: {hub.url}/datasets/org/mini/commit/{head}"
+    )
     assert len(hub.commits("dataset", "org/mini")) == 2  # "initial commit" and ours
 
 
 def test_dry_run_lists_and_sends_nothing(hub: HubStub, client: HubClient, mini: Path) -> None:
     done = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--dry-run", HF_TOKEN="")
     assert done.returncode == 0, done.stderr
-    for name, data in contents(mini).items():
+    for name, data in contents(mini, "org/mini").items():
         assert f"{len(data):>12,}  {name}" in done.stdout.splitlines()
     assert (hub.requests, hub.repos) == ([], {})
 

@@ -41,7 +41,7 @@ def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path:
         from datasets import load_dataset
         from truebench_hf.hub.results import publish_run
         for name in ("whole", "part", "whole"):  # the same run once more changes nothing
-            publish_run({str(runs)!r} + "/" + name, "org/results")
+            publish_run({str(runs)!r} + "/" + name, "org/results", force=True)
         print(json.dumps(list(load_dataset("org/results", split="runs")), default=str))"""
     rows = python(hub, tmp_path, code)
     assert len(rows) == 2
@@ -75,11 +75,11 @@ def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) ->
 @pytest.mark.slow
 def test_pull_request_and_dry_run(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     run_folder = str(runs / "part")
-    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--dry-run")
+    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--dry-run", "--force")
     assert done.returncode == 0, done.stderr
     assert "judgments.jsonl" in done.stdout
     assert hub.requests == []
-    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--create-pr")
+    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--create-pr", "--force")
     assert done.returncode == 0, done.stderr
     assert len(hub.pulls("dataset", "org/results")) == 1
     assert not any(name.startswith("runs/") for name in hub.files("dataset", "org/results"))
@@ -95,12 +95,12 @@ def test_a_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, runs:
     )
     before = hub.files("dataset", "org/results")
     hub.fail_next("POST", "/commit/", 403)
-    done = publish(hub, tmp_path, "results", str(runs / "whole"), "--repo-id", "org/results")
+    done = publish(hub, tmp_path, "results", str(runs / "whole"), "--repo-id", "org/results", "--force")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "stub-token" not in done.stdout + done.stderr
     assert hub.files("dataset", "org/results") == before
-    assert publish(hub, tmp_path, "results", str(runs / "whole"), "--repo-id", "org/results").returncode == 0
+    assert publish(hub, tmp_path, "results", str(runs / "whole"), "--repo-id", "org/results", "--force").returncode == 0
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
         HfApi().upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id="org/results", repo_type="dataset")
         print(1)"""
     python(hub, tmp_path, code)
-    assert publish(hub, tmp_path, "results", str(runs / "part"), "--repo-id", "org/results").returncode == 0
+    assert publish(hub, tmp_path, "results", str(runs / "part"), "--repo-id", "org/results", "--force").returncode == 0
     assert hub.files("dataset", "org/results")["README.md"].endswith(b"Ours.")
 
 
@@ -238,6 +238,13 @@ def test_paths_are_known_by_their_last_part(value: str, shown: str) -> None:
     assert public({"settings": {"data": value}}) == {"settings": {"data": shown}}
 
 
+def test_names_of_settings_tell_no_folder_either() -> None:
+    models = {"judge hf:/home/me/m": 1, "judge hf:./m": 2, "judge hf:Qwen/Qwen3-8B": 3, "limit": None}
+    assert public({"settings": {"judge_models": models}})["settings"]["judge_models"] == {
+        "judge hf:m": 1, "judge hf:m'": 2, "judge hf:Qwen/Qwen3-8B": 3, "limit": None,
+    }  # fmt: skip
+
+
 def test_keys_and_addresses_go_and_token_counts_stay() -> None:
     settings = {
         "model_base_url": "http://10.0.0.4:8000/v1",
@@ -267,18 +274,19 @@ def test_the_index_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path
 
 @pytest.mark.slow
 def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
-    arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr")
+    arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr", "--force")
     first, second = (publish(hub, tmp_path, *arguments) for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0), second.stderr
-    assert "nothing new for dataset org/results: the same waits as" in second.stdout
+    assert "nothing new for dataset org/results: the same is there already: " in second.stdout
     assert "/discussions/1" in second.stdout
     assert len(hub.pulls("dataset", "org/results")) == 1
     repo = hub.repo("dataset", "org/results")
     repo.merge(repo.pull("1"))
     third = publish(hub, tmp_path, *arguments)
-    assert third.returncode == 2
-    # The client's own answer is the address of the last commit, as if something had been sent.
-    assert third.stderr.endswith("truebench: org/results: all of this is already in it; no pull request was opened\n")
+    assert third.returncode == 0, third.stderr
+    assert third.stdout.splitlines()[-1].endswith(
+        f"is there already: {hub.url}/datasets/org/results/commit/{repo.head('main').oid}"
+    )
     assert len(hub.pulls("dataset", "org/results")) == 1
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.choice import Choice, read_choice
-from truebench_hf.judging.ratings import rate
+from truebench_hf.judging.ratings import Ratings, _Answers, ask_ratings, rate
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
@@ -92,3 +92,89 @@ def test_a_rating_is_asked_with_and_without_a_checklist(tmp_path: Path) -> None:
     assert len(seen) == 1 + 3
     with pytest.raises(ValueError, match="scale"):
         asyncio.run(rate(SchemaFallback(caller), bare, Prompts(), 7))
+
+
+KEYS = ("logical_correctness", "factuality", "final_score")
+WHOLE = '{"logical_correctness": 4, "factuality": 2, "final_score": 3}'
+
+
+def several(tmp_path: Path, *answers: str) -> tuple[Ratings, list[ChatRequest]]:
+    """What comes of a judge that answers so, one answer after the other; and what it was asked."""
+    seen: list[ChatRequest] = []
+
+    def reply(request: ChatRequest) -> str:
+        seen.append(request)
+        return answers[min(len(seen), len(answers)) - 1]
+
+    caller = Caller(ScriptedModel("x", reply), Ledger(tmp_path / "ledger.sqlite"), "judge", 1)
+    found = asyncio.run(ask_ratings(SchemaFallback(caller, "off"), lambda structured: "Rate.", KEYS, 5))
+    return found, seen
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (f"Fine.\n```json\n{WHOLE}\n```", "the form asked for"),
+        (f"{WHOLE}", "bare"),
+        (f"Logical correctness: 4. The final score is 3.\n{WHOLE}", "said twice, the same"),
+        (WHOLE.replace("4", '"4"').replace("2", "2.0"), "numbers as text, or with a point"),
+        (WHOLE[:-1] + ', "note": "x"}', "another entry beside"),
+    ],
+)
+def test_several_ratings_in_one_answer(tmp_path: Path, answer: str, why: str) -> None:
+    found, seen = several(tmp_path, answer)
+    assert dict(found.values) == {"logical_correctness": 4, "factuality": 2, "final_score": 3}, why
+    assert len(seen) == 1, why
+
+
+@pytest.mark.parametrize(
+    ("answer", "left", "said", "why"),
+    [
+        ("", {}, "no JSON object", "nothing"),
+        ("4 2 3", {}, "no JSON object", "bare numbers may be anything"),
+        (f"{WHOLE} or so", {}, "text behind", "taken back"),
+        (f"Final score: 5\n{WHOLE}", {"logical_correctness": 4, "factuality": 2}, "more than one", "prose with a blank differs"),
+        (WHOLE.replace("2", "6"), {"logical_correctness": 4, "final_score": 3}, "not 1 to 5", "beyond the scale"),
+        (WHOLE.replace("2", "0"), {"logical_correctness": 4, "final_score": 3}, "not 1 to 5", "below the scale"),
+        (WHOLE.replace("2", "null"), {"logical_correctness": 4, "final_score": 3}, "not 1 to 5", "no number"),
+        (WHOLE.replace("2", "[2]"), {"logical_correctness": 4, "final_score": 3}, "not 1 to 5", "a list"),
+        (WHOLE.replace("2", "2.5"), {"logical_correctness": 4, "final_score": 3}, "not 1 to 5", "between two numbers"),
+        (WHOLE.replace("2", "2, \"factuality\": 5"), {"logical_correctness": 4, "final_score": 3}, "more than one", "a key twice"),
+        (WHOLE.replace("factuality", "Factuality"), {"logical_correctness": 4, "final_score": 3}, "`factuality`", "another key"),
+        (f'{{"ratings": {WHOLE}}}', {}, "no JSON object", "nested in another object"),
+        (WHOLE[:-1], {}, "no JSON object", "cut off"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_lacks_one_is_asked_again_and_the_rest_stands(
+    tmp_path: Path, answer: str, left: dict[str, int], said: str, why: str
+) -> None:
+    found, seen = several(tmp_path, answer)
+    assert dict(found.values) == left, why
+    assert said in found.problem, (why, found)
+    assert len(seen) == 3, why
+    again = seen[-1].messages[-1].content
+    assert "`logical_correctness`, `factuality`, `final_score`" in again
+
+
+def test_ratings_that_differ_from_answer_to_answer_are_open(tmp_path: Path) -> None:
+    lacking = ('{"logical_correctness": 4, "factuality": 2}', '{"logical_correctness": 4, "factuality": 3}')
+    found, _ = several(tmp_path, *lacking)
+    assert dict(found.values) == {"logical_correctness": 4}
+
+
+def test_an_answer_read_in_full_counts_by_itself(tmp_path: Path) -> None:
+    found, seen = several(tmp_path, '{"factuality": 5}', WHOLE)
+    assert (dict(found.values)["factuality"], found.problem, len(seen)) == (2, "", 2)
+
+
+@given(st.text(alphabet='{}"[]:,12345 finalscorefactuality_\n`~.', max_size=80) | st.text())
+def test_no_text_breaks_the_reader_of_several(text: str) -> None:
+    answers = _Answers(KEYS, 5)
+    found = answers.read(f"{text}\n{WHOLE}", False)
+    assert isinstance(found, Problem) or dict(found.values) == {
+        "logical_correctness": 4,
+        "factuality": 2,
+        "final_score": 3,
+    }
+    answers.read(text, True)
+    assert set(answers.agreed("?").values.values()) <= {1, 2, 3, 4, 5}

@@ -31,11 +31,13 @@ CHOSEN, SORTING = LIST["checklists"][0], LIST["categories"][0]
 OTHER = "compositional" if RUBRIC["instruction_category"] != "compositional" else "system"
 SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     # set, a good row, what is wrong with the row after it, and what must be said
-    ("truebench", TRUEBENCH, {"index": "two"}, "line 2: field 'index' must be a number"),
+    ("truebench", TRUEBENCH, {"index": ["two"]}, "line 2: field 'index' must be a whole number or a text"),
+    ("truebench", TRUEBENCH, {"system": "Be kind.", "index": 2}, "line 2: field 'system' tells a system, for which TRUEBench has no"),
+    ("truebench", TRUEBENCH, {"criteria": [[{"text": "a", "weight": 2}]], "index": 2}, "without points or conditions"),
     ("truebench", TRUEBENCH, {"turns": 7, "index": 2}, "line 2: field 'turns' is 7"),
     ("truebench", TRUEBENCH, {"criteria": [], "index": 2}, "line 2: field 'criteria'"),
-    ("truebench", TRUEBENCH, {"language": None, "index": 2}, "line 2: field 'language'"),
-    ("truebench", TRUEBENCH, {}, "line 2: id 1 stands twice, first at .*line 1"),
+    ("truebench", TRUEBENCH, {"language": 7, "index": 2}, "line 2: field 'language' must be a text or null"),
+    ("truebench", TRUEBENCH, {}, "line 2: id '1' stands twice, first at .*line 1"),
     ("rubric_eval", RUBRIC, {"id": "b", "label": "maybe"}, "line 2: field 'label' must be yes or no, .* not 'maybe'"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric_index": 99}, "line 2: field 'rubric_index' must be a place"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric": "another"}, "line 2: field 'rubric' is not entry"),
@@ -117,14 +119,16 @@ def test_what_hangs_on_a_row_that_is_left_out_is_left_out_too(tmp_path: Path, ca
     for name, rows in FLEX.items():
         mine = [*rows, *(other[name] if name != "instructions" else [bad])]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in mine), encoding="utf-8")
-    for name, rows in FLEX.items():
-        assert [row["id"] for row in truebench_hf.load("flexbench", name, "test", source=str(tmp_path))] == [
-            rows[0]["id"]
-        ]
+    for number, (name, rows) in enumerate(FLEX.items(), 1):  # each is read with those that it refers to
+        found = truebench_hf.load("flexbench", name, "test", source=str(tmp_path))
+        assert [row["id"] for row in found] == [rows[0]["id"]]
         told = caplog.messages.pop()
-        assert "3 of 6 rows cannot be used and are left out: instructions.jsonl, line 2: field 'words'" in told
-        assert "dimensions.jsonl, line 2, td-01-2: field 'instruction_id' names" in told
-        assert "conversations.jsonl, line 2" in told
+        counted = f"{number} of {2 * number} rows cannot be used and are left out"
+        assert f"{counted}: instructions.jsonl, line 2: field 'words'" in told
+    (note,) = export("flexbench", tmp_path / "out", source=str(tmp_path)).facts.notes
+    assert note == told, "each file counts once, though it was read for several configurations"
+    assert "dimensions.jsonl, line 2, td-01-2: field 'instruction_id' names" in told
+    assert "conversations.jsonl, line 2" in told
     with pytest.raises(UserError, match=r"instructions\.jsonl, line 2: field 'words'"):
         truebench_hf.load("flexbench", source=str(tmp_path), strict=True)
 
@@ -136,14 +140,14 @@ def test_the_command_counts_what_is_left_out(tmp_path: Path, capsys: pytest.Capt
     done = command_here(capsys, *built)
     assert done.returncode == 0, done.stderr
     first = (
-        "note: rows.jsonl: 2 of 6 rows cannot be used and are left out: line 5: field 'input' must be a list of texts"
+        "note: rows.jsonl: 2 of 6 rows cannot be used and are left out: line 5, input[0]: field 'prompt' must be a text"
     )
     assert done.stderr.startswith(first)
     assert "line 6: not JSON" in done.stderr
     assert "4 rows in test" in done.stdout
     done = command_here(capsys, *built, "--strict")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f"{source}, line 5: field 'input'" in done.stderr
+    assert f"{source}, line 5, input[0]: field 'prompt'" in done.stderr
     done = command_here(capsys, "data", "build", "truebench_mini", "--strict", "--out", str(tmp_path / "mini"))
     assert "is built in and takes no --strict" in done.stderr
 
@@ -164,26 +168,26 @@ def test_files_that_are_none(tmp_path: Path, what: str, content: bytes, told: st
 
 
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
-    ("rubric_mini", {"source": "x.jsonl"}, "no such file"),
     ("rubric_mini", {"source": str(PACKAGE / "truebench" / "mini.jsonl")}, "is built in and takes no --source"),
     ("rubric_eval", {}, "needs --source"),
     ("facts_grounding", {}, "needs --source"),
     ("checklists", {}, "needs --source"),
-    ("truebench", {"source": str(PACKAGE)}, "is a folder"),
-    ("truebench", {"source": "http://127.0.0.1:9/rows.jsonl"}, "cannot be fetched"),
+    ("truebench", {"source": "x.jsonl"}, "--source x.jsonl: no such file; give a path"),
+    ("truebench", {"source": str(PACKAGE)}, r"--source .*: holds no \.jsonl"),
+    ("truebench", {"source": "http://127.0.0.1:9/rows.jsonl"}, "--source .*: cannot be had"),
     ("truebench_mini", {"split": "blind"}, "takes no --split"),
     (
         "checklists",
         {"split": "blind", "source": str(PACKAGE / "tick" / "checklists_mini.jsonl")},
-        "--split is only for",
+        "checklists takes source, data_files, data_dir, strict, and no --split",
     ),
     (
         "checklists",
         {"columns": {"a": "b"}, "source": str(PACKAGE / "tick" / "checklists_mini.jsonl")},
-        "--column is only for",
+        "checklists takes source, .* and no --column",
     ),
     ("flexbench", {"source": str(PACKAGE / "tick")}, "holds no instructions.jsonl"),
-    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "reference")}, "holds no .jsonl or .parquet files"),
+    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "metaeval")}, r"holds no \.jsonl, \.parquet, \.csv files"),
 ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.tables import named
 from truebench_hf.benchmarks.facts import screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
@@ -20,7 +21,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.loaders import facts_grounding
 from truebench_hf.loaders.catalogue import CATALOGUE, corpus
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.prepare import named
 
 PACKAGE = Path(truebench_hf.__file__).parent / "benchmarks"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"

@@ -9,7 +9,9 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from truebench_hf.loaders.card import eval_yaml, render
+from tests.test_readme import found
+from truebench_hf.hub.tasks import PARTS
+from truebench_hf.loaders.card import addressed, eval_yaml, render
 from truebench_hf.loaders.catalogue import CATALOGUE, corpus, entry
 from truebench_hf.loaders.export import export
 
@@ -88,19 +90,49 @@ def test_licences_are_those_the_sources_state() -> None:
     assert {name for name, its in CATALOGUE.items() if not its.publishable} == {"rubric_eval", "checklists"}
 
 
-def test_eval_yaml_names_a_task_for_every_configuration_and_split() -> None:
-    rows = {"all": {"easy": 1, "hard": 1}, "system": {"easy": 1, "hard": 1}}
-    content = yaml.safe_load(eval_yaml(entry("rubric_eval"), rows))
+def test_eval_yaml_names_a_task_for_every_configuration() -> None:
+    content = yaml.safe_load(eval_yaml(entry("truebench"), {"all": {"test": 2}, "de": {"test": 1}}))
     assert content["evaluation_framework"] == "truebench-hf"
     assert set(content) == {"name", "description", "evaluation_framework", "tasks"}
-    assert content["tasks"][1] == {"id": "all_hard", "config": "all", "split": "hard"}
-    assert len({task["id"] for task in content["tasks"]}) == 4
-    single = yaml.safe_load(eval_yaml(entry("truebench"), {"all": {"test": 1}, "de": {"test": 1}}))
-    assert [task["id"] for task in single["tasks"]] == ["all", "de"]
+    tasks = [{"id": "all", "config": "all", "split": "test"}, {"id": "de", "config": "de", "split": "test"}]
+    assert content["tasks"] == tasks
 
 
-def test_benchmarks_have_an_eval_yaml_and_others_none(tmp_path: Path) -> None:
-    for name in ("facts_mini", "checklists_mini"):
-        export(name, tmp_path / name)
-        assert (tmp_path / name / "eval.yaml").is_file() == entry(name).benchmark
-    assert [name for name, its in CATALOGUE.items() if not its.benchmark] == ["checklists", "checklists_mini"]
+@EACH
+def test_only_a_release_whose_scores_are_published_has_an_eval_yaml(name: str, tmp_path: Path) -> None:
+    if name == "truebench":
+        if not REAL.is_file():
+            pytest.skip("the real file ../shared/data/truebench is not here")
+        export(name, tmp_path / "out", source=str(REAL))
+        promised = yaml.safe_load((tmp_path / "out" / "eval.yaml").read_text())["tasks"]
+        # What publishing writes: see test_model_page.
+        assert {task["id"] for task in promised} == set(PARTS["v0.6.1"])
+        few = tmp_path / "few.jsonl"
+        few.write_text("".join(REAL.read_text("utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
+        export(name, tmp_path / "few", source=str(few))
+        assert not (tmp_path / "few" / "eval.yaml").exists(), "nobody's scores are comparable with these"
+    elif name in BUILT:
+        export(name, tmp_path / "out")
+        assert not (tmp_path / "out" / "eval.yaml").exists()
+    assert entry(name).benchmark == (name == "truebench")
+
+
+@EACH
+def test_commands_on_the_card_are_there_and_become_the_repositorys(name: str) -> None:
+    card = (CARDS / f"{name}.md").read_text(encoding="utf-8")
+    shown = addressed(card, entry(name), "Some.Org/My_set-v1.0")
+    (line,) = re.findall(r"^truebench (.*)$", shown, re.MULTILINE) or [""]
+    assert bool(line) == (name != "flexbench")
+    if line:
+        one, arguments = found(line.split())
+        one.make_context("truebench", list(arguments)).close()  # refuses unknown flags, and misses required ones
+        assert arguments[arguments.index("--data") + 1] == "Some.Org/My_set-v1.0"
+    assert 'load_dataset("Some.Org/My_set-v1.0", "' in shown
+    assert "ORGANISATION" not in shown
+    assert addressed(shown, entry(name), "a/b", "Some.Org/My_set-v1.0") == addressed(card, entry(name), "a/b")
+
+
+def test_another_repository_of_nearly_that_name_stays() -> None:
+    text = "See org/set, org/set-more, my/org/set, org/set.v2 and https://hub/org/set; data org/set."
+    told = "See a/b, org/set-more, my/org/set, org/set.v2 and https://hub/org/set; data a/b."
+    assert addressed(text, entry("truebench"), "a/b", "org/set") == told

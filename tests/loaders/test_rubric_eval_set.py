@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.prepare import named
 
 ROWS = [{**row, "split": "hard" if n % 3 else "easy"} for n, row in enumerate(mini_rows(seed=0))]
 for extra in ROWS:
@@ -64,7 +64,9 @@ def test_other_names_for_columns_and_values(tmp_path: Path, source: str) -> None
     ours = [*truebench_hf.load("rubric_eval", "all", "hard", source=other, columns=columns)]
     every = {row["id"]: row for row in truebench_hf.load("rubric_eval", "all", "hard", source=source)}
     assert [row | {"id": ""} for row in ours] == [every[row["id"]] | {"id": ""} for row in ours]
-    with pytest.raises(UserError, match="line 1: field 'response' must be a text"):
+    with pytest.raises(
+        UserError, match=r"line 1: missing field 'response'; the file has instruction_id, .*label_source"
+    ):
         truebench_hf.load("rubric_eval", source=other)
     with pytest.raises(UserError, match=r"unknown column 'respons'.*did you mean response"):
         truebench_hf.load("rubric_eval", source=other, columns={"respons": "answer"})

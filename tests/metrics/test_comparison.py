@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multinomial
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
-from truebench_hf.metrics.intervals import wilson
+from truebench_hf.metrics.comparison import paired_difference, unpaired
+from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -189,63 +189,25 @@ def test_mcnemar_is_the_binomial_test_of_scipy() -> None:
             assert found.p_value == pytest.approx(binomtest(won, won + lost).pvalue), (won, lost)
 
 
-Scores = dict[str, list[bool | None]]
+@pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 0), (5, 1), (30, 12), (12, 30), (700, 640), (0, 2000)])
+def test_mcnemar_is_that_of_statsmodels(won: int, lost: int) -> None:
+    from statsmodels.stats.contingency_tables import mcnemar as library
+
+    n = won + lost
+    found = paired_difference([1] * won + [0] * lost + [1] * 20, [0] * won + [1] * lost + [1] * 20)
+    wanted = float(library([[20, won], [lost, 0]], exact=True).pvalue) if n else 1.0  # the library divides by 0 there
+    assert found.p_value == pytest.approx(wanted)
 
 
-def spans(scores: Scores) -> dict[str, tuple[int, int]]:
-    return rank_spans(list(scores), lambda one, other: paired_difference(scores[one], scores[other]).ahead)
-
-
-def test_models_that_differ_on_little_share_their_places() -> None:
-    scores: Scores = {
-        "far": [row % 10 < 2 for row in range(200)],
-        "알파": [row % 10 < 7 for row in range(200)],
-        "beta": [row % 10 < 7 or row in (7, 18) for row in range(200)],
-    }
-    found = spans(scores)
-    assert found == {"far": (3, 3), "알파": (1, 2), "beta": (1, 2)}
-    assert found == spans(dict(reversed(scores.items())))
-
-
-@pytest.mark.parametrize(
-    ("scores", "wanted", "reason"),
-    [
-        ({}, [], "no models"),
-        ({"a": [True]}, [("a", 1, 1)], "one model"),
-        ({"a": [True, False], "b": [True, False]}, [("a", 1, 2), ("b", 1, 2)], "all tied"),
-        ({"a": [True] * 2, "b": [False] * 2}, [("a", 1, 2), ("b", 1, 2)], "two instances cannot tell them apart"),
-        ({"a": [True] * 6, "b": [False] * 6}, [("a", 1, 1), ("b", 2, 2)], "six can, by McNemar"),
-        ({"a": [True, None], "b": [None, False]}, [("a", 1, 2), ("b", 1, 2)], "no instance in common"),
-        ({"a": [None], "b": [None]}, [("a", 1, 2), ("b", 1, 2)], "nothing decided"),
-    ],
-)
-def test_rank_edges(scores: Scores, wanted: list[tuple[str, int, int]], reason: str) -> None:
-    assert [(name, *span) for name, span in spans(scores).items()] == wanted, reason
-
-
-def test_a_rank_spans_from_the_surely_better_to_the_surely_worse() -> None:
-    # Of 200: a is sure of d and e only, b and c lie between, and e is sure to be below all but d.
-    passed = {"a": 120, "b": 112, "c": 104, "d": 96, "e": 82}
-    scores: Scores = {
-        name: random.Random(name).sample([True] * n + [False] * (200 - n), 200) for name, n in passed.items()
-    }
-    found = spans(scores)
-    for one in scores:
-        sure = {other: paired_difference(scores[one], scores[other]).ahead for other in scores}
-        assert found[one] == (1 + list(sure.values()).count(-1), 5 - list(sure.values()).count(1))
-    assert found["a"] == (1, 3)
-    assert found["e"][1] == 5
-    assert any(rank != last for rank, last in found.values())
-
-
-def test_a_clear_order_has_ranks_of_one_place() -> None:
-    scores: Scores = {
-        "a": [row < 180 for row in range(200)],
-        "b": [row < 100 for row in range(200)],
-        "c": [row < 99 for row in range(200)],
-        "d": [row < 20 for row in range(200)],
-    }
-    assert list(spans(scores).values()) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+def test_other_scores_have_the_interval_of_a_mean_over_clusters() -> None:
+    rng = np.random.default_rng(11)
+    for n in (10, 11, 25, 300):
+        for first, second in ((rng.random(n), rng.random(n)), (rng.integers(0, 3, n) / 2, rng.integers(0, 3, n) / 2)):
+            found = paired_difference(first.tolist(), second.tolist())
+            wanted = clustered_share(((1 + first - second) / 2).tolist(), [1.0] * n)
+            assert wanted is not None
+            assert found.interval == pytest.approx([2 * end - 1 for end in wanted], abs=1e-9)
+            assert found.p_value is None
 
 
 def test_unequal_columns_are_refused() -> None:

@@ -10,6 +10,7 @@ from truebench_hf.metrics.kappa import (
     cohen_kappa,
     fleiss_kappa,
     fleiss_kappa_table,
+    kappa_interval,
     krippendorff_alpha,
     verbal_band,
 )
@@ -229,3 +230,56 @@ def test_the_interval_of_alpha_covers() -> None:
     assert whole is not None
     found = [alpha_interval(scores(40, 0.6, seed), "ordinal", draws=300) or (1, 0) for seed in range(1, 201)]
     assert 0.87 < sum(low <= whole <= high for low, high in found) / len(found) <= 0.98
+
+
+def test_the_interval_of_kappa_holds_it_and_narrows() -> None:
+    draw, widths = random.Random(3), []
+    for n in (12, 60, 400):
+        gold = [draw.random() < 0.4 for _ in range(n * 5)]
+        judged = [label != (draw.random() < 0.2) for label in gold]
+        value, found = cohen_kappa(gold, judged).value, kappa_interval(gold, judged, [i // 5 for i in range(n * 5)])
+        assert value is not None
+        assert found is not None
+        assert -1 <= found[0] < value < found[1] <= 1
+        widths.append(found[1] - found[0])
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_perfect_agreement_of_few_instances_claims_no_certainty() -> None:
+    labels = [True, False] * 10
+    found = kappa_interval(labels, labels, range(20))
+    assert found is not None
+    assert found[1] == 1
+    assert 0.4 < found[0] < 0.9, "all draws agree; what few instances can tell does not"
+
+
+def test_instances_whose_responses_go_together_widen_the_interval_of_kappa() -> None:
+    draw = random.Random(5)
+    rows = [(draw.random() < 0.5, draw.random() < 0.7) for _ in range(20)]
+    first = [label for label, _ in rows for _ in range(5)]
+    second = [label == right for label, right in rows for _ in range(5)]
+    together = kappa_interval(first, second, [i // 5 for i in range(100)])
+    alone = kappa_interval(first, second, range(100))
+    assert together is not None
+    assert alone is not None
+    assert together[1] - together[0] > 1.5 * (alone[1] - alone[0])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ([], [], "nothing"),
+        (["a", "b"] * 4, ["a", "b"] * 4, "eight clusters"),
+        (["a"] * 30, ["a"] * 30, "one label only"),
+        ([None, "b"] * 9, ["a", "b"] * 9, "nine clusters with both ratings, and one label among them"),
+    ],
+)
+def test_no_interval_of_kappa(first: list[str | None], second: list[str | None], why: str) -> None:
+    assert kappa_interval(first, second, range(len(first))) is None, why
+
+
+def test_draws_of_one_label_alone_are_passed_over() -> None:
+    labels = ["pass"] * 11 + ["fail"]
+    found = kappa_interval(labels, labels, range(12))
+    assert found is not None
+    assert found[1] == 1

@@ -10,21 +10,37 @@ from hypothesis import strategies as st
 
 from truebench_hf.metrics.pass_rate import (
     conjunction,
+    criterion_share,
     instance_passes,
+    mean_share,
     official_passes,
     outcome,
     pass_rate,
-    soft_criterion,
-    soft_turn,
-    strict_pass_rate,
-    weighted,
+    points_share,
+    turn_share,
     weighted_share,
 )
 from truebench_hf.report import sections
-from truebench_hf.types import Label
+from truebench_hf.types import Label, Score
 
 Turns = list[list[Label | None]]
 Y, N, U, X = "yes", "no", "unknown", None
+
+
+def soft_criterion(instances: Sequence[Turns]) -> Score:
+    return mean_share(list(map(criterion_share, instances)))
+
+
+def soft_turn(instances: Sequence[Turns]) -> Score:
+    return mean_share(list(map(turn_share, instances)))
+
+
+def weighted(labels: Sequence[Turns], weights: Sequence[list[list[float]]]) -> Score:
+    return mean_share([points_share(*pair) for pair in zip(labels, weights, strict=True)])
+
+
+def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
+    return pass_rate([value is True for value in passed])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from truebench_hf.report.page import fragment, inert, page, run_facts, style
 from truebench_hf.report.sections import (
     Axis,
     Bars,
+    Beside,
     Conversation,
     Conversations,
     Dot,
@@ -65,6 +67,7 @@ def talk(number: int, label: Label | None, outcome: Outcome | None = None, said:
     return Conversation(f"{number} · DE · Editing / Rewrite", (turn,), outcome or state, language="DE")
 
 
+OTHERS.insert(-2, Beside("Beside", ((replace(talk(8, "no"), who="ann"), replace(talk(8, "yes"), who="bob")),)))
 TALKS = Conversations("Instances", (talk(1, "yes"), talk(2, "no"), talk(3, None)))
 
 

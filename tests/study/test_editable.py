@@ -59,7 +59,7 @@ def run(tmp_path: Path) -> Callable[..., Any]:
 
 
 def test_what_was_edited_is_used_or_left_alone(run: Callable[..., Any], tmp_path: Path) -> None:
-    assert run() == run() == 50
+    assert run() == run() == 0.5
     file = tmp_path / "out" / "answers.jsonl"
     text = file.read_text().replace('"It is white.", "right": false', '"It is black.", "right": true')
     file.write_text(text)
@@ -70,12 +70,12 @@ def test_what_was_edited_is_used_or_left_alone(run: Callable[..., Any], tmp_path
         ):
             run(estimate=estimate)
     assert file.read_text() == text
-    assert run(answers=str(file)) == run(answers=str(file)) == 100
+    assert run(answers=str(file)) == run(answers=str(file)) == 1.0
     with pytest.raises(UserError, match=rf"holds what was given by --answers; add --answers {file} to use it again"):
         run()
     file.rename(tmp_path / "mine.jsonl")
-    assert run() == 50, "moved away it is written anew"
-    assert run(answers=str(tmp_path / "mine.jsonl")) == 100
+    assert run() == 0.5, "moved away it is written anew"
+    assert run(answers=str(tmp_path / "mine.jsonl")) == 1.0
     with pytest.raises(UserError, match="was given by"):
         run()
 
@@ -99,7 +99,7 @@ def test_blanks_line_ends_and_a_byte_order_mark_are_no_edit(run: Callable[..., A
         file = tmp_path / "out" / name
         content = file.read_bytes().replace(b'", "', b'" , "') if name.endswith("l.jsonl") else file.read_bytes()
         file.write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b" \r\n") + b"\r\n\r\n")
-    assert run() == 50
+    assert run() == 0.5
 
 
 def test_a_file_that_somebody_put_there_is_an_edit(run: Callable[..., Any], tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_killed_between_two_files_nothing_counts_as_edited(
             patched.setattr(RunFolder, "write_lines", killed)
             with pytest.raises(KeyboardInterrupt):
                 run()
-    assert run() == 50
+    assert run() == 0.5
 
 
 def test_edits_while_the_study_runs_are_not_lost(
@@ -155,7 +155,7 @@ def test_edits_while_the_study_runs_are_not_lost(
 def test_without_its_run_json_a_folder_knows_its_own_files(run: Callable[..., Any], tmp_path: Path) -> None:
     run()
     (tmp_path / "out" / "run.json").unlink()
-    assert run() == 50
+    assert run() == 0.5
     (tmp_path / "out" / "plan.yaml").write_text("mine")
     (tmp_path / "out" / "run.json").unlink()
     with pytest.raises(UserError, match="was edited since"):

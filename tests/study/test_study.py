@@ -265,7 +265,7 @@ def test_damaged_answers_are_asked_again_with_one_note(bench: Bench, capsys: pyt
         db.execute("UPDATE calls SET key = 'f' || key WHERE instr(request, 'snow')")
     db.close()
     capsys.readouterr()
-    assert bench.run().value == 75
+    assert bench.run().value == 0.75
     told = [line for line in capsys.readouterr().err.splitlines() if "ledger" in line]
     assert told == [f"{bench.out}/ledger.sqlite: damaged or gone answers: 2; they are asked for again"]
     assert [question.split()[-1] for question in bench.asked()[4:]] == ["snow?", "grass?"]
@@ -304,7 +304,7 @@ def test_results_without_their_ledger_are_not_replaced(bench: Bench) -> None:
     assert len(bench.asked()) == 4
     for name in ("scores.json", "answers.jsonl", "report.html"):
         (bench.out / name).unlink()
-    assert bench.run().value == 75
+    assert bench.run().value == 0.75
 
 
 @pytest.mark.parametrize("name", ["answers.jsonl", "scores.json", "report.html"])

@@ -23,7 +23,19 @@ Repos = dict[tuple[str, str], Repo]  # by (repo_type, repo_id)
 PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
 # The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
-VERBS = {"revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "branch", "paths-info"}
+VERBS = {
+    "revision",
+    "tree",
+    "preupload",
+    "commit",
+    "commits",
+    "refs",
+    "discussions",
+    "branch",
+    "tag",
+    "settings",
+    "paths-info",
+}
 DATE = "2026-01-01T00:00:00.000Z"
 USER = {"type": "user", "name": "tester", "fullname": "Tester", "orgs": [], "auth": {"type": "access_token"}}
 
@@ -61,8 +73,6 @@ def reply(value: Any, status: int = 200) -> web.Response:
 def answer(repos: Repos, url: str, call: Call) -> web.Response:
     """Route a request: the Hub's own endpoints, a repository's, or a file."""
     match call.segments:
-        case ["api", "validate-yaml"]:
-            return reply({})
         case ["api", "whoami-v2"]:
             _need_token(call)
             return reply(USER)
@@ -72,7 +82,7 @@ def answer(repos: Repos, url: str, call: Call) -> web.Response:
         case ["api", ("models" | "datasets" | "spaces") as plural, *rest]:
             size = 1 if len(rest) < 2 or rest[1] in VERBS else 2
             repo, rest = find(repos, PLURAL[plural], "/".join(rest[:size])), rest[size:]
-            if call.method == "POST" and rest[:1] != ["paths-info"]:
+            if call.method in ("POST", "PUT") and rest[:1] != ["paths-info"]:
                 _need_token(call)
                 return _write(url, repo, rest, call)
             return _read(repo, rest, call)
@@ -122,7 +132,7 @@ def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
 
 
 def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
-    """What changes a repository: commits, branches, pull requests."""
+    """What changes a repository: commits, branches, tags, settings, pull requests."""
     match rest:
         case ["preupload", revision]:
             return reply({"files": [_preupload(repo.head(revision), item["path"]) for item in call.json()["files"]]})
@@ -130,6 +140,12 @@ def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Respons
             return _commit(url, repo, revision, call)
         case ["branch", name]:
             repo.branch(name, call.json().get("startingPoint", "main"))
+            return reply({})
+        case ["tag", revision]:
+            repo.tag(call.json()["tag"], revision)
+            return reply({})
+        case ["settings"]:
+            repo.gated = call.json().get("gated", repo.gated)
             return reply({})
         case ["discussions"]:
             return reply({"num": repo.open_pull(call.json()["title"], status="draft").num})
@@ -180,6 +196,7 @@ def _info(repo: Repo, head: Commit) -> Json:
         "id": repo.repo_id,
         "sha": head.oid,
         "private": repo.private,
+        "gated": repo.gated,
         "lastModified": DATE,
         "siblings": [{"rfilename": path} for path in sorted(head.files)],
         **({"sdk": repo.sdk} if repo.sdk else {}),
@@ -214,7 +231,8 @@ def _refs(repo: Repo, with_pulls: bool) -> Json:
 
     branches = [line(name, f"refs/heads/{name}") for name in repo.refs if not name.startswith("refs/")]
     pulls = {"pullRequests": [line(pull.ref, pull.ref) for pull in repo.pulls]} if with_pulls else {}
-    return {"branches": branches, "converts": [], "tags": [], **pulls}
+    tags = [{"name": name, "ref": f"refs/tags/{name}", "targetCommit": its.oid} for name, its in repo.tags.items()]
+    return {"branches": branches, "converts": [], "tags": tags, **pulls}
 
 
 def _discussion(repo: Repo, pull: Pull) -> Json:
@@ -242,6 +260,8 @@ def _file(repos: Repos, segments: Sequence[str], call: Call) -> web.Response:
     repo, rest = find(repos, repo_type, "/".join(parts[:at])), parts[at + 1 :]
     if rest[:1] == ["refs"]:  # evaluate does not quote the revision
         rest = ["/".join(rest[:3]), *rest[3:]]
+    if repo.gated and "Authorization" not in call.headers:
+        raise HubError(401, f"Access to {repo_type} {repo.repo_id} is restricted.", "GatedRepo")
     head, path = repo.head(rest[0]), "/".join(rest[1:])
     if path not in head.files:
         raise HubError(404, f"Entry not found: {path}", "EntryNotFound")

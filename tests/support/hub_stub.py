@@ -48,6 +48,8 @@ class HubStub:
         self.url = ""
         self.requests: list[Logged] = []
         self.repos: hub_api.Repos = {}
+        self.card_errors: list[str] = []  # what the validator of cards says of every README.md, and refuses it
+        self.card_warnings: list[str] = []  # what it only remarks
         self._failures: list[_Failure] = []
         self._stack = contextlib.ExitStack()
 
@@ -112,7 +114,10 @@ class HubStub:
             body = await request.content.read()
             self._fail_if_asked(request.method, path)
             call = hub_api.Call(request.method, segments, parse_qs(query), request.headers, body)
-            response = hub_api.answer(self.repos, self.url, call)
+            if segments == ["api", "validate-yaml"]:
+                response = self._card()
+            else:
+                response = hub_api.answer(self.repos, self.url, call)
         except HubError as error:
             response = hub_api.reply({"error": str(error)}, error.status)
             response.headers["X-Error-Message"] = str(error)
@@ -120,6 +125,11 @@ class HubStub:
                 response.headers["X-Error-Code"] = error.code
         self.requests.append(Logged(request.method, path, query, response.status, "Authorization" in request.headers))
         return response
+
+    def _card(self) -> web.Response:
+        told = {"errors": self.card_errors, "warnings": self.card_warnings}
+        found = {kind: [{"message": text} for text in texts] for kind, texts in told.items()}
+        return hub_api.reply(found, 400 if self.card_errors else 200)
 
     def _fail_if_asked(self, method: str, path: str) -> None:
         for failure in self._failures:

@@ -117,6 +117,8 @@ def _fill(schema: Json, root: Json, verdicts: Sequence[bool], number: int) -> An
         return value
     if schema.get("type") == "array":
         return [_fill(schema["items"], root, verdicts, position) for position in range(1, len(verdicts) + 1)]
+    if "minimum" in schema and "maximum" in schema:
+        return schema["minimum"] + number % (schema["maximum"] - schema["minimum"] + 1)
     by_type = {"boolean": ok, "integer": number, "number": probability("", str(number)), "object": {}, "null": None}
     return by_type.get(schema.get("type", "string"), f"Criterion {number} is {'met' if ok else 'not met'}.")
 

@@ -62,6 +62,7 @@ class RunKeywords(TypedDict, total=False):
     criteria: File | None
     language: Texts
     category: Texts
+    samples: int
     max_tokens: int
     temperature: float
     top_p: float

@@ -21,6 +21,7 @@ class TickKeywords(TypedDict, total=False):
     seed: int
     max_tokens: int
     temperature: float
+    samples: int
     structured: str
     judge_max_tokens: int
     judge_level: str | None

@@ -5,16 +5,30 @@ from __future__ import annotations
 import io
 import sys
 import traceback
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from truebench_hf.cli import checklist, data, facts, flex, label, panels, prompts, publish, rescue, score, studies
+from truebench_hf import __version__
+from truebench_hf.cli import (
+    checklist,
+    data,
+    facts,
+    flex,
+    label,
+    panels,
+    prompts,
+    publish,
+    rescue,
+    score,
+    standings,
+    studies,
+)
 from truebench_hf.cli.options import command
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.terminal import complain, warn
+from truebench_hf.terminal import complain, say, warn
 
 app = typer.Typer(
     name="truebench",
@@ -24,10 +38,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"truebench-hf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
 studies.add_to(app)
 flex.add_to(app)
 facts.add_to(app)
 score.add_to(app)
+standings.add_to(app)
 checklist.add_to(app)
 label.add_to(app)
 data.add_to(app)

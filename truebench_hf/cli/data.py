@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from truebench_hf.api import publishing
 from truebench_hf.cli import panels
-from truebench_hf.cli.publish import CreatePr, DryRun, Private, RepoId, show_pushed
+from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
 from truebench_hf.options import pairs
 from truebench_hf.terminal import say, warn
 
@@ -55,21 +56,20 @@ def _build(
     name: Name,
     out: Annotated[Path, typer.Option(help="Folder to write: new, empty, or an earlier build.")],
     source: Annotated[
-        str | None, typer.Option(help="Path or URL the rows come from; none for what is built in.")
+        str | None, typer.Option(help="Path, URL or Hub id the rows come from; none for what is built in.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="facts_grounding: open (default) or blind.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="rubric_eval: ours=theirs, for a column of another name.")
+        list[str] | None, typer.Option(help="truebench, rubric_eval: ours=theirs, for a column of another name.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first row that cannot be used; else left out and counted.")
     ] = False,
 ) -> None:
     from truebench_hf.loaders.counts import plain
-    from truebench_hf.loaders.export import export
 
     named = pairs(tuple(column or ()), "--column")
-    built = export(name, out, source=source, split=split, columns=named, strict=strict)
+    built = publishing.build_data(name, out, source=source, split=split, columns=named, strict=strict)
     for note in built.facts.notes:
         warn(f"note: {note}")
     for table in built.facts.tables:
@@ -87,15 +87,21 @@ def _push(
     folder: Annotated[Path, typer.Argument(help="Folder that `truebench data build` wrote.")],
     repo_id: RepoId,
     private: Private = False,
+    gated: Gated = None,
+    revision: Revision = None,
+    tag: Tag = None,
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
     rights: Annotated[
         bool, typer.Option("--i-have-the-rights", help="State that you may publish a set of restricted licence.")
     ] = False,
 ) -> None:
-    from truebench_hf.hub.data import push_data
-
-    show_pushed(push_data(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, rights=rights))
+    show_pushed(
+        publishing.push_data(
+            folder, repo_id, rights=rights,
+            private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
+        )
+    )  # fmt: skip
 
 
 def _kind(feature: Any) -> str:

@@ -29,6 +29,11 @@ def add_to(app: typer.Typer) -> None:
         rich_help_panel=panels.JUDGES,
     )(_sheets)
 
+    help = "The responses of a comparison of criteria to raters, as sheets that show no criteria."
+    app.command(
+        "compare-criteria-sheets", help=help, epilog=TEXTS["compare-criteria-sheets"], rich_help_panel=panels.JUDGES
+    )(_criteria_sheets)
+
 
 def _sample(
     run: Run,
@@ -108,3 +113,18 @@ def _sheets(
     for name, count in strata.items():
         say(f"{count:5} {name}")
     say("sheets: " + ", ".join(map(str, files)))
+
+
+def _criteria_sheets(
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench compare-criteria`.")],
+    annotators: Annotated[
+        str, typer.Option(help="Names of the raters, separated by commas; each gets all responses.")
+    ] = "first,second,third",
+    out: Annotated[str | None, typer.Option(help="Where sheets go; FOLDER/sheets if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of each rater's order.")] = 0,
+) -> None:
+    from truebench_hf.benchmarks.truebench.criteria_types.people import export
+
+    names = [name.strip() for name in annotators.split(",") if name.strip()]
+    for file in export(folder, names, out, seed):
+        say(file)

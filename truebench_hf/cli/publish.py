@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from truebench_hf.api import publishing
 from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
-from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 RepoId = Annotated[str, typer.Option(help="Repository on the Hub: ORG/NAME.")]
 Private = Annotated[bool, typer.Option("--private", help="Create it as, and insist on, a private repository.")]
+Gated = Annotated[
+    Literal["auto", "manual"] | None,
+    typer.Option(help="Files only for who asks: auto gives access at once, manual waits for you."),
+]
+Revision = Annotated[str | None, typer.Option(help="Branch to push to; made if need be. By default main.")]
+Tag = Annotated[str | None, typer.Option(help="Tag the result, e.g. v1; a tag that is there is never moved.")]
 CreatePr = Annotated[bool, typer.Option("--create-pr", help="As a pull request.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; push nothing.")]
 
@@ -32,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _results(
-    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run or study.")],
     repo_id: Annotated[str | None, typer.Option(help="Results data set that gets the run: ORG/RESULTS.")] = None,
     model_repo: Annotated[str | None, typer.Option(help="Model whose page gets the score: ORG/MODEL.")] = None,
     dataset: Annotated[
@@ -43,27 +49,21 @@ def _results(
     direct: Annotated[
         bool, typer.Option("--direct", help="Commit to the model repository without pull request.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a run of a scripted model, or of another than --model-repo names.")
+    ] = False,
     private: Private = False,
+    gated: Gated = None,
+    revision: Revision = None,
+    tag: Tag = None,
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
-    from truebench_hf.hub.model_page import page, publish_page
-    from truebench_hf.hub.results import publish_run
-
-    if not repo_id and not model_repo:
-        raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
-    if model_repo and not dataset:
-        raise UserError("--model-repo needs --dataset ORG/NAME: the data set whose leaderboard the score belongs to")
-    # Made first: what is wrong with it must be known before the run is pushed.
-    made = (
-        page(run, model_repo, dataset, results_repo=repo_id, variant=variant, dry_run=dry_run)
-        if model_repo and dataset
-        else None
-    )
-    if repo_id:
-        show_pushed(publish_run(run, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
-    if made:
-        show_pushed(publish_page(made, create_pr=not direct, dry_run=dry_run))
+    for pushed in publishing.publish_results(
+        run, repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
+        private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
+    ):  # fmt: skip
+        show_pushed(pushed)
 
 
 def _space(
@@ -72,32 +72,32 @@ def _space(
         Path | None, typer.Option(help="Folder of the Space; by default the one of this checkout.")
     ] = None,
     private: Private = False,
+    revision: Revision = None,
+    tag: Tag = None,
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
-    from truebench_hf.hub.space import publish_space
-
-    source = folder or Path(__file__).resolve().parents[2] / "space"
-    show_pushed(publish_space(source, repo_id, private=private, create_pr=create_pr, dry_run=dry_run))
+    show_pushed(
+        publishing.publish_space(
+            repo_id, folder, private=private, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run
+        )
+    )
 
 
 def _metric(
     name: Annotated[str, typer.Argument(help="Name of the metric, e.g. truebench_score.")],
     repo_id: RepoId,
     private: Private = False,
+    revision: Revision = None,
+    tag: Tag = None,
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
-    import truebench_hf
-    from truebench_hf.hub.space import publish_space
-
-    folder = Path(truebench_hf.metric(name))
-    if repo_id.rpartition("/")[2] != name:
-        # evaluate looks for NAME.py in ORG/NAME.
-        named = f"{repo_id.partition('/')[0]}/{name}"
-        raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
-    message = f"Update {name}"
-    show_pushed(publish_space(folder, repo_id, private=private, create_pr=create_pr, dry_run=dry_run, message=message))
+    show_pushed(
+        publishing.publish_metric(
+            name, repo_id, private=private, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run
+        )
+    )
 
 
 def show_pushed(pushed: Pushed) -> None:
@@ -108,6 +108,8 @@ def show_pushed(pushed: Pushed) -> None:
     if pushed.dry_run:
         say(f"dry run: {total} would go to {pushed.repo_type} {pushed.repo_id}")
     elif not pushed.new:
-        say(f"nothing new for {pushed.repo_type} {pushed.repo_id}: the same waits as {pushed.url}")
+        say(f"nothing new for {pushed.repo_type} {pushed.repo_id}: the same is there already: {pushed.url}")
     else:
         say(f"{total} to {pushed.repo_type} {pushed.repo_id}: {pushed.url}")
+    if pushed.tag and not pushed.dry_run:
+        say(f"tag {pushed.tag}: {pushed.repo_id}@{pushed.tag}")

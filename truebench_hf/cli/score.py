@@ -9,7 +9,7 @@ import typer
 
 from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
-from truebench_hf.errors import unknown
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ def _score(
         raise unknown("protocol", protocol, ("default", "official"))
     runs = [(path, *run) for path in files for run in read_runs(path)]
     if protocol == "official":
+        if several := [path for path, _, _, judged in runs if any(item.response.sample > 1 for item in judged)]:
+            raise UserError(
+                f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
+            )
         named = [(model, judged) for _, model, _, judged in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
@@ -56,7 +60,7 @@ def _scored(path: Path, model: str, judge: str, judged: list[Judged]) -> int:
 
     once, doubled = without_doubles(judged)
     if doubled:
-        say(f"{model}: {doubled} rows stand twice; each instance counts once, its last row")
+        say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
     report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
     folder = path if path.is_dir() else path.parent

@@ -20,7 +20,8 @@ from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, Sim
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
@@ -30,8 +31,13 @@ from truebench_hf.benchmarks.tick.pairwise.study import Pairwise, PairwiseOption
 from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
 from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOptions
+from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.cli import panels
 from truebench_hf.cli.checklist import checklist
 from truebench_hf.cli.facts import facts
@@ -45,6 +51,14 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "run": (RunOptions, Run, "Score a model on TRUEBench: answer, judge every criterion, print scores."),
     "generate": (GenerateOptions, Generate, "First stage of a run: only the answers."),
     "judge": (JudgeGivenOptions, JudgeAnswers, "Second stage of a run: judge the answers in a run folder."),
+    "validate": (
+        ValidateCriteriaOptions, ValidateCriteria,
+        "Have a model look for what is wrong with the criteria of a benchmark, or with its instructions.",
+    ),
+    "refine-criteria": (
+        RefineCriteriaOptions, RefineCriteria,
+        "Refine criteria until judge and people agree, and a validator finds no defect.",
+    ),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
     "calibrate": (
         CalibrateOptions, Calibration,
@@ -53,11 +67,14 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "arbitrate": (ArbitrateOptions, Arbitration, "Label rubrics by base judges and meta-judges (RubricEval)."),
     "contrast": (ContrastOptions, Contrast, "Contrast pairs: minimal edits that turn one rubric over."),
     "taxonomy": (TaxonomyOptions, TaxonomyStudy, "Sort rubrics into 13 types, and chart where they come from."),
+    "compare-criteria": (
+        CompareCriteriaOptions, CompareCriteria, "Hold four types of criteria against people on the same responses."
+    ),
     "tick": (TickOptions, Tick, "Compare models on any prompts, by checklists made for them (TICK)."),
     "checklist generate": (GenerateChecklistOptions, GenerateChecklists, "Write a checklist for every instruction."),
     "checklist score": (ScoreOptions, Score, "Judge given responses by checklists, one question a call."),
     "checklist validate": (
-        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators."
+        ValidateOptions, Validate, "Hold checklists against chosen ones, and who answers them against annotators (TICK)."
     ),
     "checklist categories": (CategoriesOptions, Categories, "Sort the questions of checklists, and pass rates by that."),
     "pairwise": (
@@ -81,8 +98,10 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge"), panels.SCORE)
-_PANELS |= dict.fromkeys(("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise"), panels.JUDGES)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
+_PANELS |= dict.fromkeys(
+    ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
+)
 _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 
 

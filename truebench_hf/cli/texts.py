@@ -64,15 +64,42 @@ _PANEL = (
     "its votes and the share that agrees; flip rate and mean share stand in the report."
 )
 
+_SAMPLES = (
+    "With --samples N scores are means over the samples of each instance, and n counts instances; any of k (pass@k) and all "
+    "of k (pass^k) stand beside them. An undecided sample is left out of the mean; it leaves any and all of k unscored "
+    "unless the others settle them."
+)
+
 _EXIT = (
     "Exit codes: 0 done; 2 something for you to put right, said in one line; 3 instances left unscored; 130, 143 or 129 "
     "stopped by Ctrl-C, SIGTERM or SIGHUP."
 )
 
 TEXTS = {
-    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "run": f"{_ROWS}\n\n{_MODELS}\n\n{_SAMPLES}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
+    "validate": "Before any response is judged, a model looks at every instance with its criteria: a criterion that is wrong "
+    "(E1), one that goes too far (E2), a condition that none covers (E3), and, without making FAIL, several conditions in one "
+    "criterion. It proposes a change for each; worklist.csv opens in a spreadsheet. An answer whose verdict does not follow "
+    "from what it lists is asked again, then undecided. --stage prompt asks whether instructions belong to the productivity "
+    "domain, match their task, and are clear; it needs no criteria. Whether checklists and those who answer them can be "
+    "trusted is another question: `truebench checklist validate`.\n\n"
+    "--ablation measures the validator: of the data (v0.6.1, or a file of it) 150 rows are taken as they are, and 50 each "
+    "get a number, language or keyword altered (E1), a demand on the form added (E2), a criterion removed (E3), by --seed. "
+    "They are asked about under all 8 sets of aspects: 2,400 calls.\n\n"
+    f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: instances are undecided.\n\n{_GOING_ON}",
+    "refine-criteria": "One command, repeated with what people filled in. First: responses are made (--model) or taken over "
+    "(--responses) and judged, and OUT/sheets asks people, who see no criteria, whether each passes. With --human: where people and "
+    "judge differ OUT/worklist.csv (and worklist.html, a form of it) asks why. A bad response passes by a criterion that is unclear, or for "
+    "want of one that is missing; a good one fails by one that is too strict. Fill in kind, criterion (its number) and new text (the "
+    "word remove takes the criterion away), or new prompt; keep leaves all as it is. With --revisions: only changed instances are judged again, "
+    "the validator looks at them, and what is open makes the next work list; accept takes the validator's proposal. A row may be "
+    "copied, for a second change. A revised prompt is answered anew by --model, on new sheets; --responses to it no longer count.\n\n"
+    "criteria_history.jsonl has every version of every criterion, data.jsonl the data as it stands: `truebench run --data "
+    "OUT/data.jsonl`. Kappa of judge and people stands before and after every round, on the responses that the criteria were "
+    "refined on.\n\n"
+    f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: responses were not judged, or instances not validated.\n\n{_GOING_ON}",
     "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
     "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "
@@ -98,6 +125,16 @@ TEXTS = {
     "A file for --recorded has rows with id, judge, protocol and prediction, or as_given and swapped (what was said with "
     "response A shown first, and with B first); they name responses as the data does. pairs.jsonl of another study is one.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
+    "compare-criteria": "Types: mt-bench (1 to 10, no criteria), flask (the skills of the category, 1 to 5; the score is the mean "
+    "over skills, the judge's own final score stands beside), biggen (1 to 5 on the criteria, one final score), checklist (as "
+    "`truebench run` judges). None sees a reference answer. A response of several turns is rated as a whole.\n\n"
+    "`truebench compare-criteria-sheets OUT` writes sheets for raters, who see no criteria; --humans reads them back. The majority "
+    "counts; a tie, or an answer that a rater left out, leaves a response open. Kappa of ratings: the threshold is chosen on one half of the "
+    "instances and measured on the other, in both directions. Then saturation, spread between models, and cost.\n\n"
+    "Models, types and sheets may be added to a folder. Other --responses make it another study.\n\n"
+    f"{_MODELS}\n\nExit code 3: responses were left open.\n\n{_GOING_ON}",
+    "compare-criteria-sheets": "A CSV and a form for the browser for each rater, pass or fail. The sheets hold prompt and responses: "
+    "no criteria, no reference, no model, and the responses to one prompt together. The paper has three raters.",
     "checklist categories": "A question may belong to several categories. The model is held against what all annotators "
     f"of a question named, if the data has annotators. Pass rates need answers: of people, or recorded ones of judges.\n\n{_MODELS}\n\n"
     f"Exit code 3: questions have no readable categories.\n\n{_GOING_ON}",
@@ -107,7 +144,7 @@ TEXTS = {
     "checklist read-sheets": "Every kind of sheet is known by its questions, and several may be read at once. Written "
     "checklists are rows' alternatives: mark the best one of a row `chosen` by hand. Without sheets the agreement of what "
     "the data holds is shown.",
-    "checklist validate": "Each generator writes --runs checklists for an instruction; they and those of other people are "
+    "checklist validate": "(What is wrong with criteria one by one: `truebench validate`.) Each generator writes --runs checklists for an instruction; they and those of other people are "
     "held against the chosen one: words, length, and the pass rates they lead to. Judges answer directly and with "
     "reasoning, --votes times, what people answered. Rows that hold all this need no model; rows.jsonl are such. "
     f"{_QUESTIONS}\n\n"
@@ -156,7 +193,7 @@ TEXTS = {
     "tick": f"{_CHECKLISTS}\n\nPer model: mean pass rate (the share of a response's questions answered YES) and DRFR (of "
     "all questions), with intervals; for every two models wins, ties and losses by pass rate on each instruction. A "
     "question without an answer is open, with its reason: its response has no pass rate, and is counted. Models may be "
-    f"added to a folder. {_QUESTIONS}\n\n{_MODELS}\n\n{_EXIT}"
+    f"added to a folder. {_QUESTIONS}\n\n{_SAMPLES}\n\n{_MODELS}\n\n{_EXIT}"
     f"\n\n{_GOING_ON}",
     "checklist generate": "For --data or a single --instruction: an analysis first, then YES/NO questions, where YES is "
     "good, of what is stated and of what goes without saying. Mostly two to eight: fewer and more are counted, never cut. "
@@ -174,7 +211,7 @@ TEXTS = {
     "ineligible when every judge finds major issues in following the request, beside a baseline answer; then it counts as "
     "inaccurate. What a judge leaves open is counted, never inaccurate, and disqualifies nothing. A prompt that does not "
     "fit the window of a model or judge is told with the numbers; nothing is cut. Judges may be added to a folder.\n\n"
-    f"{_MODELS}\n\n"
+    f"{_SAMPLES}\n\n{_MODELS}\n\n"
     "Exit codes: 0 done; 1 the final score (mean over judges) is below --fail-under; 2 something for you to put right, "
     "said in one line; 3 answers left undecided, unless --allow-unscored; 130, 143 or 129 stopped by Ctrl-C, SIGTERM or "
     f"SIGHUP.\n\n{_GOING_ON}",
@@ -199,6 +236,18 @@ TEXTS = {
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
+    "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
+    "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
+    "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
+    "and compare.json hold the same.",
+    "leaderboard": "Only runs with the same data, judge, level and protocol are ranked together. A rank spans from 1 + the "
+    "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
+    "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "
+    "the mix of categories that all of them have. --out gets report.html, leaderboard.csv and leaderboard.json.",
+    "correlate": "A table (CSV, JSON, JSONL, Parquet) has a column of models and one or more of numbers. Of TRUEBench's run "
+    "folders the hard score and both soft ones are taken; `published` stands for the paper's Table 5. A model is the same "
+    "where its name is, without its provider (openai:, hf:, ORG/); the others are listed, nothing is guessed. --out gets "
+    "report.html with scatter plots, correlate.json and models.csv.",
     "rescue": "A command that finds its ledger damaged names this one. Every answer that is whole goes into a new ledger; the "
     "damaged file stays beside it. A run.json that is lost or torn is made again from its copy in the ledger. Then repeat the "
     "command of the run: it asks for what was lost, and for nothing else. Stopped, it is gone on with by the next call.",
@@ -213,6 +262,10 @@ TEXTS = {
     "Labels of another run (--labels) correct this one only if model and judge are the same (Rogan-Gladen, with a "
     "guard); of another model they show the judge's error rates and correct nothing. `truebench score RUN` prints the "
     "same.",
-    "publish results": "A model's page takes a run over the whole of a known release (v0.6.1), never mini or a part. "
-    "Folders, addresses and keys are taken out of what is published.",
+    "publish results": "A results data set takes runs with all their judgments, and of other finished studies (metaeval, tick, "
+    "facts run, flex score and the like) the figures. A model's page takes a run over the whole of a known release (v0.6.1), "
+    "which gives a score for every task of its eval.yaml, or over one `--language` or `--category` of it, which gives that "
+    "task's; never mini or a sample.\n\n"
+    "Folders, addresses and keys are taken out of what is published. `truebench_hf.publish_results(...)` does the same in "
+    "Python, as `build_data`, `push_data`, `publish_space` and `publish_metric` do for their commands.",
 }  # fmt: skip

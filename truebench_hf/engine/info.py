@@ -118,10 +118,10 @@ def calls(info: Mapping[str, Any]) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
-def items_noted(out: str) -> int:
-    """How many items the last session in a folder had in work; 0 where there was none."""
-    items = read_info(Path(out)).get("settings", {}).get("items", 0)
-    return items if isinstance(items, int) else 0
+def count_noted(out: str, name: str = "items", default: int = 0) -> int:
+    """How many items (or samples) the last session in a folder had in work; `default` where there was none."""
+    count = read_info(Path(out)).get("settings", {}).get(name, default)
+    return count if isinstance(count, int) else default
 
 
 def lost(path: Path, held: Collection[str]) -> UserError:

@@ -44,6 +44,17 @@ async def bounded(items: Iterable[T], work: Callable[[T], Awaitable[R]], limit: 
         await asyncio.gather(*running, return_exceptions=True)
 
 
+async def together(works: Iterable[Awaitable[R]]) -> list[R]:
+    """All results, in the order given; the first exception stops the rest and is raised."""
+    running = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*running)
+    finally:
+        for future in running:
+            future.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
 def outside_loop(work: Callable[[], R]) -> R:
     """`work()`, in a thread of its own where this one runs an event loop already, as notebooks do."""
     try:

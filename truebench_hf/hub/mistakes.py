@@ -25,6 +25,14 @@ def hub_errors(repo_id: str) -> Iterator[None]:
         raise UserError(_http_message(repo_id, error)) from None
     except OfflineModeIsEnabled:
         raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
+    except ValueError as error:  # all that the client makes of the validator's answer
+        first, _, told = str(error).partition("\n")
+        if "metadata in README.md" not in first:
+            raise
+        raise UserError(
+            f"{repo_id}: the Hub refuses the header of the card: {_one_line(told).removeprefix('- ') or 'no reason given'}; "
+            "mend README.md between its two lines of ---, then push again: nothing was pushed"
+        ) from None
     except Exception as error:
         if not _is_network(error):
             raise
@@ -56,7 +64,15 @@ def name_and_revision(text: str, option: str) -> tuple[str, str]:
 
 
 def _http_message(repo_id: str, error: Any) -> str:
+    from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
+
     status = error.response.status_code
+    if isinstance(error, GatedRepoError):
+        return f"{repo_id}: is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
+    if isinstance(error, RevisionNotFoundError):
+        return (
+            f"{repo_id}: has no such branch or revision; leave out --create-pr to have the branch made, or push to main"
+        )
     if status == 401:
         return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
     if status == 403:

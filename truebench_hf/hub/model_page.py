@@ -1,27 +1,25 @@
-"""A run's score on the page of its model: an `.eval_results` file in the model's repository."""
+"""A run's scores on the page of its model: an `.eval_results` file in the model's repository."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.data import RELEASES
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
-from truebench_hf.hub.push import Pushed, hub_api, push_folder
+from truebench_hf.hub.push import Pushed, push_folder
+from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_run
+from truebench_hf.hub.tasks import ALL, PARTS, scores_of, task_of
+from truebench_hf.hub.whose import check_page, check_real
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
-
-FRAMEWORK = "truebench-hf"
-# The id of the task in the benchmark data set's eval.yaml.
-TASK = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +38,27 @@ def page(
     *,
     results_repo: str | None = None,
     variant: str = "",
+    force: bool = False,
     dry_run: bool = False,
 ) -> Page:
     """Make `.eval_results/truebench.yaml` for a run, and find all that can be wrong with it; nothing is pushed.
 
-    `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file. Raises UserError on
-    bad names, on what `entry` finds, and, without `dry_run`, where the model's repository is not there.
+    `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file. So does the part of
+    the release that the run is over. Raises UserError on bad names, on what `entries` finds, on the run of another model
+    without `force`, and, without `dry_run`, where the model's repository is not there.
     """
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    content = entry_yaml(entry(run, dataset, results_repo))
+    found = entries(run, dataset, results_repo)
+    check_real(run, force)
+    check_page(run, model_repo, force)
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-    return Page(model_repo, f".eval_results/truebench{'-' + variant if variant else ''}.yaml", content)
+    part = found[0].task_id if found[0].task_id != ALL else ""
+    name = "-".join(filter(None, ("truebench", part, variant)))
+    return Page(model_repo, f".eval_results/{name}.yaml", entries_yaml(found))
 
 
 def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
@@ -69,57 +73,75 @@ def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -
         )
 
 
-def entry(run: str | Path, dataset: str, results_repo: str | None = None) -> EvalResultEntry:
-    """The run's pass rate as an entry for a model page. `dataset` is the benchmark's data set, `ORG/NAME[@REVISION]`.
+def entries(run: str | Path, dataset: str, results_repo: str | None = None) -> list[EvalResultEntry]:
+    """The run's pass rates as entries for a model page, by the tasks of the benchmark: the data set `ORG/NAME[@REVISION]`.
 
-    Raises UserError for a run over anything but the whole of a known release, whose score must not stand beside those
-    of others, and for one over another data set on the Hub.
+    A run over a whole release has one for each task, one over a language or a category that of this task. Raises
+    UserError for a run over anything else, whose score must not stand beside those of others, and for one over another
+    data set on the Hub.
     """
-    from huggingface_hub import EvalResultEntry, constants
-
     name, revision = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder))
     info = read_info(Path(run))
     settings = info["settings"]
-    release = _release(run, staged, settings)
+    release, task = _part(run, staged, settings)
     _same_data(run, str(settings.get("data")), name, revision)
-    overall = staged.submission.report.scores["overall"]
-    assert isinstance(overall, Score)
-    if overall.value is None:
+    scores = scores_of(task, staged.submission.report)
+    if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")
-    sessions = info.get("sessions") or [{}]
-    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/main/runs/{staged.run_id}" if results_repo else None
-    return EvalResultEntry(
-        dataset_id=name,
-        task_id=TASK,
-        value=round(100 * overall.value, 2),
-        dataset_revision=revision or None,
-        date=sessions[-1].get("finished"),
-        source_url=url,
-        source_name="Run with all judgments" if url else None,
-        notes=_notes(staged.index, overall, f"data {release} (SHA-256 {settings['data_sha256'][:12]})"),
-    )
+    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]})")
+    source = _source(results_repo, staged.run_id) | {"date": (info.get("sessions") or [{}])[-1].get("finished")}
+    return [_entry(name, revision, task, score, made, source) for task, score in scores.items()]
 
 
-def entry_yaml(item: EvalResultEntry) -> str:
-    """The content of an `.eval_results` file with one entry."""
+def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
+    """The content of an `.eval_results` file."""
     import yaml
     from huggingface_hub import eval_result_entries_to_yaml
 
-    rows = [row | {"evaluation_framework": FRAMEWORK} for row in eval_result_entries_to_yaml([item])]
-    return str(yaml.safe_dump(rows, sort_keys=False, allow_unicode=True))
+    return str(yaml.safe_dump(eval_result_entries_to_yaml([*items]), sort_keys=False, allow_unicode=True))
 
 
-def _release(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> str:
-    """The release that the run is over, by the hash of its data, which `stage_run` held against the judgments."""
-    known = staged.submission.data
-    if known in RELEASES:
-        return known
+def _entry(
+    dataset: str, revision: str, task: str, score: Score, made: str, source: Mapping[str, Any]
+) -> EvalResultEntry:
+    from huggingface_hub import EvalResultEntry
+
+    assert score.value is not None
+    low, high = score.ci95 or (0.0, 0.0)
+    unscored = f", {score.unscored} unscored" if score.unscored else ""
+    return EvalResultEntry(
+        dataset_id=dataset,
+        task_id=task,
+        value=round(100 * score.value, 2),
+        dataset_revision=revision or None,
+        notes=f"{made}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}",
+        **source,
+    )
+
+
+def _source(results_repo: str | None, run_id: str) -> dict[str, Any]:
+    """Where the run with all its judgments is, if it is anywhere."""
+    from huggingface_hub import constants
+
+    if not results_repo:
+        return {}
+    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/main/runs/{run_id}"
+    return {"source_url": url, "source_name": "Run with all judgments"}
+
+
+def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:
+    """(release, task) that the run is over, by the hash of its data, which `stage_run` held against the judgments."""
+    found = task_of(staged.submission.data_sha256)
+    if found is not None:
+        return found
     parts = ", ".join(f"--{name}" for name in ("limit", "language", "category") if settings.get(name))
-    what = "over mini" if known == "mini" else f"with {parts}" if parts else "over data that is no known release"
+    known = staged.submission.data == "mini"
+    what = "over mini" if known else f"with {parts}" if parts else "over data that is no known release"
     raise UserError(
-        f"{run}: was run {what}; a model page takes a run over the whole of a known release only: {', '.join(RELEASES)}"
+        f"{run}: was run {what}; a model page takes a run over the whole of a known release, one of its languages or one "
+        f"of its categories: {', '.join(PARTS)}"
     )
 
 
@@ -137,13 +159,8 @@ def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
         raise UserError(f"--dataset {wanted}: {run} was run over {data}; publish it under that data set")
 
 
-def _notes(index: Mapping[str, Any], overall: Score, data: str) -> str:
-    """What tells this variant from others: judge, level, data, and how much is behind the number."""
-    low, high = overall.ci95 or (0.0, 0.0)
+def _made(index: Mapping[str, Any], data: str) -> str:
+    """What tells this variant from others: judge, level and data."""
     level = f" at {index['judge_level']} level" if index["judge_level"] else ""
     rule = " by the official rule" if index["protocol"] == "official" else ""
-    unscored = f", {overall.unscored} unscored" if overall.unscored else ""
-    return (
-        f"pass rate in percent{rule}; judge {index['judge']}{level}; {data}; n={overall.n}{unscored}; "
-        f"95% CI {100 * low:.1f} to {100 * high:.1f}"
-    )
+    return f"pass rate in percent{rule}; judge {index['judge']}{level}; {data}"

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from truebench_hf import __version__
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors
+from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
 from truebench_hf.redaction import holds_secret, learn
+from truebench_hf.terminal import warn
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
-RepoType = Literal["model", "dataset", "space"]
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
 
 
 class How(TypedDict, total=False):
-    """How something goes to the Hub: into a `private` repository, as a pull request, or not at all, to see what would.
+    """How something goes to the Hub: into a `private` or `gated` repository, onto the branch `revision` (by default
+    main), under a `tag`, as a pull request, or not at all, to see what would.
 
     `push_folder`, to which it is handed on, refuses other words.
     """
 
     private: bool
+    gated: Gated | None
+    revision: str | None
+    tag: str | None
     create_pr: bool
     dry_run: bool
-
-
-class AlreadyThere(UserError):
-    """What was to be proposed is in the repository already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,8 @@ class Pushed:
     message: str
     dry_run: bool
     url: str | None = None  # of the commit, or of the pull request
-    new: bool = True  # False: the same contents wait at `url` already, as an open pull request
+    new: bool = True  # False: the same contents are at `url` already: in the repository, or as an open pull request
+    tag: str | None = None
 
 
 def push_folder(
@@ -61,48 +61,98 @@ def push_folder(
     replace: Sequence[str] = (),
     create: bool = True,
     private: bool = False,
+    gated: str | None = None,
+    revision: str | None = None,
+    tag: str | None = None,
     create_pr: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
     """Push every file below `folder` in a single commit, so that a failure leaves the remote as it was.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be. The commit message gets the version and the hash of the contents; `description` (Markdown) is
-    the text of a pull request. One whose contents wait already is not opened twice. The token is the one that
-    `hf auth login` or HF_TOKEN gave; it appears in no message. Raises UserError where the user can mend it (a file that
-    holds a known secret among others), AlreadyThere where a pull request would change nothing.
+    repository if need be, and the branch `revision`. The commit message gets the version and the hash of the contents;
+    `description` (Markdown) is the text of a pull request. What is there already, or waits as a pull request, is not
+    pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in
+    no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag that is taken.
     """
     check_name(repo_id)
+    check_place(repo_type, create_pr, gated, revision, tag)
     files = _files(folder)
     _check_secrets(files)
     content = content_hash(folder, files)
     mark = f"sha256 {content[:12]})"
     title = f"{message} (truebench-hf {__version__}, {mark}"
-    sizes = {name: path.stat().st_size for name, path in files.items()}
+    told = (repo_id, repo_type, {name: path.stat().st_size for name, path in files.items()}, content, title)
     if dry_run:
-        return Pushed(repo_id, repo_type, sizes, content, title, True)
+        return Pushed(*told, True, tag=tag)
     with hub_errors(repo_id):
         if create:
-            _create(repo_id, repo_type, private)
+            open_repo(repo_id, repo_type, private, gated)
+        if revision and not create_pr:
+            open_branch(repo_id, repo_type, revision)
         if create_pr and (waiting := _waiting(repo_id, repo_type, mark)):
-            return Pushed(repo_id, repo_type, sizes, content, title, False, waiting, new=False)
-        url = _commit(files, repo_id, repo_type, create_pr, title, description, replace)
-    return Pushed(repo_id, repo_type, sizes, content, title, False, url)
+            return Pushed(*told, False, waiting, new=False)
+        url, new = _commit(_Change(files, repo_id, repo_type, revision, replace), title, description, create_pr, tag)
+    return Pushed(*told, False, url, new, tag)
 
 
-def hub_api() -> HfApi:
-    """The Hub's client under our name."""
-    from huggingface_hub import HfApi
+@dataclass(frozen=True)
+class _Change:
+    """Which files are to be where."""
 
-    return HfApi(library_name="truebench-hf", library_version=__version__)
+    files: dict[str, Path]
+    repo_id: str
+    repo_type: RepoType
+    revision: str | None
+    replace: Sequence[str]
+
+    def operations(self) -> list[Any]:
+        """What a commit has to do: files that are not there, or differ, and those that go."""
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+        from huggingface_hub.hf_api import RepoFile
+
+        tree = hub_api().list_repo_tree(
+            self.repo_id, recursive=True, revision=self.revision, repo_type=self.repo_type
+        )  # fmt: skip
+        there = {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
+        added = [CommitOperationAdd(n, str(p)) for n, p in self.files.items() if n not in there or _new(p, there[n])]
+        gone = [n for n in there if n not in self.files and any(fnmatch.fnmatch(n, glob) for glob in self.replace)]
+        return [*added, *map(CommitOperationDelete, gone)]
 
 
-def _create(repo_id: str, repo_type: RepoType, private: bool) -> None:
-    api, sdk = hub_api(), "gradio" if repo_type == "space" else None
-    api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
-    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
-        # exist_ok accepts a public repository of that name, and never changes its visibility.
-        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
+def _commit(change: _Change, title: str, description: str, create_pr: bool, tag: str | None) -> tuple[str, bool]:
+    """(where the contents are now, whether they are new there); one commit, or none where nothing changes."""
+    api, repo_id = hub_api(), change.repo_id
+    where: Any = {"repo_type": change.repo_type, "revision": change.revision}
+    operations = change.operations()
+    head = None if operations else str(api.repo_info(repo_id, **where).sha)
+    if tag:
+        check_tag(repo_id, change.repo_type, tag, head)
+    if operations:
+        # Not upload_folder: with xet it makes several commits, and one that fails half-way would leave a mixed state.
+        with warnings.catch_warnings(record=True) as remarks:
+            done = api.create_commit(
+                repo_id, operations,
+                commit_message=title, commit_description=description, create_pr=create_pr or None, **where,
+            )  # fmt: skip
+        for remark in remarks:
+            warn(f"note: {' '.join(str(remark.message).split())}")
+        url, head = str(done.pr_url or done.commit_url), done.oid
+    else:
+        url = f"{api.endpoint}/{'' if change.repo_type == 'model' else f'{change.repo_type}s/'}{repo_id}/commit/{head}"
+    if tag:
+        api.create_tag(repo_id, tag=tag, revision=head, repo_type=change.repo_type, exist_ok=True)
+    return url, bool(operations)
+
+
+def _new(path: Path, there: Any) -> bool:
+    """Whether a file differs from the one there: by SHA-256 where that is in large storage, else by git's own hash."""
+    content = path.read_bytes()
+    if there.size != len(content):
+        return True
+    if there.lfs is not None:
+        return bool(there.lfs.sha256 != hashlib.sha256(content).hexdigest())
+    return bool(there.blob_id != hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest())
 
 
 def _waiting(repo_id: str, repo_type: RepoType, mark: str) -> str | None:
@@ -111,38 +161,6 @@ def _waiting(repo_id: str, repo_type: RepoType, mark: str) -> str | None:
         repo_id, repo_type=repo_type, discussion_type="pull_request", discussion_status="open"
     )
     return next((str(pull.url) for pull in found if pull.status == "open" and pull.title.endswith(mark)), None)
-
-
-def _commit(
-    files: dict[str, Path],
-    repo_id: str,
-    repo_type: RepoType,
-    create_pr: bool,
-    title: str,
-    description: str,
-    replace: Sequence[str],
-) -> str:
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
-    api = hub_api()
-    operations: list[Any] = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
-    if replace:
-        present = api.list_repo_files(repo_id, repo_type=repo_type)
-        stale = [n for n in present if n not in files and any(fnmatch.fnmatch(n, pattern) for pattern in replace)]
-        operations += [CommitOperationDelete(name) for name in stale]
-    # Not upload_folder: with xet it makes several commits, and one that fails half-way would leave a mixed state.
-    done = api.create_commit(
-        repo_id,
-        operations,
-        commit_message=title,
-        commit_description=description,
-        repo_type=repo_type,
-        create_pr=create_pr or None,
-    )
-    if create_pr and done.pr_url is None:
-        # The client makes no empty commit, and answers with the last one there is.
-        raise AlreadyThere(f"{repo_id}: all of this is already in it; no pull request was opened")
-    return str(done.pr_url or done.commit_url)
 
 
 def content_hash(folder: Path, files: dict[str, Path] | None = None) -> str:

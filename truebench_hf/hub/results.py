@@ -6,23 +6,42 @@ import tempfile
 from pathlib import Path
 from typing import Unpack
 
+from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.hub.figures import stage_figures
 from truebench_hf.hub.mistakes import check_name, hub_errors
-from truebench_hf.hub.push import AlreadyThere, How, Pushed, hub_api, push_folder
+from truebench_hf.hub.push import How, Pushed, push_folder
+from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
+from truebench_hf.hub.whose import check_real
 
 
-def publish_run(run: str | Path, repo_id: str, **how: Unpack[How]) -> Pushed:
+class AlreadyThere(UserError):
+    """The run that was submitted is in the data set already."""
+
+
+def publish_run(run: str | Path, repo_id: str, *, force: bool = False, **how: Unpack[How]) -> Pushed:
     """Add a finished run to a results data set: a folder `runs/RUN_ID` and the line `index/RUN_ID.jsonl`, one commit.
 
-    The same run gives the same id, so that publishing it again changes nothing. Paths, server addresses and keys are
-    taken out of its settings. Raises UserError where the run does not hold together or the Hub refuses.
+    Of a run over instances with criteria that is every judgment, and its scores are computed again; of a study of
+    another kind its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
+    addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted model
+    without `force`, or the Hub refuses.
     """
     check_name(repo_id)
     with tempfile.TemporaryDirectory() as folder:
-        staged = stage_run(Path(run), Path(folder))
-        _add_card(Path(folder), repo_id, how.get("dry_run", False))
-        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {staged.run_id}", **how)
+        run_id = _stage(Path(run), Path(folder))
+        check_real(run, force)
+        _add_card(Path(folder), repo_id, how.get("dry_run", False), how.get("revision"))
+        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {run_id}", **how)
+
+
+def _stage(run: Path, out: Path) -> str:
+    if read_info(run).get("kind", KIND) in ("", KIND):
+        return stage_run(run, out).run_id
+    return stage_figures(run, out)
 
 
 def submit(judgments: str | Path, repo_id: str, *, dry_run: bool = False) -> Pushed:
@@ -66,11 +85,12 @@ def _code(text: str) -> str:
     return f"`{' '.join(text.replace('`', ' ').split())[:200]}`"
 
 
-def _add_card(folder: Path, repo_id: str, dry_run: bool) -> None:
+def _add_card(folder: Path, repo_id: str, dry_run: bool, revision: str | None) -> None:
     """A card for a data set that has none; one that somebody has edited stays as it is."""
     if not dry_run:
         with hub_errors(repo_id):
-            if hub_api().file_exists(repo_id, "README.md", repo_type="dataset"):
+            places = {revision, None}  # a branch that is yet to be made starts as main
+            if any(hub_api().file_exists(repo_id, "README.md", repo_type="dataset", revision=r) for r in places):
                 return
     card = Path(__file__).with_name("results_card.md").read_text("utf-8")
     (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from importlib import metadata
@@ -21,6 +22,8 @@ def publish_space(folder: Path, repo_id: str, *, message: str = "Update the Spac
     """
     with tempfile.TemporaryDirectory() as out:
         stage_space(folder, Path(out, "space"))
+        card = Path(out, "space", "README.md")
+        card.write_text(_addressed(card.read_text("utf-8"), repo_id), encoding="utf-8")
         return push_folder(Path(out, "space"), repo_id, "space", message=message, replace=(f"{PACKAGE}/*",), **how)
 
 
@@ -45,6 +48,12 @@ def stage_space(folder: Path, out: Path) -> None:
     shutil.copytree(package, out / PACKAGE, ignore=skipped)
     # In a checkout they are a folder of their own, and only the installed package has them inside.
     shutil.copytree(loaders, out / PACKAGE / "loaders", ignore=skipped, dirs_exist_ok=True)
+
+
+def _addressed(card: str, repo_id: str) -> str:
+    """The card with the repository's own id where a command names it, or an example loads the metric."""
+    named = card.replace("--repo-id ORG/NAME", f"--repo-id {repo_id}")
+    return re.sub(r'truebench_hf\.metric\("\w+"\)', f'"{repo_id}"', named)
 
 
 def _on_an_index(requirements: str) -> str:

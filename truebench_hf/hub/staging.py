@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.submission import Submission, validate
-from truebench_hf.records import Reader, judgment_lines
+from truebench_hf.records import Reader, by_instance, judgment_lines
 from truebench_hf.redaction import known, masked
 from truebench_hf.types import Report, Score
 
@@ -48,10 +48,15 @@ def stage_run(run: Path, out: Path) -> Staged:
     if not info or not isinstance(scores, dict):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
     if info.get("kind", "") not in ("", KIND):
-        raise UserError(f"{run}: is a study of kind {info['kind']}; what is published are runs of kind {KIND}")
+        raise UserError(
+            f"{run}: is a study of kind {info['kind']}, and the tasks of a model page are those of {KIND}; its figures go "
+            "into a results data set, with --repo-id ORG/RESULTS"
+        )
     checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
-    settings, held = info.get("settings", {}), len(checked.judged)
-    if settings.get("data_sha256") != checked.data_sha256 or settings.get("items", held) != held:
+    settings, instances = info.get("settings", {}), by_instance(checked.judged)
+    held, samples = len(instances), min(map(len, instances))
+    noted = settings.get("items", held), settings.get("samples", samples)
+    if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
     claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
     return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)
@@ -90,13 +95,13 @@ def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
-    run_id = f"{_slug(checked.model)}--{_slug(checked.judge)}--{checked.file_sha256[:10]}"
+    run_id = f"{slug(checked.model)}--{slug(checked.judge)}--{checked.file_sha256[:10]}"
     row = _index_row(run_id, checked, info)
     folder = out / "runs" / run_id
     folder.mkdir(parents=True)
     (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
-    _write(folder / "scores.json", _json(checked.report.to_dict() | claimed | {"unscored": reasons}, 1))
+    write(folder / "scores.json", as_json(checked.report.to_dict() | claimed | {"unscored": reasons}, 1))
     # Computed as the scores are, whatever a board in the run.json said.
     made = {
         "kind": "truebench",
@@ -104,10 +109,10 @@ def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any]
         "board": _board(checked),
         "content": content(checked.judged, checked.judge),
     }
-    _write(folder / "run.json", _json({**info, **made}, 1))
+    write(folder / "run.json", as_json({**info, **made}, 1))
     # One file per run, not one table: two pull requests then never touch the same file.
     (out / "index").mkdir()
-    _write(out / "index" / f"{run_id}.jsonl", _json(row))
+    write(out / "index" / f"{run_id}.jsonl", as_json(row))
     return Staged(run_id, checked, row)
 
 
@@ -123,6 +128,7 @@ def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dic
     sessions = info.get("sessions") or [{}]
     return {
         "run_id": run_id,
+        "kind": KIND,
         "model": anonymous.name(checked.model),
         "judge": anonymous.name(checked.judge),
         "data": settings.get("data"),
@@ -142,28 +148,32 @@ def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dic
 def _score(name: str, report: Report) -> dict[str, Any]:
     value = report.scores[name]
     assert isinstance(value, Score)
-    return _plain(value)
+    return plain(value)
 
 
 def _scores(name: str, report: Report) -> list[dict[str, Any]]:
     """A list, not an object by name: every row of the index then has the same columns."""
     group = report.scores.get(name, {})
     assert isinstance(group, Mapping)
-    return [{"name": label, **_plain(score)} for label, score in group.items()]
+    return [{"name": label, **plain(score)} for label, score in group.items()]
 
 
-def _plain(score: Score) -> dict[str, Any]:
+def plain(score: Score) -> dict[str, Any]:
+    """A score as the index has it."""
     low, high = score.ci95 or (None, None)
     return {"value": score.value, "n": score.n, "unscored": score.unscored, "low": low, "high": high}
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """A model or a judge as a part of a folder's name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", anonymous.name(text)).strip("-").lower()[:60] or "unnamed"
 
 
-def _write(file: Path, text: str) -> None:
+def write(file: Path, text: str) -> None:
+    """Write a public file: known secrets are masked."""
     file.write_text(known(text), encoding="utf-8", errors="replace")  # a model may answer with half a character
 
 
-def _json(value: Any, indent: int | None = None) -> str:
+def as_json(value: Any, indent: int | None = None) -> str:
+    """One line of JSON, or several with `indent`."""
     return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"

@@ -14,18 +14,16 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
+from truebench_hf.hub.tasks import ALL, task_of
 from truebench_hf.instances import HALF
-from truebench_hf.records import Judged, Reader
+from truebench_hf.records import Judged, Reader, by_instance
 from truebench_hf.report.sections import interval, value
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Instance, Report, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
 MAX_LINE = 8 * 2**20
 MAX_NAME = 500  # characters
-
-# What `data_hash` gives for the whole of a release.
-_RELEASE_HASHES = {"dc766fb7c0524fea5b3212929de3ee18a287ea5aa064d5eec2bcb52b99808ead": "v0.6.1"}
 
 
 @dataclass(frozen=True)
@@ -76,14 +74,15 @@ def validate(
     """
     content = _content(Path(path), name, max_bytes)
     judged, judge = _judged(content, name)
-    digest = data.data_hash([item.instance for item in judged])
+    instances = [samples[0].instance for samples in by_instance(judged)]
+    digest = data.data_hash(instances)
     known = known_data(digest)
     report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
     file_sha256 = hashlib.sha256(content).hexdigest()
     return Submission(
-        judged[0].response.model, judge, judged, report, known, digest, file_sha256, _notes(judged, known)
+        judged[0].response.model, judge, judged, report, known, digest, file_sha256, _notes(judged, instances, known)
     )
 
 
@@ -91,7 +90,8 @@ def known_data(digest: str) -> str | None:
     """The name of the release, or `mini`, whose whole has this data hash."""
     if digest == data.data_hash(data.load("mini")):
         return "mini"
-    return _RELEASE_HASHES.get(digest)
+    release, task = task_of(digest) or (None, ALL)
+    return release if task == ALL else None
 
 
 def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:
@@ -122,15 +122,18 @@ def _content(path: Path, name: str, max_bytes: int) -> bytes:
 
 
 def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
-    reader, rows = Reader(), dict[str, Judged]()
+    reader, rows = Reader(), dict[tuple[str, int], Judged]()
+    instances: dict[str, Instance] = {}
     judges: dict[tuple[str, str], str] = {}
     for where, row in _rows(content, name):
         item, judge = reader.judged(row, where)
-        if item.instance.id in rows:
-            raise UserError(f"{where}: instance {item.instance.id[:60]!r} stands twice")
+        if item.key in rows:
+            raise UserError(f"{where}: instance {item.name[:60]!r} stands twice")
+        if instances.setdefault(item.instance.id, item.instance) != item.instance:
+            raise UserError(f"{where}: instance {item.instance.id[:60]!r} is another one than in a line before")
         _check_names(row, where)
         _check_item(item, row, where)
-        rows[item.instance.id] = item
+        rows[item.key] = item
         judges.setdefault((item.response.model, judge), where)
     if not rows:
         raise UserError(f"{name}: holds no judged instances")
@@ -176,25 +179,26 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: has a verdict on a turn without an answer")
 
 
-def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
+def _notes(judged: Sequence[Judged], instances: Sequence[Instance], known: str | None) -> tuple[str, ...]:
     notes = []
     if known is None:
         notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
-        notes += _like_mini(judged)
+        notes += _like_mini(instances)
     if unscored := sum(item.passed is None for item in judged):
-        notes.append(f"{unscored:,} of {len(judged):,} instances are unscored.")
+        unit = "instances" if len(instances) == len(judged) else "samples"
+        notes.append(f"{unscored:,} of {len(judged):,} {unit} are unscored.")
     return tuple(notes)
 
 
-def _like_mini(judged: Sequence[Judged]) -> list[str]:
+def _like_mini(instances: Sequence[Instance]) -> list[str]:
     """How many instances are those of `mini`, the one data set that is always at hand."""
     mini = {instance.id: instance for instance in data.load("mini")}
-    named = [item for item in judged if item.instance.id in mini]
-    same = sum(item.instance == mini[item.instance.id] for item in named)
+    named = [instance for instance in instances if instance.id in mini]
+    same = sum(instance == mini[instance.id] for instance in named)
     if not same:
         return []
     other = f"; {len(named) - same:,} have an id of mini and another content" if same < len(named) else ""
-    return [f"{same:,} of {len(judged):,} are instances of mini, which has {len(mini)}{other}."]
+    return [f"{same:,} of {len(instances):,} are instances of mini, which has {len(mini)}{other}."]
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -129,7 +129,8 @@ def _prose(key: str, words: Mapping[str, Any]) -> re.Pattern[str]:
     # A word of one letter counts as it is written: "the preference is a close one" states no A.
     spelt = [rf"(?-i:{re.escape(word)})" if len(word) == 1 else re.escape(word) for word in words]
     offered = "|".join(sorted(spelt, key=len, reverse=True))
-    stated = rf"\b{re.escape(key)}\b[\"'*_`]*\s*(?:(?:is|of|to be)\s*[:=]?|[:=])[\s\"'*_`]*({offered})(?!\w)"
+    name = re.escape(key).replace("_", "[_ ]")  # prose spells `final_score` with a blank
+    stated = rf"\b{name}\b[\"'*_`]*\s*(?:(?:is|of|to be)\s*[:=]?|[:=])[\s\"'*_`]*({offered})(?!\w)"
     # A span of values, or a list of words, states none; "4/5" is a 4.
     several = rf"(?!\s*(?:or|to|-|–)\s*(?:\d|(?:{offered})\b)|\s*[/,|]\s*(?!\d)(?:{offered})\b)"
     return re.compile(stated + several, re.IGNORECASE)

@@ -34,6 +34,11 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
     "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
+    "validate_criteria": ("finds what is wrong with the criteria of an instance", "validate"),
+    "validate_prompt": ("finds what is wrong with its instructions themselves", "validate --stage prompt"),
+    "rating_whole": ("rates a whole conversation from 1 to 10, without criteria", "compare-criteria: mt-bench"),
+    "rating_skills": ("rates the skills that the category of an instance needs", "compare-criteria: flask"),
+    "rating_criteria": ("rates how well criteria are met, and all in all", "compare-criteria: biggen"),
     "flex_segments": ("takes an instruction apart into excerpts", "flex build"),
     "flex_criteria": ("turns the excerpts into dimensions", "flex build"),
     "flex_verify": ("verifies the dimensions", "flex build"),
@@ -79,7 +84,14 @@ _REQUIREMENT = {
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
     "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
 }  # fmt: skip
+_INSTANCE: dict[str, Any] = {
+    "turns": [{"prompt": "Tell Kim in two sentences that the workshop moves to Friday.",
+               "criteria": [{"number": 1, "text": "The response must have three sentences."}]}],
+    "system": "", "context": "", "history": [], "tag": "x", "language": "English", "category": "Editing", "task": "Email",
+    "aspects": ["correctness", "minimality", "sufficiency"],
+}  # fmt: skip
 _ASKED = "Does the generated conversation ask whether a hotel is needed?"
+_SKILLS = [{"name": "Clear Thought", "key": "clear_thought", "levels": ["None.", "Some.", "Half.", "Much.", "All."]}]
 _INSTRUCTION: dict[str, Any] = {
     "instruction": "Ask whether a hotel is needed. If so, name the limit.", "tag": "x", "findings": ["missing: the limit"],
     "segments": [{"id": "s1", "text": "Ask whether a hotel is needed."}],
@@ -139,6 +151,8 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     answered = [{"text": "Is it an e-mail?", "answer": "NO", "reason": "It has no subject line."}]
     answered += [{"text": "Does it name the day?", "answer": answer, "reason": ""} for answer in ("YES", "OPEN")]
     kinds = [{"name": "quantity_limit", "definition": "A number binds."}]
+    turns = 1 + sum(message.role == "assistant" for message in case.history)
+    whole = {"turns": turns, "skills": _SKILLS, "structured": structured}
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
         "decision_question": {"criterion": shown["criteria"][0]},
@@ -152,7 +166,9 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
+        **dict.fromkeys((one for one in ABOUT if one.startswith("rating_")), shown | whole),
         **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        **dict.fromkeys((one for one in ABOUT if one.startswith("validate_")), _INSTANCE | form),
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 
 
@@ -66,6 +67,7 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
     None is a missing probability or an undecided label. Raises `UserError` for columns of unequal length, other
     labels, and probabilities outside 0..1.
     """
+    need("stats", "sklearn", what="calibration")
     from sklearn.metrics import brier_score_loss
 
     rows = usable(probabilities, labels)
@@ -107,6 +109,7 @@ def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label
     It lies halfway between two neighbouring probabilities; of several equally good ones the nearest to 0.5 is taken.
     Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
+    need("stats", "sklearn", what="a best threshold")
     from sklearn.metrics import roc_curve
 
     rows = usable(probabilities, labels)

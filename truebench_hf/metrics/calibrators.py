@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label
 from truebench_hf.metrics.calibration import usable
 
@@ -88,6 +89,7 @@ def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) ->
     The softened targets, (yes + 1) / (yes + 2) and 1 / (no + 2), keep the fit finite where a probability separates
     the labels. None unless both labels occur. Raises as `usable` does.
     """
+    need("stats", "sklearn", what="Platt scaling")
     from sklearn.linear_model import LogisticRegression
 
     rows = usable(probabilities, labels)
@@ -106,6 +108,7 @@ def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) ->
 
 def fit_isotonic(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
     """The nearest rising step function, as scikit-learn fits it; wants some hundred rows. None as the others."""
+    need("stats", "sklearn", what="isotonic calibration")
     from sklearn.isotonic import IsotonicRegression
 
     rows = usable(probabilities, labels)

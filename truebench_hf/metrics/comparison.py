@@ -1,14 +1,17 @@
-"""Two or more models on the same instances: interval of the paired difference, ranks that hold."""
+"""Two models on the same instances: the difference with its interval, and whether it is sure.
+
+All that is needed of a pair is counted first (`Tally`), so that two models and all pairs of hundreds (`rank_span.py`) are
+compared by the same formulas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot, sqrt
+from math import hypot
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
 # Fewer shared instances say too little for an interval: they are compared by McNemar's exact test.
@@ -19,9 +22,9 @@ MIN_PAIRS = 10
 class PairedDifference:
     """Mean of first minus second over the `n` instances that both have; `left_out` instances lack one of the two.
 
-    `difference` is None without such instances. With fewer than `MIN_PAIRS` there is no `interval`; `p_value` is then
+    `difference` is None without such instances. With fewer than `MIN_PAIRS` there is no `interval`. `p_value` is
     McNemar's, None where a score is neither 0 nor 1. `ahead` is 1 where the first is surely better, -1 where the second
-    is, else 0.
+    is, else 0: by the interval, or where there is none by McNemar's test.
     """
 
     difference: float | None
@@ -30,6 +33,22 @@ class PairedDifference:
     left_out: int
     p_value: float | None = None
     ahead: int = 0
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is counted of pairs of scores (0..1), each as an array of one shape, a place for every pair of models.
+
+    `n` shared instances; the sum of first minus second (`gap`) and of its `squares`; the instances where the first has 1
+    and the second 0 (`won`), and the reverse (`lost`); whether all shared scores are 0 or 1 (`binary`).
+    """
+
+    n: Any
+    gap: Any
+    squares: Any
+    won: Any
+    lost: Any
+    binary: Any
 
 
 def paired_difference(
@@ -44,23 +63,53 @@ def paired_difference(
     `clustered_share` for the mean of (1 + first - second) / 2. Fewer than `MIN_PAIRS` shared instances are compared by
     McNemar's exact test. Raises `UserError` for columns of unequal length.
     """
-    parallel(first=first, second=second)
-    return _paired(_column(first), _column(second), confidence)
+    import numpy as np
+
+    total = parallel(first=first, second=second)
+    columns = np.array([first, second], dtype=float)
+    one, other = columns[:, ~np.isnan(columns).any(axis=0)]
+    n, gaps = len(one), one - other
+    if not n:
+        return PairedDifference(None, None, 0, total)
+    binary = bool(((one == 0) | (one == 1)).all() and ((other == 0) | (other == 1)).all())
+    won, lost = int((gaps == 1).sum()), int((gaps == -1).sum())
+    counted = Tally(*map(np.array, (float(n), gaps.sum(), (gaps * gaps).sum(), won, lost, binary)))
+    low, high = ends(counted, confidence)
+    interval = (float(low), float(high)) if n >= MIN_PAIRS else None
+    p_value = float(mcnemar(won, lost)) if binary else None
+    return PairedDifference(float(gaps.mean()), interval, n, total - n, p_value, int(ahead(counted, confidence)))
 
 
-def rank_spans(models: Sequence[str], ahead: Callable[[str, str], int]) -> dict[str, tuple[int, int]]:
-    """Each model's rank from its best to its worst place, from comparisons of all pairs.
+def ahead(pairs: Tally, confidence: float = 0.95) -> Any:
+    """1 where the first is surely better, -1 where the second is, else 0: an array of the pairs' shape."""
+    import numpy as np
 
-    `ahead` is 1 where the first of two is surely better, -1 where the second is, else 0.
+    low, high = ends(pairs, confidence)
+    sure = (low > 0).astype(int) - (high < 0).astype(int)
+    few = np.where(pairs.binary & (mcnemar(pairs.won, pairs.lost) < 1 - confidence), np.sign(pairs.gap), 0)
+    return np.where(pairs.n >= MIN_PAIRS, sure, few).astype(int)
+
+
+def ends(pairs: Tally, confidence: float = 0.95) -> Any:
+    """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
+    return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
+
+
+def mcnemar(won: Any, lost: Any) -> Any:
+    """The two-sided p-value of McNemar's exact test (1947), of counts or arrays of them: of the instances that only one
+    of two models passed, how many would be the first one's if an even coin decided.
+
+    statsmodels has it too, and takes a second to import.
     """
-    better, worse = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
-    for place, one in enumerate(models):
-        for other in models[place + 1 :]:
-            if won := ahead(one, other):
-                winner, loser = (one, other) if won > 0 else (other, one)
-                better[loser] += 1
-                worse[winner] += 1
-    return {model: (1 + better[model], len(models) - worse[model]) for model in models}
+    import numpy as np
+    from scipy.special import bdtr
+
+    n = np.add(won, lost).astype(int)
+    return np.minimum(1.0, 2 * bdtr(np.minimum(won, lost).astype(float), n, 0.5))
 
 
 def unpaired(first: Score, second: Score) -> int:
@@ -79,50 +128,39 @@ def unpaired(first: Score, second: Score) -> int:
     return int(gap > below) - int(-gap > above)
 
 
-def _column(scores: Sequence[float | None]) -> Any:
-    """The scores as numbers, NaN where there is none."""
+def _quantile(n: Any, confidence: float) -> Any:
     import numpy as np
-
-    return np.array(scores, dtype=float)
-
-
-def _paired(first: Any, second: Any, confidence: float) -> PairedDifference:
-    import numpy as np
-
-    shared = ~np.isnan(first - second)
-    first, second, total = first[shared], second[shared], len(shared)
-    gaps, n = first - second, len(first)
-    if not n:
-        return PairedDifference(None, None, 0, total)
-    mean = float(gaps.mean())
-    binary = bool(((first == 0) | (first == 1)).all() and ((second == 0) | (second == 1)).all())
-    only = int((gaps > 0).sum()), int((gaps < 0).sum())
-    if n < MIN_PAIRS:
-        p_value = _exact(*only) if binary else None
-        sure = p_value is not None and p_value < 1 - confidence
-        return PairedDifference(mean, None, n, total - n, p_value, int(np.sign(mean)) if sure else 0)
-    low, high = _bonett_price(*only, n, confidence) if binary else _mean(gaps, confidence)
-    return PairedDifference(mean, (low, high), n, total - n, ahead=int(low > 0) - int(high < 0))
-
-
-def _bonett_price(only_first: int, only_second: int, n: int, confidence: float) -> tuple[float, float]:
-    """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
     from scipy.special import stdtrit
 
-    first, second = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
+    return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
+
+
+def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
+    """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
+    import numpy as np
+
+    first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
     centre = first - second
-    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * sqrt((first + second - centre * centre) / (n + 2))
-    return max(-1.0, centre - reach), min(1.0, centre + reach)
+    reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
+    return np.maximum(-1.0, centre - reach), np.minimum(1.0, centre + reach)
 
 
-def _mean(gaps: Any, confidence: float) -> tuple[float, float]:
-    ends = clustered_share(((1 + gaps) / 2).tolist(), [1.0] * len(gaps), confidence)
-    assert ends is not None, "there are enough pairs"
-    return 2 * ends[0] - 1, 2 * ends[1] - 1
+def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
+    """The interval of `clustered_share` for the mean of (1 + gap) / 2, every instance a cluster of its own, as a gap.
 
+    `clustered_mean` says why: Wilson's formula at the n at which independent units would have the variance that was
+    found, with what few dissenting instances lack of it added.
+    """
+    import numpy as np
 
-def _exact(only_first: int, only_second: int) -> float:
-    """Two-sided binomial test of an even coin; statsmodels has it too, and takes a second to import."""
-    from scipy.special import bdtr
-
-    return min(1.0, 2 * float(bdtr(min(only_first, only_second), only_first + only_second, 0.5)))
+    n = pairs.n
+    share = np.round((1 + pairs.gap / n) / 2, 12)
+    unit = np.where((share <= 0) | (share >= 1), 1.0, share * (1 - share))
+    found = np.maximum(0.0, pairs.squares - pairs.gap**2 / n) / 4 / (n * (n - 1)) / unit
+    agreed = found <= 1e-12
+    dissent = np.where(agreed, 0, n - np.maximum(pairs.won, pairs.lost))
+    missing = np.maximum(1 / n - found, 0) / (1 + dissent)
+    spread = _quantile(n, confidence) ** 2 * (found + missing)
+    centre = (share + spread / 2) / (1 + spread)
+    reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from truebench_hf.errors import unknown
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, parallel
 from truebench_hf.metrics.calibration import best_threshold
 from truebench_hf.metrics.calibrators import FITTERS, Calibrator, fit
@@ -77,6 +78,7 @@ def held_out(
 
 def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """(training rows, test rows) of each fold, every group in one of the two; none below two groups."""
+    need("stats", "sklearn", what="cross-fitting")
     from sklearn.model_selection import GroupKFold
 
     codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
@@ -51,6 +52,7 @@ def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | No
 
     Raises `UserError` for columns of unequal length.
     """
+    need("stats", "sklearn", what="Cohen's kappa")
     from sklearn.metrics import cohen_kappa_score
 
     total = parallel(first=first, second=second)
@@ -62,6 +64,54 @@ def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | No
         columns = ([codes[pair[side]] for pair in pairs] for side in (0, 1))
         value = float(cohen_kappa_score(*columns))
     return Reliability(value, n=len(pairs), left_out=total - len(pairs))
+
+
+def kappa_interval(
+    first: Sequence[Hashable | None],
+    second: Sequence[Hashable | None],
+    clusters: Sequence[Hashable],
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float] | None:
+    """The 95 % interval of Cohen's kappa of two parallel columns: a percentile bootstrap that draws whole clusters anew.
+
+    Where few disagree all draws are much alike and would claim too much: so it is never narrower than the interval of
+    the observed agreement (`clustered_share`), at the agreement by chance that was found. Rows without both ratings are
+    left out. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined. Raises `UserError` for columns
+    of unequal length.
+    """
+    import numpy as np
+
+    parallel(first=first, second=second, clusters=clusters)
+    rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
+    codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
+    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
+    if len(codes) < 2 or len(places) < MIN_CLUSTERS:
+        return None
+    table = np.zeros((len(places), len(codes), len(codes)))
+    for one, other, cluster in rows:
+        table[places[cluster], codes[one], codes[other]] += 1
+    times = np.random.default_rng(seed).multinomial(len(places), [1 / len(places)] * len(places), size=draws)
+    agreed, chance = _agreed_by_chance(np.tensordot(times, table, axes=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (agreed - chance) / (1 - chance)
+    low, high = (float(end) for end in np.quantile(found[chance < 1], [0.025, 0.975]))
+    floor = clustered_share(np.trace(table, axis1=1, axis2=2), table.sum(axis=(1, 2)))
+    if floor is not None:
+        by_chance = float(_agreed_by_chance(table.sum(axis=0))[1])
+        ends = [(share - by_chance) / (1 - by_chance) for share in floor]
+        low, high = min(low, ends[0]), max(high, ends[1])
+    return max(-1.0, low), min(1.0, high)
+
+
+def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
+    """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
+    import numpy as np
+
+    total = table.sum(axis=(-2, -1))
+    agreed = np.trace(table, axis1=-2, axis2=-1) / total
+    return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
@@ -76,6 +126,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
 
 def fleiss_kappa_table(counts: Sequence[Sequence[int]]) -> Reliability:
     """Fleiss' kappa from a table of items by labels that holds how many raters gave that label to that item."""
+    need("stats", "statsmodels", what="Fleiss' kappa")
     from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
 
     raters = max((sum(row) for row in counts), default=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import parallel
 
 
@@ -29,6 +30,7 @@ def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[s
     A row whose gold set is empty cannot be found and is left out, too. A prediction of no label at all has precision,
     recall and F1 of 0 (scikit-learn's averages over samples). Raises `UserError` for columns of unequal length.
     """
+    need("stats", "sklearn", what="comparing sets of labels")
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.preprocessing import MultiLabelBinarizer
 

@@ -16,6 +16,7 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any
 
+from truebench_hf.extras import need
 from truebench_hf.metrics.binary import mean_of
 
 # Thai and Lao, Burmese, Khmer; kana and Han with their extensions, and halfwidth kana. Marks stay with their sign.
@@ -36,6 +37,7 @@ class Overlap:
 
 def overlap(candidate: Sequence[str], reference: Sequence[str]) -> Overlap:
     """A checklist against the one it is held against. A text without a word overlaps with nothing."""
+    need("stats", "sacrebleu", "rouge_score", what="overlap of texts")
     import sacrebleu
 
     made, right = (spaced("\n".join(questions)) for questions in (candidate, reference))
@@ -83,6 +85,7 @@ class _Words:
 
 @cache
 def _rouge() -> Any:
+    need("stats", "rouge_score", what="ROUGE")
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Words())

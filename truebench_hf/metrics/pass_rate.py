@@ -51,15 +51,9 @@ def pass_rate(passed: Sequence[bool | None]) -> Score:
     return _score(sum(scored), len(scored), len(passed) - len(scored))
 
 
-def strict_pass_rate(passed: Sequence[bool | None]) -> Score:
-    """The pass rate with unscored counted as failed."""
-    return _score(sum(value is True for value in passed), len(passed), 0)
-
-
-def soft_criterion(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all criteria (soft assessment by criterion, appendix C.2)."""
-    flat = [[label for turn in turns for label in turn] for turns in instances]
-    return mean_share(list(map(checklist_share, flat)))
+def criterion_share(turns: Labels) -> float | None:
+    """The share (0 to 1) of the criteria of one instance that pass (soft by criterion, appendix C.2): see `checklist_share`."""
+    return checklist_share([label for turn in turns for label in turn])
 
 
 def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
@@ -70,22 +64,15 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
     return _share([label == "yes" for label in outcomes]) if _decided(outcomes) else None
 
 
-def soft_turn(instances: Sequence[Labels]) -> Score:
-    """Mean over instances of passed / all turns with criteria (soft assessment by turn, appendix C.2)."""
-    shares: list[float | None] = []
-    for turns in instances:
-        settled = [conjunction(turn) for turn in turns if turn]
-        shares.append(None if not settled or None in settled else _share([bool(value) for value in settled]))
-    return mean_share(shares)
+def turn_share(turns: Labels) -> float | None:
+    """The share (0 to 1) of the turns with criteria that pass (soft by turn, appendix C.2); None while one is undecided."""
+    settled = [conjunction(turn) for turn in turns if turn]
+    return None if not settled or None in settled else _share([bool(value) for value in settled])
 
 
-def weighted(labels: Sequence[Labels], weights: Sequence[Weights]) -> Score:
-    """Mean over instances of their `weighted_share`; `labels` are those given, no outcomes."""
-    shares = []
-    for given, points in zip(labels, weights, strict=True):
-        flat = [label for turn in given for label in turn], [weight for turn in points for weight in turn]
-        shares.append(weighted_share(*flat))
-    return mean_share(shares)
+def points_share(labels: Labels, weights: Weights) -> float | None:
+    """The `weighted_share` of one instance, turn by turn."""
+    return weighted_share([x for turn in labels for x in turn], [x for turn in weights for x in turn])
 
 
 def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> float | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 _BATCH, _LONGEST = 64, 256  # texts at a time; tokens per text, as the model was trained
@@ -59,8 +60,7 @@ def bert_scores(candidates: Sequence[str], references: Sequence[str]) -> list[tu
 
 def check_bert_score() -> None:
     """Raise UserError where the package bert-score is not installed."""
-    if importlib.util.find_spec("bert_score") is None:
-        raise UserError("BERTScore needs the package bert-score: pip install 'truebench-hf[bertscore]'")
+    need("bertscore", "bert_score", what="BERTScore")
 
 
 def _load() -> tuple[Any, Any]:
@@ -74,10 +74,9 @@ def _load() -> tuple[Any, Any]:
 @contextmanager
 def _source() -> Iterator[str]:
     """What transformers loads the model from, while it is loaded: a folder, or its name on the Hub."""
-    try:
-        from transformers.utils import logging
-    except ImportError as error:
-        raise UserError("embeddings need torch and transformers: pip install 'truebench-hf[local]'") from error
+    need("local", "torch", "transformers", what="comparing texts by embeddings")
+    from transformers.utils import logging
+
     logging.disable_progress_bar()
     archive = _archive()
     with tempfile.TemporaryDirectory() as folder:

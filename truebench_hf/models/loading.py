@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 
 EMBEDDED = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -85,11 +86,10 @@ def _prepared(dtype: str, device: str) -> tuple[str, Any]:
     # Read when torch is first imported. Threads that spin for long while they wait make a busy machine many times
     # slower; threads that do not spin at all make a quiet one half as fast.
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-    try:
-        import torch
-        from transformers.utils import logging
-    except ImportError as error:
-        raise UserError("local models need torch and transformers: pip install 'truebench-hf[local]'") from error
+    need("local", "torch", "transformers", what="a model in this process")
+    import torch
+    from transformers.utils import logging
+
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # advice on kernels and formats is not for who asked for a score
     target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import typing
@@ -13,6 +12,7 @@ from truebench_hf.confidential import arguments as shown
 from truebench_hf.confidential import learn_arguments, learn_environment, learn_url
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.extras import need
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatModel
 
@@ -54,26 +54,23 @@ def open_model(
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
         raise unknown("spec", spec, SPECS)
     if kind in ("smollm2", "hf"):
-        _need("transformers", "local")
-        _need("torch", "local")
+        need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
 
         return LocalModel(name or kind, read_options(LocalOptions, given, spec))
     if kind == "hf-classifier":
-        _need("transformers", "local")
-        _need("torch", "local")
+        need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions
 
         return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
     if kind == "reward":
-        _need("transformers", "local")
-        _need("torch", "local")
+        need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalOptions
         from truebench_hf.models.reward import RewardModel
 
         return RewardModel(name, read_options(LocalOptions, given, spec))
     if kind == "vllm":
-        _need("vllm", "vllm")
+        need("vllm", "vllm", what=spec)
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
         return VllmModel(name, read_options(VllmOptions, given, spec))
@@ -120,12 +117,6 @@ def _object(text: str) -> Any:
         return text  # refused as what it is
 
 
-def _need(module: str, extra: str) -> None:
-    found = importlib.util.find_spec(module)
-    if found is None or found.origin is None:  # without origin it is just some folder of that name
-        raise UserError(f"this spec needs {module}: pip install 'truebench-hf[{extra}]'")
-
-
 # What a model's name shows of its maker's line, wherever in the name it stands. Short words stand alone.
 _FAMILIES = {
     "llama": "(?<!o)llama",  # ollama is a server
@@ -142,6 +133,14 @@ _FAMILIES = {
     "nova": "(?<![a-z])nova(?![a-z])",
     "yi": "(?<![a-z])yi(?![a-z])",
 } | {word: word for word in ("smollm", "exaone", "glm", "kimi", "grok", "granite", "olmo", "falcon", "minimax")}
+_PROVIDERS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec) | {"loaded", "function"}
+
+
+def without_provider(spec: str) -> str:
+    """A model's name without who provides it: `openai:gpt-4o` and `vllm:Qwen/Qwen3-8B` -> `gpt-4o` and `Qwen3-8B`."""
+    kind, colon, rest = spec.strip().partition(":")
+    name = (rest if colon and kind in _PROVIDERS else spec).strip()
+    return name if re.search(r"\s", name) else name.rstrip("/").rpartition("/")[2]  # a path has no blanks
 
 
 def family(spec: str) -> str:
@@ -150,11 +149,7 @@ def family(spec: str) -> str:
     Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
     """
     kind, _, rest = spec.lower().rstrip("/").partition(":")
-    name = (
-        rest
-        if kind in ("hf", "hf-classifier", "vllm", "openai", "scripted", "loaded", "function")
-        else f"{kind}:{rest}".rstrip(":")
-    )
+    name = rest if kind in _PROVIDERS else f"{kind}:{rest}".rstrip(":")
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
         found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]

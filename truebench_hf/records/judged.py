@@ -27,6 +27,16 @@ class Judged:
     marked: tuple[Marked, ...] = ()
 
     @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the other responses of its model: the instance, and which sample it is."""
+        return self.instance.id, self.response.sample
+
+    @property
+    def name(self) -> str:
+        """The same to be read: the id of the instance, with the number of a second or later sample."""
+        return sample_name(*self.key)
+
+    @property
     def labels(self) -> list[list[Label | None]]:
         """The label of each criterion, per turn."""
         return [[verdict.label for verdict in turn] for turn in self.verdicts]
@@ -56,6 +66,19 @@ class Judged:
         """Why the instance is unscored: the first reason among its undecided verdicts."""
         reasons = (verdict.reason for turn in self.verdicts for verdict in turn if verdict.label not in ("yes", "no"))
         return next(reasons, self.response.error or "no criteria")
+
+
+def sample_name(instance_id: str, sample: int) -> str:
+    """What one of several responses to an instance is called; the first bears the name of the instance."""
+    return instance_id if sample == 1 else f"{instance_id} (sample {sample})"
+
+
+def by_instance(judged: Iterable[Judged]) -> list[list[Judged]]:
+    """The samples of each instance together, in the order of their first."""
+    found: dict[str, list[Judged]] = {}
+    for item in judged:
+        found.setdefault(item.instance.id, []).append(item)
+    return list(found.values())
 
 
 def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ...]]:

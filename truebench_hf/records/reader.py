@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.records.judged import Judged
 from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.rows import (
@@ -70,27 +71,47 @@ class Reader:
         return found
 
 
-def read_outcomes(file: Path) -> Mapping[str, bool | None]:
-    """Instance id -> passed from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+class Head(NamedTuple):
+    """What stands in the head of a line of `judgments.jsonl`: where an instance belongs, and the share of its scored
+    samples that passed (of one sample 0 or 1; None: not scored)."""
+
+    language: str
+    category: str
+    passed: float | None
+
+
+def read_outcomes(file: Path) -> Mapping[str, float | None]:
+    """Instance id -> the share of its scored samples that passed. Raises as `read_heads`."""
+    return {name: head.passed for name, head in read_heads(file).items()}
+
+
+def read_heads(file: Path) -> Mapping[str, Head]:
+    """Instance id -> head from a `judgments.jsonl`. Only the head of each line is read, since files are large.
 
     Raises OSError, and UserError on lines of another form.
     """
-    found: dict[str, bool | None] = {}
+    groups: dict[str, tuple[str, str]] = {}
+    passed: dict[str, list[bool | None]] = {}
     with file.open("rb") as content:
         for where, line in jsonl.lines(content, file.name):
             text = line.decode("utf-8", "replace")
             if (head := _HEAD.match(text)) is not None:
-                found[head[1]] = _PASSED[head[2]]
+                name, groups[head[1]] = head[1], (head[2], head[3])
+                passed.setdefault(name, []).append(_PASSED[head[4]])
             else:
                 row = jsonl.parsed(text, where)
                 if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
                     raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                found[str(row["id"])] = row["passed"]
-    return found
+                name = str(row["id"])
+                groups[name] = str(row.get("language") or ""), str(row.get("category") or "")
+                passed.setdefault(name, []).append(row["passed"])
+    return {name: Head(*groups[name], mean(values)) for name, values in passed.items()}
 
 
-# An id with an escape in it is left to the JSON reader.
-_HEAD = re.compile(r'\{"id": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),')
+# Texts with an escape in them are left to the JSON reader.
+_HEAD = re.compile(
+    r'\{"id": "([^"\\]*)", (?:"sample": \d+, )?"language": "([^"\\]*)", "category": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),'
+)
 _PASSED = {"true": True, "false": False, "null": None}
 
 
@@ -125,8 +146,9 @@ def _read(
     )  # fmt: skip
     spent = Usage(**row["response_usage"]) if "response_usage" in row else usage.get("model", Usage())
     response = Response(
-        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"])
-    )
+        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"]),
+        row.get("sample", 1),
+    )  # fmt: skip
     return instance, response
 
 

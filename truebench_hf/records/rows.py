@@ -15,6 +15,7 @@ JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[float, Field(ge=-1e9, le=1e9)]
 _Count = Annotated[int, Field(ge=0)]
+_Number = Annotated[int, Field(ge=1)]
 _Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls"]
 _FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -73,7 +74,7 @@ class ConversationRow(TypedDict):
     """`prompts` stands where messages do not tell all: per turn its own, null where it is that of the user's message.
 
     `references` are the right answers, per turn where there are any. `history` is what was said before the first turn.
-    `truncated` numbers turns from 1. `usage` is by role; `response_usage` is there where it is not that of the model.
+    `truncated` numbers turns from 1, `sample` the responses to one instance where a file has several. `usage` is by role; `response_usage` is there where it is not that of the model.
     """
 
     id: str
@@ -81,6 +82,7 @@ class ConversationRow(TypedDict):
     category: str
     task: str
     model: str
+    sample: NotRequired[_Number]
     error: str | None
     truncated: list[int]
     messages: list[MessageRow]

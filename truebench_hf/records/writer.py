@@ -15,24 +15,29 @@ from truebench_hf.types import Criterion, Instance, Message, Response, Usage, Ve
 
 def judgment_lines(judged: Iterable[Judged], judge: str) -> Iterator[str]:
     """The lines of `judgments.jsonl`."""
-    return _lines(to_row(item, judge) for item in judged)
+    items = list(judged)
+    several = _several(item.response for item in items)
+    return _lines(to_row(item, judge, several) for item in items)
 
 
 def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[str]:
     """The lines of `responses.jsonl`: one instance with its response each."""
+    pairs = list(answered)
+    several = _several(response for _, response in pairs)
     return _lines(
-        _row(instance, response, {}, {
+        _row(instance, response, _number(response, several), {
             "criteria": [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns],
             "usage": {"model": asdict(response.usage)},
         })
-        for instance, response in answered
+        for instance, response in pairs
     )  # fmt: skip
 
 
-def to_row(judged: Judged, judge: str) -> dict[str, Any]:
-    """A `JudgedRow` with its context in full."""
+def to_row(judged: Judged, judge: str, several: bool = False) -> dict[str, Any]:
+    """A `JudgedRow` with its context in full; of `several` samples each has its number, the first too."""
     response = judged.response
-    first = {"judge": judge, "passed": judged.passed}  # for those who read no further
+    # In front, for those who read no further.
+    first = {**_number(response, several), "judge": judge, "passed": judged.passed}
     row = _row(judged.instance, response, first, {
         "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
         "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
@@ -57,6 +62,14 @@ def _row(instance: Instance, response: Response, first: dict[str, Any], more: di
         **more,
         **_untold(instance, response),
     }
+
+
+def _several(responses: Iterable[Response]) -> bool:
+    return any(response.sample > 1 for response in responses)
+
+
+def _number(response: Response, several: bool) -> dict[str, int]:
+    return {"sample": response.sample} if several or response.sample > 1 else {}
 
 
 def _untold(instance: Instance, response: Response) -> dict[str, Any]:

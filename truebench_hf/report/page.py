@@ -22,7 +22,8 @@ COLOURS = (
 # Macro by type, in sections.html.jinja.
 _MACROS: dict[type, str] = {
     Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
-    kinds.Plot: "plot", kinds.Highlighted: "highlighted", Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
+    kinds.Plot: "plot", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
+    Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
 }  # fmt: skip
 
 

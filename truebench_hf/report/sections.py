@@ -169,7 +169,16 @@ class Conversations:
     note: str = ""
 
 
-Section = Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Conversations
+@dataclass(frozen=True)
+class Beside:
+    """Conversations on the same instance beside each other, a row of them each; `who` says whose each is."""
+
+    title: str
+    rows: tuple[tuple[Conversation, ...], ...]
+    note: str = ""
+
+
+Section = Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations
 
 
 def exchanges(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 
 _LONGEST = 200_000  # characters of one column: enough for a few thousand labels
 
@@ -25,6 +26,7 @@ def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:
 
     `metric` is a loaded `evaluate` metric. What is wrong with an input is shown in words, never as a traceback.
     """
+    need("space", "gradio", what="the page of a metric")
     import gradio as gr
 
     columns = list(example)

@@ -9,6 +9,7 @@ from typing import Any
 
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.space import about, explorer, judges, leaderboard, look, playground, submit
 from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.store import Board
@@ -60,6 +61,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
     Raises UserError where the address cannot be had.
     """
+    need("space", "gradio", "plotly", what="the Space")
     from starlette.middleware import Middleware
 
     learn_environment()

@@ -57,8 +57,7 @@ def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tu
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
-    from truebench_hf.hub.push import AlreadyThere
-    from truebench_hf.hub.results import submit
+    from truebench_hf.hub.results import AlreadyThere, submit
 
     if not (options.submit and options.results):
         raise guard.VisitorError("This Space takes no submissions.")

@@ -90,8 +90,8 @@ def _of(noted: Noted, name: str) -> dict[str, bool]:
 
 
 def _hash(name: str, text: str) -> str:
-    """Of what a text says: blank lines, ends of lines and, between the values of JSON lines, blanks are no edit."""
-    lines = [line.rstrip() for line in text.split("\n") if line.strip()]
+    """Of what a text says: blank lines, ends of lines, the mark of UTF-8 and blanks between JSON values are no edit."""
+    lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
     if name.endswith(".jsonl"):
         try:
             return digest(canonical([json.loads(line) for line in lines]))

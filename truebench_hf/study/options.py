@@ -65,6 +65,26 @@ class DataOptions(SampleOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepeatOptions(Options):
+    """How often a model answers the same; for options that have a `temperature`, too."""
+
+    PANEL: ClassVar[str] = "Method"
+
+    samples: int = option(
+        1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
+        "draws more."
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "samples")
+        if self.samples > 1 and not self.temperature:  # type: ignore[attr-defined]
+            raise UserError(
+                f"--samples {self.samples}: at temperature 0 they would all be the same; give a --temperature, e.g. 0.7"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PromptOptions(Options):
     """Prompts that a user replaces. What a study fills binds by its text: see `Study`."""
 

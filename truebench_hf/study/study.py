@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import items_noted, read_info
+from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
@@ -56,6 +57,7 @@ class Study(Generic[O, T, D, V]):
     unit: ClassVar[str] = "items"  # what the progress bar counts
     renewed: ClassVar[tuple[str, ...]] = ()  # of `known`: what may change, since the ledger tells the calls apart
     unforeseen: ClassVar[str] = ""  # what `--estimate` cannot know
+    needs: ClassVar[tuple[str, ...]] = ()  # modules of the extra `stats`: better missed before anything is paid for
     boards: ClassVar[bool] = True  # whether its results take the place of those that the folder has on a leaderboard
 
     def __init__(self, options: O) -> None:
@@ -135,6 +137,7 @@ class Study(Generic[O, T, D, V]):
         return outside_loop(self._run)
 
     def _run(self) -> Outcome[V]:
+        need("stats", *self.needs, what="this command")
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
@@ -150,7 +153,7 @@ class Study(Generic[O, T, D, V]):
         held, free = self._settings(settings)
         self._refuse_to_drop(held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
-        before = items_noted(self.options.out)
+        before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         self.folder = RunFolder(
             self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
             boards=self.boards,
@@ -166,6 +169,11 @@ class Study(Generic[O, T, D, V]):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
                 )
+            if samples > (now := getattr(self.options, "samples", samples)):
+                told = (
+                    f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
+                )
+                outcome = replace(outcome, notes=[*outcome.notes, told])
             undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}

@@ -44,7 +44,7 @@ def labelled_rows(
 
 
 def fill(sheet: str, no: Sequence[str], blank: Sequence[str] = ()) -> Callable[[], None]:
-    """A step: an annotator answers yes to all, but no to questions that hold one of these texts; some stay blank."""
+    """A step: an annotator answers yes (pass) to all, but no (fail) to what holds one of these texts; some stay blank."""
 
     def step() -> None:
         with Path(sheet).open(encoding="utf-8-sig", newline="") as file:
@@ -54,7 +54,7 @@ def fill(sheet: str, no: Sequence[str], blank: Sequence[str] = ()) -> Callable[[
             writer.writeheader()
             for line in lines:
                 everything = " ".join(line.values())
-                answer = "no" if any(text in everything for text in no) else "yes"
+                answer = line["options"].split("|")[any(text in everything for text in no)]
                 writer.writerow(line | {"answer": "" if any(text in everything for text in blank) else answer})
 
     return step

@@ -28,6 +28,8 @@ def board(scores: GroundingScores, made: Mapping[str, Any]) -> Board:
     judges = " + ".join(f"{anonymous.name(name)} ({one['template']})" for name, one in made["judges"].items())
     data = anonymous.name(str(made["data"])) + (f", sample of {made['limit']}" if made.get("limit") else "")
     facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(made["baseline"]["name"]))}
+    if (samples := made.get("samples", 1)) > 1:
+        facts["Samples"] = str(samples)
     row = Row(
         anonymous.name(made["model"]), setting, {column.name: score for column, score in found.items()},
         {name: text[:LONGEST] for name, text in facts.items()},

@@ -78,13 +78,14 @@ class Item:
 
 
 def load(data: str) -> list[Item]:
-    """The items of `facts_mini`, `open`, a file, a folder or a Hub id, all splits of it.
+    """The items of `facts_mini`, `open` (also `facts_grounding`), a file, a folder or a Hub id, all splits of it.
 
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
-    if data in ("open", OPEN):
+    if data in ("open", OPEN) or row_files.built(data, "facts_grounding"):
         return of_rows({"open": _public()}, data)
-    found = row_files.splits(str(MINI) if data == "facts_mini" else data, ("facts_mini", "open"))
+    mini = row_files.built(data, "facts_mini")
+    found = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
     return of_rows(found, data)
 
 
@@ -129,9 +130,8 @@ def of_row(record: Record, number: str = "1") -> Item:
     source = source_of(record)
     if source is None or not source.request:
         what, names = ("request", _REQUEST) if source else ("document", (*_DOCUMENT, *_PASSAGES))
-        there = ", ".join(map(str, record.row)) or "none"
         raise UserError(
-            f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]} (columns here: {there})"
+            f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]}; {record.there}"
         )
     key = next((name for name in (*IDS, "question_id") if _there(record, name)), None)
     language, domain, task, split = named = [

@@ -10,7 +10,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.benchmarks.facts.scores import Decided
 from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Unit
-from truebench_hf.records import Judged, Mark, Marked
+from truebench_hf.records import Judged, Mark, Marked, sample_name
 from truebench_hf.records.marks import Tone, filled
 from truebench_hf.types import Criterion, Label, Response, Usage, Verdict
 
@@ -41,6 +41,11 @@ class Graded:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """The item, of several answers of the model to it with the number of this one."""
+        return sample_name(self.item.id, self.response.sample)
+
+    @property
     def answer(self) -> str:
         """The answer, "" where there is none."""
         return self.response.answers[0] if self.response.answers else ""
@@ -51,6 +56,7 @@ class Graded:
         return Decided(
             self.document, tuple(map(_grounded, self.grounding.values())),
             tuple(_RATINGS[one.rating] for one in self.ratings.values()), self.item.split, self.item.groups,
+            self.item.id,
         )  # fmt: skip
 
     @property
@@ -96,11 +102,12 @@ class Graded:
             text = f"{GROUNDED} ({anonymous.name(name)}, {one.template})."
             yield Verdict(Criterion(text), _grounded(one), one.reason, name)
 
-    def row(self, model: str) -> dict[str, Any]:
-        """Its line in `verdicts.jsonl`."""
+    def row(self, model: str, several: bool = False) -> dict[str, Any]:
+        """Its line in `verdicts.jsonl`, of `several` samples with its number."""
         decided = self.decided
         return {
-            "id": self.item.id, "document": self.document, "split": self.item.split, "model": model,
+            "id": self.item.id, **({"sample": self.response.sample} if several else {}),
+            "document": self.document, "split": self.item.split, "model": model,
             "ineligible": decided.ineligible,
             "grounded": dict(zip(self.grounding, decided.grounded, strict=True)),
             "eligible": dict(zip(self.ratings, decided.eligible, strict=True)),

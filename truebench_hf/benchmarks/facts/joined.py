@@ -7,15 +7,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.types import Score
 
+Kind = Literal["unadjusted", "final"]
+# What judges gave, unadjusted and final, by judge and document.
+Given = Mapping[Kind, Mapping[str, Mapping[str, float | None]]]
+_ACCURATE = {"yes": 1.0, "no": 0.0}
 WHOLE = "all answers"  # the name of the only split, where the data names none
 
 
@@ -23,7 +29,9 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 class Split:
     """What one model got on one split: the hash of its documents, and the scores by judge and on average.
 
-    `graded` is the final score (0..1, mean over judges) of every answer by its id, None where a judge left it open.
+    `graded` is the final score (0..1, mean over judges) of the answers to every document by its name, their mean over
+    those that no judge left open, None where all are; `given` is what each judge gave, unadjusted and final, by judge
+    and document.
     """
 
     sha256: str
@@ -32,6 +40,7 @@ class Split:
     judges: Mapping[str, Both]
     mean: Both
     graded: Mapping[str, float | None] = field(default_factory=dict, repr=False)
+    given: Given = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,8 @@ def join(folders: Sequence[str]) -> Joined:
             where, known = hashes.setdefault(name, (folder, split.sha256))
             if known != split.sha256:
                 raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            held[name] = replace(split, graded=_graded(Path(folder), "" if name == WHOLE else name))
+            part = "" if name == WHOLE else name
+            held[name] = replace(split, graded=graded(Path(folder), part), given=given(Path(folder), part))
     shared = [name for name in hashes if all(name in held for held in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
@@ -99,23 +109,40 @@ def _read(folder: str) -> dict[str, Any]:
     return found
 
 
-def _graded(folder: Path, split: str) -> dict[str, float | None]:
-    """The score of every answer of a split, {} where the folder does not hold its verdicts."""
+def graded(folder: Path, split: str = "") -> dict[str, float | None]:
+    """The final score of every document (of a split), {} where the folder does not hold its verdicts. Raises UserError."""
+    scores: dict[str, list[float | None]] = {}  # answers to one document are no further documents
+    for document, ineligible, labels in _verdicts(folder, split):
+        value = 0.0 if ineligible else mean_of(*(_ACCURATE.get(label or "") for label in labels.values()))
+        scores.setdefault(document, []).append(value)
+    return {document: mean(values) for document, values in scores.items()}
+
+
+def given(folder: Path, split: str = "") -> Given:
+    """What each judge gave the answers to every document; {} without verdicts. Raises UserError."""
+    found: dict[Kind, dict[str, dict[str, list[float | None]]]] = {}
+    for document, ineligible, labels in _verdicts(folder, split):
+        for judge, label in labels.items():
+            unadjusted = _ACCURATE.get(label or "")
+            for kind, value in (("unadjusted", unadjusted), ("final", 0.0 if ineligible else unadjusted)):
+                found.setdefault(kind, {}).setdefault(judge, {}).setdefault(document, []).append(value)  # type: ignore[arg-type]
+    return {
+        kind: {judge: {document: mean(values) for document, values in held.items()} for judge, held in by.items()}
+        for kind, by in found.items()
+    }
+
+
+def _verdicts(folder: Path, split: str) -> list[tuple[str, bool, Mapping[str, str | None]]]:
+    """(document, whether ineligible, label by judge) of every answer (of a split)."""
     file = folder / "verdicts.jsonl"
     rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
     try:
-        return {row["id"]: _final(row) for row in rows if not split or row["split"] == split}
-    except (KeyError, TypeError, AttributeError) as error:
+        own = [row for row in rows if not split or row["split"] == split]
+        return [(row["document"], bool(row["ineligible"]), dict(row["grounded"])) for row in own]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
             f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
         ) from error
-
-
-def _final(row: Mapping[str, Any]) -> float | None:
-    labels = list(row["grounded"].values())
-    if row["ineligible"]:
-        return 0.0
-    return None if None in labels or not labels else sum(label == "yes" for label in labels) / len(labels)
 
 
 def _splits(run: Mapping[str, Any]) -> dict[str, Split]:

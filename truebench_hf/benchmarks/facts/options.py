@@ -16,7 +16,7 @@ from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARI
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.options import ReplyOptions, StudyOptions, numbered
+from truebench_hf.study.options import RepeatOptions, ReplyOptions, StudyOptions, numbered
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
 _TEMPLATES = Binds("templates", lambda o: {n: chosen.told(one, "template") for n, one in o.chosen.items()}, late=True)
@@ -24,7 +24,7 @@ _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactsOptions(StudyOptions, ReplyOptions):
+class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions):
     """Which documents, whose answers, who judges them, and against which baseline."""
 
     PANEL: ClassVar[str] = "Data"
@@ -80,6 +80,8 @@ class FactsOptions(StudyOptions, ReplyOptions):
             raise UserError("name either a --model that answers, or a file of --answers")
         if self.data is None and self.answers is None:
             raise UserError("--data is missing: facts_mini, open, a path or a Hub id")
+        if self.samples > 1 and self.answers:
+            raise UserError("--samples goes with --model; of --answers all are judged that the file has")
         if self.model_name and not self.answers:
             raise UserError("--model-name goes with --answers")
         if self.fail_under is not None and not 0 <= self.fail_under <= 100:

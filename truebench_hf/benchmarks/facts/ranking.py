@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from math import hypot
 from typing import Any, Literal
 
-from truebench_hf.benchmarks.facts.joined import Joined, Split, join, spec_of
+from truebench_hf.benchmarks.facts.joined import Joined, Kind, Split, join, spec_of
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.comparison import paired_difference, rank_spans, unpaired
 from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference
+from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
+from truebench_hf.metrics.self_preference import SelfPreference, self_preference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.types import Score
 
-Kind = Literal["unadjusted", "final"]
+_KINDS: tuple[Kind, ...] = ("unadjusted", "final")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Standing:
     mean: Both
     fused: int | None
     fused_unadjusted: int | None
-    span: tuple[int, int]
+    span: RankSpan
 
     @property
     def moved(self) -> int | None:
@@ -71,9 +71,9 @@ class Ranking:
 
 def _told(one: Standing) -> dict[str, Any]:
     """A standing as plain data; the single answers stand in the run folders."""
-    told = asdict(one) | {"moved": one.moved, "effect": one.mean.effect}
+    told = asdict(one) | {"span": [one.span.first, one.span.last], "moved": one.moved, "effect": one.mean.effect}
     for split in told["scores"].values():
-        del split["graded"]
+        del split["graded"], split["given"]
     return told
 
 
@@ -82,7 +82,7 @@ def rank(folders: Sequence[str]) -> Ranking:
     joined = join(folders)
     fused = {kind: fused_rank(_columns(joined, kind)) for kind in ("unadjusted", "final")}
     means = {model: Both(_mean(held, "unadjusted"), _mean(held, "final")) for model, held in joined.models.items()}
-    spans = rank_spans(list(means), lambda one, other: _ahead(joined, means, one, other))
+    spans = rank_spans({model: Entrant(means[model].final, _graded(held)) for model, held in joined.models.items()})
     ranks = [fused[kind].ranks for kind in ("final", "unadjusted")]
     standings = [
         Standing(model, held, means[model], ranks[0][model], ranks[1][model], spans[model])
@@ -93,15 +93,9 @@ def rank(folders: Sequence[str]) -> Ranking:
     return Ranking(tuple(standings), tuple(one for one in found if one), fused["final"], joined)
 
 
-def _ahead(joined: Joined, means: Mapping[str, Both], one: str, other: str) -> int:
-    """1 where the one is surely better, -1 where the other is, else 0: answer by answer, or by the means alone."""
-    first, second = (
-        {(name, key): score for name, split in joined.models[model].items() for key, score in split.graded.items()}
-        for model in (one, other)
-    )
-    if shared := [key for key in first if key in second]:
-        return paired_difference([first[key] for key in shared], [second[key] for key in shared]).ahead
-    return unpaired(means[one].final, means[other].final)
+def _graded(held: Mapping[str, Split]) -> dict[tuple[str, str], float | None]:
+    """The final score of every answer of a model, by split and id."""
+    return {(name, key): score for name, split in held.items() for key, score in split.graded.items()}
 
 
 def _columns(joined: Joined, kind: Kind) -> dict[str, list[float | None]]:
@@ -138,8 +132,17 @@ def _preference(joined: Joined, judge: str) -> Preference | None:
     own = same or tuple(model for model in joined.models if family(model) == family(spec))
     if not own or len(own) == len(joined.models) or len(joined.judges) == 1:
         return None
-    found = [self_preference(_by_judge(joined, kind), judge, own) for kind in ("unadjusted", "final")]
-    return Preference(judge, own, "model" if same else "family", *found)
+    return Preference(
+        judge, own, "model" if same else "family", *(_preferred(joined, kind, judge, own) for kind in _KINDS)
+    )
+
+
+def _preferred(joined: Joined, kind: Kind, judge: str, own: Sequence[str]) -> SelfPreference:
+    """Answer by answer where all verdicts are there, else by the means alone."""
+    if all(split.given for held in joined.models.values() for split in held.values()):
+        samples = [{m: held[split].given[kind] for m, held in joined.models.items()} for split in joined.splits]
+        return self_preference_over(samples, judge, own)
+    return self_preference(_by_judge(joined, kind), judge, own)
 
 
 def _by_judge(joined: Joined, kind: Kind) -> dict[str, dict[str, float | None]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from truebench_hf.benchmarks.facts.paper import FINAL, REPORTED_SELF_PREFERENCE, paper_rows, paper_self_preference
 from truebench_hf.benchmarks.facts.ranking import Ranking
 from truebench_hf.errors import UserError, write_error
+from truebench_hf.metrics.self_preference import SelfPreference
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Dots, Grid, Section, dot, interval, percent, value
 from truebench_hf.types import Score
@@ -82,7 +82,7 @@ def notes(ranking: Ranking) -> list[str]:
 def _places(ranking: Ranking) -> Grid:
     rows = tuple(
         (
-            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), _span(one.span) if one.fused else "-",
+            one.fused or "-", one.model, value(one.mean.final), interval(one.mean.final), str(one.span) if one.fused else "-",
             value(one.mean.unadjusted), _points(one.mean.effect), one.fused_unadjusted or "-", _signed(one.moved, 0),
             sum(split.ineligible for split in one.scores.values()), sum(split.answers for split in one.scores.values()),
         )
@@ -130,24 +130,38 @@ def _preferences(ranking: Ranking) -> Grid:
     rows: list[tuple[str, ...]] = [
         (
             one.judge, ", ".join(one.own), one.by,
-            _points(one.final.own), _points(one.final.others), _points(one.final.preference),
+            _points(one.final.own), _points(one.final.others), _points(one.final.preference), _bounds(one.final),
             _points(one.unadjusted.preference),
         )
         for one in ranking.preferences
     ]  # fmt: skip
     if len(rows) > 1:
-        rows.append(("mean", "", "", "", "", *_means(ranking)))
+        final, unadjusted = _means(ranking)
+        rows.append(("mean", "", "", "", "", final, "", unadjusted))
     printed = paper_self_preference()
     paper = (
-        ("ours, on its tables 6 and 5", "", "model", "", "", *(f"{share:+.2f}" for share in printed)),
-        ("as it reports it", "", "", "", "", f"{REPORTED_SELF_PREFERENCE:+.2f}", ""),
+        ("ours, on its tables 6 and 5", "", "model", "", "", f"{printed[0]:+.2f}", "", f"{printed[1]:+.2f}"),
+        ("as it reports it", "", "", "", "", f"{REPORTED_SELF_PREFERENCE:+.2f}", "", ""),
     )
-    header = ("Judge", "its own models", "matched by", "to its own", "to others", "preference", "unadjusted")
+    header = (
+        "Judge",
+        "its own models",
+        "matched by",
+        "to its own",
+        "to others",
+        "preference",
+        "95 % interval",
+        "unadjusted",
+    )
     note = (
         "Points a judge gives beyond the mean of the other judges: to its own models, to all others, and the difference "
         "(final scores; the last column before disqualification). The paper does not say how its figure was formed."
     )
     return Grid("Self-preference of judges", header, tuple(rows), paper, note)
+
+
+def _bounds(found: SelfPreference) -> str:
+    return "" if found.ci95 is None else " to ".join(f"{100 * end:+.1f}" for end in found.ci95)
 
 
 def _means(ranking: Ranking) -> tuple[str, str]:
@@ -172,10 +186,6 @@ def _paper() -> Grid:
 def _cell(score: Score) -> str:
     ends = f" ({interval(score)})" if score.ci95 else ""
     return f"{percent(score.value, 1)}{ends}{'*' if score.unscored else ''}"
-
-
-def _span(span: Sequence[int]) -> str:
-    return str(span[0]) if span[0] == span[1] else f"{span[0]}-{span[1]}"
 
 
 def _points(share: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from truebench_hf.benchmarks.facts import sections
@@ -10,8 +11,10 @@ from truebench_hf.benchmarks.facts.board import KIND, board
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.scores import GroundingScores, score
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.records import judgment_lines
+from truebench_hf.metrics.repeated import summary
+from truebench_hf.records import by_instance, judgment_lines
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Score
 
 __all__ = ["KIND", "results"]
 
@@ -23,13 +26,13 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
     given = "sha256" not in made["baseline"]
     made |= {"documents_sha256": _documents(done, given)}
     told = as_json(scores, done, made)
-    judged = [one.judged for one in done]
+    judged, several = [one.judged for one in done], repeated(done)
     files = {
-        "scores.json": told, "verdicts.jsonl": [one.row(made["model"]) for one in done],
+        "scores.json": told, "verdicts.jsonl": [one.row(made["model"], bool(several)) for one in done],
         "judgments.jsonl": judgment_lines(judged, " + ".join(judges)),
     }  # fmt: skip
     return Outcome(
-        scores, files, f"FACTS Grounding: {made['model']}", sections.sections(scores, done, judged, made),
+        scores, files, f"FACTS Grounding: {made['model']}", sections.sections(scores, done, judged, made, several),
         sections.lead(made), sections.notes(done, made), sections.facts(made), board(scores, made),
         incomplete=sum(bool(one.undecided) for one in done),
     )  # fmt: skip
@@ -46,7 +49,7 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
             for name in made["judges"]
             if all(name in one.ratings for one in done)
         },
-        "answers": {one.item.id: one.undecided for one in done if one.undecided},
+        "answers": {one.name: one.undecided for one in done if one.undecided},
     }
     return {
         "model": made["model"],
@@ -55,9 +58,19 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
         "data": {"name": str(made.get("data") or ""), "sha256": made["documents_sha256"], "splits": splits},
         **scores.as_json(),
         "undecided": missing,
-        "own_baseline": [one.item.id for one in done if one.itself],
+        "own_baseline": [one.name for one in done if one.itself],
         "failed": sum(one.response.error is not None for one in done),
+        **({"repeated_samples": _plain(found)} if (found := repeated(done)) else {}),
     }
+
+
+def repeated(done: Sequence[Graded]) -> dict[str, Score]:
+    """What several answers of the model to an item tell of their passing: eligible, and grounded for every judge."""
+    return summary([[item.passed for item in samples] for samples in by_instance([one.judged for one in done])])
+
+
+def _plain(scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {name: asdict(score) for name, score in scores.items()}
 
 
 def _documents(done: Sequence[Graded], with_baselines: bool) -> str:

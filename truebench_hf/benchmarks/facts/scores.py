@@ -13,11 +13,12 @@
      "splits": {"open": CELL, "blind": CELL},   {} where the data names no split
      "by": {"domain": {"finance": CELL, ...}, "task": {...}, "length": {...}},   only what the data has columns for
      "undecided": {"grounding": {JUDGE: 2, ...}, "eligibility": {...}, "answers": {ID: REASON, ...}},
+     "repeated_samples": {"mean": SCORE, "any_of_2": SCORE, "all_of_2": SCORE, ...},   with --samples alone
      "failed": 1}                               answers that could not be generated, undecided for every judge
 
     CELL  = {"answers": 860, "ineligible": 12, "judges": {JUDGE: BOTH}, "mean": BOTH}
     BOTH  = {"unadjusted": SCORE, "final": SCORE}
-    SCORE = {"value": share or null, "n": decided, "unscored": undecided, "ci95": [low, high] or null}
+    SCORE = {"value": share or null, "n": decided items, "unscored": undecided, "ci95": [low, high] or null}
 
 Two runs may be joined where judges, baseline and the hash of a split are equal. `verdicts.jsonl` beside it has a line
 per answer: {"id", "document", "split", "ineligible", "grounded": {JUDGE: label}, "eligible": {JUDGE: label}} and more,
@@ -33,7 +34,7 @@ from typing import Any
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.grounding import disqualified
 from truebench_hf.metrics.intervals import clustered_mean, clustered_share
-from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Label, Score
 
 
@@ -41,7 +42,8 @@ from truebench_hf.types import Label, Score
 class Decided:
     """What each judge said of one answer to a document: is it grounded, and eligible ("no": major issues)?
 
-    `groups` are the values of the data's columns by which scores are told apart: {"domain": "finance"}.
+    `groups` are the values of the data's columns by which scores are told apart: {"domain": "finance"}. Answers of one
+    `item` are samples, whose mean counts as one answer ("": it has no others).
     """
 
     document: str
@@ -49,6 +51,7 @@ class Decided:
     eligible: tuple[Label | None, ...]
     split: str = ""
     groups: Mapping[str, str] = field(default_factory=dict)
+    item: str = ""
 
     @property
     def ineligible(self) -> bool:
@@ -116,10 +119,14 @@ def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
     A judge's undecided answers are left out of its share, unless they are ineligible: then they are inaccurate. The
     mean is that of the judges' shares, undefined where one of them is; in its `unscored` no judge decided.
     """
-    out = [one.ineligible for one in decided]
-    plain = [[_truth(label) for label in one.grounded] for one in decided]
-    final = [[False] * len(row) if gone else row for row, gone in zip(plain, out, strict=True)]
-    clusters = [one.document for one in decided]
+    items: dict[Any, list[Decided]] = {}
+    for place, one in enumerate(decided):
+        items.setdefault(one.item or place, []).append(one)
+    plain = [
+        _over_samples([[_truth(label) for label in one.grounded] for one in samples]) for samples in items.values()
+    ]
+    final = [_over_samples([_final(one) for one in samples]) for samples in items.values()]
+    clusters = [samples[0].document for samples in items.values()]
     shares = {
         name: Both(*(_share([row[place] for row in rows], clusters) for rows in (plain, final)))
         for place, name in enumerate(judges)
@@ -128,7 +135,17 @@ def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
         _mean(rows, clusters, [getattr(both, name) for both in shares.values()])
         for rows, name in ((plain, "unadjusted"), (final, "final"))
     )
-    return Cell(len(decided), sum(out), shares, Both(*means))
+    return Cell(len(decided), sum(one.ineligible for one in decided), shares, Both(*means))
+
+
+def _final(one: Decided) -> list[bool | None]:
+    """What each judge's verdict counts in the end."""
+    return [False if one.ineligible else _truth(label) for label in one.grounded]
+
+
+def _over_samples(rows: Sequence[Sequence[bool | None]]) -> list[float | None]:
+    """Per judge the mean over the samples of an item."""
+    return [mean(column) for column in zip(*rows, strict=True)]
 
 
 def _grouped(decided: Iterable[Decided], key: Any) -> dict[str, list[Decided]]:
@@ -144,9 +161,9 @@ def _truth(label: Label | None) -> bool | None:
     return {"yes": True, "no": False}.get(label or "")
 
 
-def _share(values: Sequence[bool | None], clusters: Sequence[str]) -> Score:
+def _share(values: Sequence[float | None], clusters: Sequence[str]) -> Score:
     """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
-    found = pass_rate(values)
+    found = over_values(values)
     if len(set(clusters)) == len(clusters):
         return found
     tops, bottoms = _sums([[value] for value in values], clusters)
@@ -154,7 +171,7 @@ def _share(values: Sequence[bool | None], clusters: Sequence[str]) -> Score:
     return Score(found.value, found.n, found.unscored, spread)
 
 
-def _mean(rows: Sequence[Sequence[bool | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:
+def _mean(rows: Sequence[Sequence[float | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:
     """The mean of the judges' shares. Its interval comes from how documents differ: more judges are no more answers."""
     import numpy as np
 
@@ -169,7 +186,7 @@ def _mean(rows: Sequence[Sequence[bool | None]], clusters: Sequence[str], shares
 
 
 def _sums(
-    rows: Sequence[Sequence[bool | None]], clusters: Sequence[str]
+    rows: Sequence[Sequence[float | None]], clusters: Sequence[str]
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Per document how many verdicts of each judge are yes, and how many are decided."""
     tops: dict[str, list[float]] = {}
@@ -177,7 +194,7 @@ def _sums(
     for row, document in zip(rows, clusters, strict=True):
         top, bottom = (side.setdefault(document, [0.0] * len(row)) for side in (tops, bottoms))
         for place, value in enumerate(row):
-            top[place] += value is True
+            top[place] += value or 0.0
             bottom[place] += value is not None
     return list(tops.values()), list(bottoms.values())
 

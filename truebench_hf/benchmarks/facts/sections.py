@@ -15,8 +15,10 @@ from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.records import Judged, Marked
 from truebench_hf.report.conversation import conversation, highlighted
+from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, interval, percent, value
 from truebench_hf.study.notes import weak_judges
+from truebench_hf.types import Score
 
 _SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
 _REASONS = 5
@@ -24,8 +26,9 @@ _COLUMNS = {"domain": "Domain", "task": "Task", "length": "Document length (toke
 
 
 def sections(
-    scores: GroundingScores, done: Sequence[Graded], judged: Sequence[Judged], made: Mapping[str, Any]
-) -> list[Section]:
+    scores: GroundingScores, done: Sequence[Graded], judged: Sequence[Judged], made: Mapping[str, Any],
+    several: Mapping[str, Score],
+) -> list[Section]:  # fmt: skip
     """Everything a report shows."""
     whole, eligibility = scores.all, made["eligibility_judged"]
     names = ("Final", "Unadjusted") if eligibility else ("Unadjusted",)
@@ -35,17 +38,20 @@ def sections(
         "fewer than ten."
     )
     shown: list[Section] = [Scores("", {name: means[name] for name in names}, headline=True, note=note)]
+    shown += [repeated(several, "Repeated samples, passed by every judge")] if several else []
     shown.append(_by_judge(whole, done, made))
     shown += [_split(name, cell, made) for name, cell in scores.splits.items() if len(scores.splits) > 1]
     for column, cells in scores.by.items():
         base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
         shown.append(_grouped(_COLUMNS.get(base, base) + mark + more, cells, eligibility))
-    if undecided := [(one.item.id, one.undecided[:160]) for one in done if one.undecided]:
+    if undecided := [(one.name, one.undecided[:160]) for one in done if one.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
         shown.append(Grid(title, (), tuple(undecided[:_REASONS]), note=more, prose=(1,)))
     shown += _examples(judged)
-    rows = tuple(conversation(replace(item, marked=_telling(item.marked)), item.passed) for item in judged)
+    rows = tuple(
+        conversation(replace(item, marked=_telling(item.marked)), item.passed, bool(several)) for item in judged
+    )
     about = (
         "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as "
         "those do who object; the Space shows what all of them see."
@@ -166,7 +172,7 @@ def _examples(judged: Sequence[Judged]) -> list[Section]:
     for item in judged:
         for marked in item.marked:
             if any(mark.tone == "no" for mark in marked.marks):
-                found.append(highlighted(marked, f"Not grounded: {item.instance.id}"))
+                found.append(highlighted(marked, f"Not grounded: {item.name}"))
                 break
         if len(found) == _SHOWN:
             break

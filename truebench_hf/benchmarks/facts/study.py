@@ -27,6 +27,7 @@ from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
 from truebench_hf.benchmarks.facts.results import KIND, results
 from truebench_hf.benchmarks.facts.scores import GroundingScores
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
@@ -55,7 +56,7 @@ class Task:
     baseline: str | None = None
 
 
-class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
+class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     """One model on documents, judged by one judge or more."""
 
     kind, unit = KIND, "answers"
@@ -141,10 +142,13 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             for name, variant in options.variants.items()
         }
 
-    async def work(self, task: Task) -> Graded:
+    async def work(self, task: Task) -> list[Graded]:
+        return await together(self._sample(task, number) for number in range(1, self.options.samples + 1))
+
+    async def _sample(self, task: Task, number: int) -> Graded:
         """Answer and baseline answer, then what every judge says of both questions."""
         spent = metered()
-        response, (baseline, missing) = await asyncio.gather(self._response(task), self._baseline(task))
+        response, (baseline, missing) = await asyncio.gather(self._response(task, number), self._baseline(task))
         answer = response.answers[0] if response.answers and not response.error else None
         verdicts, ratings = await asyncio.gather(
             asyncio.gather(*(self._verdict(judge, task, answer, response.error) for judge in self.grounding)),
@@ -158,10 +162,10 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             dict(zip(self.eligibility, ratings, strict=True)), baseline, _alike(answer, baseline), spent,
         )  # fmt: skip
 
-    async def _response(self, task: Task) -> Response:
+    async def _response(self, task: Task, number: int) -> Response:
         if task.response is not None:
             return task.response
-        return await converse(task.item.instance, self.caller("model"), self.options.sampling)
+        return await converse(task.item.instance, self.caller("model"), self.options.sampling, sample=number)
 
     async def _baseline(self, task: Task) -> tuple[str | None, str]:
         """(the baseline answer, why there is none)."""
@@ -189,14 +193,14 @@ class FactsRun(Study[FactsOptions, Task, Graded, GroundingScores]):
             return Eligibility(None, ITSELF, spec)
         return await judge.rate(task.item.source, answer, baseline)
 
-    def score(self, done: Sequence[Graded]) -> Outcome[GroundingScores]:
+    def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:
         identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
         made = self.provenance | {
             "data": str(self.options.data or Path(str(self.options.answers)).name),
             "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
             "eligibility_judged": not self.options.unjudged,
         }  # fmt: skip
-        outcome = results(done, made)
+        outcome = results([graded for samples in done for graded in samples], made)
         return replace(outcome, failed=self._failed(outcome.value.all.mean.final.value))
 
     def _failed(self, final: float | None) -> str:

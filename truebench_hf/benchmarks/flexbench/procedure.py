@@ -29,6 +29,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from truebench_hf import row_files
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.redaction import masked
@@ -214,11 +215,20 @@ def load(given: str) -> Procedure:
 
 
 def load_all(given: str) -> list[Procedure]:
-    """As `load`, and of the folder of a batch every procedure in it. Raises UserError."""
-    folder = Path(given)
+    """As `load`, and every procedure of the folder of a batch, or of the data set as it is built. Raises UserError."""
+    folder = Path(given).expanduser()
+    if holds_set(folder):
+        rows = [list(row_files.one_split(str(folder / "data" / name))) for name in ("instructions", "dimensions")]
+        instructions, dimensions = ([dict(record.row) for record in part] for part in rows)
+        return [of_rows(row, dimensions) for row in instructions]
     if (folder / FILE).is_file() or not (batch := sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))):
         return [load(given)]
     return [read_procedure(file) for file in batch]
+
+
+def holds_set(folder: Path) -> bool:
+    """Whether a folder is the data set flexbench, as `truebench data build` writes it."""
+    return (folder / "data" / "instructions").is_dir()
 
 
 def folder_name(name: str) -> str:

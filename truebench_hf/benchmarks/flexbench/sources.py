@@ -9,7 +9,7 @@ from pathlib import Path
 from truebench_hf.rows import Record
 from truebench_hf.types import Message
 
-BUILT_IN = "built-in"
+BUILT_IN = "flexbench"
 _HARD = "Hard_set"  # of InFoBench: what the paper compares with
 # StructFlowBench's questions on how a turn follows from others name turns that no instruction names.
 _RELATIONS = ("follow-up", "refinement", "expansion", "summary", "recall")

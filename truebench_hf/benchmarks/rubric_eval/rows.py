@@ -90,7 +90,8 @@ def one_of(record: Record, name: str, names: Collection[str]) -> str:
         return list(names)[value]
     folded = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else None
     if folded not in names:
-        raise record.wrong(name, f"is {value!r}, which is none of {', '.join(names)}")
+        said = "must be one" if value is None else f"is {value!r}, which is none"
+        raise record.wrong(name, f"{said} of {', '.join(names)}")
     return str(folded)
 
 

@@ -32,10 +32,10 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
     kind, colon, path = data.partition(":")
     if colon and kind.isidentifier() and not Path(data).exists():
         records: Iterable[Record] = _of_source(kind, path)
-    elif data == MINI:
+    elif row_files.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
-        records = row_files.one_split(data, (MINI,))
+        records = row_files.one_split(data, (MINI, "truebench_mini", "truebench"))
     found: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
         clean = Record(record.where, masked(dict(record.row)), record.number)

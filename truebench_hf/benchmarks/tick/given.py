@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from truebench_hf.answer_files import Answers, of_row, read_answers
@@ -21,10 +22,9 @@ from truebench_hf.benchmarks.tick.source import Item, Listed
 from truebench_hf.benchmarks.tick.study import Judging
 from truebench_hf.engine.ledger import canonical
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_to
+from truebench_hf.given_responses import responses_by_model
 from truebench_hf.options import option, role
 from truebench_hf.records import Judged
-from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -53,10 +53,10 @@ class ScoreOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, S
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An instruction with the responses to it by model."""
+    """An instruction with the responses to it by model, several samples or one."""
 
     item: Item
-    responses: Mapping[str, Response]
+    responses: Mapping[str, Sequence[Response]]
 
 
 class Score(Judging[ScoreOptions, Answered]):
@@ -76,14 +76,15 @@ class Score(Judging[ScoreOptions, Answered]):
         return Items(
             [Answered(item, {m: of[item.instance.id] for m, of in by_model.items()}) for item in found.every],
             lambda one: found.name(one.item),
-            lambda one: [found.content(one.item), [asdict(response) for response in one.responses.values()]],
+            lambda one: [found.content(one.item), [asdict(one) for of in one.responses.values() for one in of]],
             lambda one: found.strata(one.item), left_out=found.left_out,
         )  # fmt: skip
 
     async def work(self, one: Answered) -> Graded:
         listed = await self._listed(one.item)
-        found = await asyncio.gather(*(self._one(listed, response) for response in one.responses.values()))
-        return Graded(listed, dict(zip(one.responses, found, strict=True)))
+        every = [response for samples in one.responses.values() for response in samples]
+        found = iter(await asyncio.gather(*(self._one(listed, response) for response in every)))
+        return Graded(listed, {m: tuple(islice(found, len(samples))) for m, samples in one.responses.items()})
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:
@@ -114,21 +115,15 @@ def _instruction(record: Record) -> str:
 
 def _responses(
     options: ScoreOptions, own: Sequence[Answers], instances: Sequence[Instance]
-) -> dict[str, dict[str, Response]]:
-    """Model -> id -> response: those of `--responses`, else those in the rows of the data."""
+) -> dict[str, dict[str, list[Response]]]:
+    """Model -> id -> responses: those of `--responses`, else those in the rows of the data."""
     files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
-    by_model: dict[str, tuple[list[Answers], str]] = {}
-    for path, answers in files or [(Path(str(options.data)), list(own))]:
-        for answer in map(masked, answers):
-            by_model.setdefault(answer.model or path.stem, ([], path.name))[0].append(answer)
-    if not by_model:
+    found = responses_by_model(instances, files or [(Path(str(options.data)), own)])
+    if not found:
         raise UserError(
             f"--data {options.data}: no row has a response ({', '.join(_ANSWERS)}); give them by --responses FILE"
         )
-    return {
-        model: {instance.id: response for instance, response in responses_to(instances, answers, model, name)}
-        for model, (answers, name) in by_model.items()
-    }
+    return found
 
 
 def _in_row(record: Record, id: str) -> Iterator[Answers]:

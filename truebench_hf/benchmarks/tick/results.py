@@ -30,6 +30,7 @@ VERDICTS = "verdicts.jsonl"
 FILES = ("scores.json", source.FILE, RESPONSES, VERDICTS)
 _JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured")
 PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
+REPEATED = "repeated_samples"
 _MOST_CATEGORIES = 100  # a leaderboard of more columns nobody reads
 
 
@@ -46,9 +47,11 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     found, categories = scores.by_model(graded, models), scores.by_category(graded, models)
     pairs, open_ = scores.pairs(graded, models), scores.unscored(graded, models)
     checklists = summary.summary([one.listed for one in graded])
-    every = [judged for one in graded for judged in one.judged.values()]
+    every = [judged for one in graded for samples in one.judged.values() for judged in samples]
+    repeated = scores.repeated(graded, models)
     notes = list(_notes(every, models, judge))
     named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
+    named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
     report = Report(named, reasons, study.folder.usage(), made, tuple(notes), verdicts=tuple(every))
     rows = source.with_others(study.options, [source.to_row(one.listed) for one in graded])
@@ -61,7 +64,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
         VERDICTS: judgment_lines(every, judge),
     }  # fmt: skip
     return Outcome(
-        report, files, "TICK: checklists answered", sections(found, categories, pairs, open_, checklists, graded),
+        report, files, "TICK: checklists answered", sections(found, categories, pairs, open_, checklists, graded, repeated),
         lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         facts={"Judge": judge, "Checklists": _from(graded), "Data": made.get("data") or "one instruction"},
         board=_board(graded, found, categories, made, judge), incomplete=len(open_),
@@ -106,6 +109,8 @@ def _board(
         "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
         "Data": anonymous.name(str(made.get("data") or "one instruction")),
     }  # fmt: skip
+    if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:
+        facts["Samples"] = str(most)
     lines = []
     for model in found["pass_rate"]:
         cells = {name: found[name][model] for name in SCORES}

@@ -12,6 +12,7 @@ from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.preference import preference_from_scores
+from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.records import Judged
 from truebench_hf.types import Label, Score
 
@@ -21,27 +22,39 @@ Labels = list[Label | None]
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An instruction, its checklist, and what was judged of each model's response; nothing without a checklist."""
+    """An instruction, its checklist, and what was judged of each model's responses; nothing without a checklist."""
 
     listed: Listed
-    judged: Mapping[str, Judged]
+    judged: Mapping[str, Sequence[Judged]]
 
     def labels(self, model: str) -> Labels:
-        """The answers to the questions on a model's response; [] where there are none."""
-        found = self.judged.get(model)
-        return [label for turn in found.outcomes for label in turn] if found else []
+        """The answers to the questions on a model's responses; [] where there are none."""
+        return [label for found in self.judged.get(model, ()) for label in _labels(found)]
 
     def share(self, model: str) -> float | None:
-        """The pass rate of a response: the share (0..1) of questions answered YES; None while one is not answered."""
-        return rates.checklist_share(self.labels(model))
+        """The pass rate of a model's responses, their mean: see `_share`. None where none has any."""
+        return mean([_share(found) for found in self.judged.get(model, ())])
 
-    def unscored(self, model: str) -> str:
-        """Why a response has no pass rate, "" where it has one."""
-        if self.share(model) is not None:
-            return ""
-        if not self.listed.criteria:
-            return f"no checklist: {self.listed.problem}"
-        return self.judged[model].undecided if model in self.judged else "no response"
+    def met(self, model: str) -> list[bool | None]:
+        """Whether all questions are answered YES, response by response."""
+        return [rates.instance_passes([_labels(found)]) for found in self.judged.get(model, ())]
+
+    def unscored(self, model: str) -> list[tuple[str, str]]:
+        """(which response, why) of each that has no pass rate; without any response one entry says why."""
+        if model in self.judged:
+            return [(found.name, found.undecided) for found in self.judged[model] if _share(found) is None]
+        return [
+            (self.listed.instance.id, "no response" if self.listed.criteria else f"no checklist: {self.listed.problem}")
+        ]
+
+
+def _labels(found: Judged) -> Labels:
+    return [label for turn in found.outcomes for label in turn]
+
+
+def _share(found: Judged) -> float | None:
+    """The pass rate of a response: the share (0..1) of questions answered YES; None while one is not answered."""
+    return rates.checklist_share(_labels(found))
 
 
 @dataclass(frozen=True)
@@ -64,19 +77,24 @@ def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[
     """Each of `SCORES` by model, intervals with instructions as clusters.
 
     `pass_rate` is the mean of the responses' (macro), `drfr` the share of all questions (micro), `all_met` the share of
-    responses with every question answered YES.
+    responses with every question answered YES. Of several responses to an instruction the mean counts as one.
     """
-    labels = {model: [one.labels(model) for one in graded] for model in models}
     return {
-        "pass_rate": {model: mean_pass_rate(found) for model, found in labels.items()},
-        "drfr": {model: drfr(found).score for model, found in labels.items()},
-        "all_met": {model: rates.pass_rate([rates.instance_passes([one]) for one in found]) for model, found in labels.items()},
-    }  # fmt: skip
+        "pass_rate": {model: _mean_share(graded, model) for model in models},
+        "drfr": {model: drfr([one.labels(model) for one in graded]).score for model in models},
+        "all_met": {model: over_instances([one.met(model) for one in graded]) for model in models},
+    }
 
 
-def mean_pass_rate(labels: Sequence[Labels]) -> Score:
-    """The mean pass rate of responses; one with an unanswered question is left out and counted."""
-    return rates.soft_criterion([[one] for one in labels])
+def repeated(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
+    """By model what several responses to an instruction tell of `all_met`; {} where there is one each."""
+    found = {model: summary([one.met(model) for one in graded]) for model in models}
+    return {model: scores for model, scores in found.items() if scores}
+
+
+def _mean_share(graded: Sequence[Graded], model: str) -> Score:
+    """The mean pass rate over instructions; a response with an unanswered question is left out."""
+    return rates.mean_share([one.share(model) for one in graded])
 
 
 def by_category(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
@@ -86,7 +104,7 @@ def by_category(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, di
 
 
 def _in(graded: Sequence[Graded], category: str, model: str) -> Score:
-    return mean_pass_rate([one.labels(model) for one in graded if one.listed.instance.category == category])
+    return _mean_share([one for one in graded if one.listed.instance.category == category], model)
 
 
 def pairs(graded: Sequence[Graded], models: Sequence[str]) -> list[Pair]:
@@ -106,5 +124,4 @@ def _pair(first: str, second: str, shares: Mapping[str, Sequence[float | None]])
 def unscored(graded: Sequence[Graded], models: Sequence[str]) -> list[dict[str, Any]]:
     """What has no pass rate, and why: one entry an instruction without a checklist, else one a response."""
     asked = [(one, name) for one in graded for name in (models if one.listed.criteria else [None])]
-    found = [(one.listed.instance.id, name, one.unscored(name or "")) for one, name in asked]
-    return [{"id": id, "model": name, "reason": why} for id, name, why in found if why]
+    return [{"id": id, "model": name, "reason": why} for one, name in asked for id, why in one.unscored(name or "")]

@@ -13,6 +13,7 @@ from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.repeated import repeated as samples
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -35,14 +36,15 @@ _REASONS = 5
 
 def sections(
     scores: Scores, categories: Scores, pairs: Sequence[Pair], unscored: Sequence[Mapping[str, Any]],
-    checklists: Mapping[str, Any], graded: Sequence[Graded],
+    checklists: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
 ) -> list[Section]:  # fmt: skip
     """Everything there is to show."""
     shown: list[Section] = [_models(scores), _dots(scores)]
+    shown += [samples(by, f"Repeated samples, all met: {model}") for model, by in repeated.items()]
     shown += [_pairs(pairs)] if pairs else []
     shown += [_categories(categories)] if categories else []
     shown += [_unscored(unscored)] if unscored else []
-    return [*shown, *summary.sections(checklists), _conversations(graded)]
+    return [*shown, *summary.sections(checklists), _conversations(graded, bool(repeated))]
 
 
 def _models(scores: Scores) -> Grid:
@@ -111,11 +113,11 @@ def unanswered(listed: Sequence[Listed]) -> Conversations:
     return Conversations("Instructions and their checklists", tuple(map(_asked, listed)))
 
 
-def _conversations(graded: Sequence[Graded]) -> Conversations:
+def _conversations(graded: Sequence[Graded], several: bool) -> Conversations:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     rows = []
     for one in graded:
-        found = [_answered(name, judged) for name, judged in one.judged.items()]
+        found = [_answered(name, item, several) for name, samples in one.judged.items() for item in samples]
         rows += found or [_asked(one.listed)]
     return Conversations("Responses, question by question", tuple(rows))
 
@@ -126,13 +128,14 @@ def _asked(one: Listed) -> Conversation:
     return Conversation(_title(one.instance), shown, "", error, language=one.instance.language)
 
 
-def _answered(model: str, found: Judged) -> Conversation:
+def _answered(model: str, found: Judged, several: bool) -> Conversation:
     passed, instance, response = found.passed, found.instance, found.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
     shown = _exchanges(
         instance, response.answers, tuple(map(as_counted, found.verdicts[0])), "".join(response.reasoning)
     )
-    name = f"{_title(instance)} · {model}"
+    number = f" · sample {response.sample}" if several else ""
+    name = f"{_title(instance)} · {model}{number}"
     return Conversation(name, shown, outcome, response.error or "", language=instance.language)
 
 

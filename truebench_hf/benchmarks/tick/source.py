@@ -26,6 +26,7 @@ from truebench_hf.types import Criterion, Instance, Message
 FILE = "checklists.jsonl"
 EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
+SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
 WRITING = {"generator", "question_language", "generator_max_tokens", "generator_temperature"}  # options on who writes
 
 
@@ -97,7 +98,8 @@ def records(options: InstructionOptions) -> Iterable[Record]:
     if data is None:
         return [Record("--instruction", {"prompt": options.instruction})]
     mini = Path(__file__).with_name(f"{MINI}.jsonl")
-    return map(_as_prompt, row_files.records(mini) if data == MINI else row_files.one_split(data, (MINI,)))
+    own = row_files.built(data, MINI)
+    return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(data, SETS))
 
 
 async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0) -> Listed:

@@ -7,7 +7,6 @@ each response, one a call. The share of YES is the response's pass rate; between
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOp
 from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
+from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -23,7 +23,7 @@ from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, role
 from truebench_hf.records import Judged
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import StudyOptions, WritingOptions, numbered
+from truebench_hf.study.options import RepeatOptions, StudyOptions, WritingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
 from truebench_hf.types import Instance, Report
@@ -45,7 +45,9 @@ class ModelsOptions(WritingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, StudyOptions):
+class TickOptions(
+    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, RepeatOptions, StudyOptions
+):
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
 
@@ -80,12 +82,17 @@ class Tick(Judging[TickOptions, Item]):
         listed, models = await source.checklist(self, item), numbered(self.options.model)
         if not listed.criteria:
             return Graded(listed, {})
-        found = await asyncio.gather(*(self._one(listed.instance, n, name) for n, name in enumerate(models, 1)))
+        found = await together(self._samples(listed.instance, n, name) for n, name in enumerate(models, 1))
         return Graded(listed, dict(zip(models, found, strict=True)))
 
-    async def _one(self, instance: Instance, number: int, name: str) -> Judged:
+    async def _samples(self, instance: Instance, number: int, name: str) -> list[Judged]:
+        drawn = range(1, self.options.samples + 1)
+        return await together(self._one(instance, number, name, sample) for sample in drawn)
+
+    async def _one(self, instance: Instance, number: int, name: str, sample: int) -> Judged:
         part = "model" if len(self.options.model) == 1 else f"model {name}"
-        response = await converse(instance, self.caller("model", number, part), self.options.sampling)
+        caller = self.caller("model", number, part)
+        response = await converse(instance, caller, self.options.sampling, sample=sample)
         return await judged(self.judge(self.options.settings), instance, replace(response, model=name))
 
     def score(self, done: Sequence[Graded]) -> Outcome[Report]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.judges import JUDGING
+from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
@@ -46,6 +47,9 @@ def board(report: Report) -> Board:
     setting = digest(canonical([made.get("data_sha256"), judge, anonymous.settings(how)]))
     data = anonymous.name(str(made.get("data") or "not a known release")) + _part(made)
     facts = {"Judge": f"{judge} ({said})" if said else judge, "Data": data} | model_facts(made["model"])
+    if repeated := report.scores.get(REPEATED):
+        assert isinstance(repeated, Mapping)
+        facts["Samples"] = str(max(int(name.rpartition("_")[2]) for name in repeated if name != "mean"))
     return Board(MAIN.name, tuple(columns), (Row(anonymous.name(made["model"]), setting, scores, facts),))
 
 
@@ -56,7 +60,7 @@ def content(judged: Sequence[Judged], judge: str) -> str:
     what a submission does not tell.
     """
     told = [
-        [item.instance.id, [message.content for message in item.response.messages], [
+        [item.name, [message.content for message in item.response.messages], [
             [v.label, v.label and v.reason, v.probability, v.votes] for turn in item.verdicts for v in turn
         ]]
         for item in judged

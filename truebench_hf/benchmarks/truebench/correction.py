@@ -7,7 +7,7 @@ error rates and correct nothing, since these differ from model to model.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from truebench_hf.metrics.bias import ErrorRates, error_rates, rogan_gladen
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
 from truebench_hf.metrics.labelled import MAX_OPEN, Estimate, bounded
 from truebench_hf.metrics.votes import majority
-from truebench_hf.records import Judged
+from truebench_hf.records import Judged, sample_name
 from truebench_hf.types import Label, Report
 
 _WORDS: Mapping[str, Label | None] = {"pass": "yes", "fail": "no", "undecided": None}
@@ -145,7 +145,7 @@ def _estimated(unit: str, members: Sequence[Member], told: Mapping[str, Told], d
         [said.gold if said else None for said in labels],
         weights=[said.weight if said else 1.0 for said in labels],
         scores=[member.score for member in members] if scored else None,
-        groups=[member.instance_id for member in members] if unit == "criterion" else None,
+        groups=designs.clusters(members, unit),
         order=designs.STRATA,
     )
 
@@ -160,11 +160,11 @@ def _of_criteria(
     criteria = {
         member.id: replace(
             by_criterion.get(member.id) or Told(None, None, 1.0, member.instance_id, False, True),
-            weight=told[member.instance_id].weight,
+            weight=told[member.response].weight,
             begun=True,
         )
         for member in members
-        if member.instance_id in told and told[member.instance_id].begun
+        if member.response in told and told[member.response].begun
     }
     open_, ties = (sum(getattr(said, name) for said in criteria.values()) for name in ("open", "tied"))
     why = None
@@ -188,7 +188,7 @@ def _of_lent(rows: Sequence[Row], judged: Sequence[Judged], by: tuple[str, str])
     if alike and (why := _too_open(told, unit)):
         estimate = Estimate(withheld=why)
     elif alike:
-        groups = [member.instance_id for member in members] if unit == "criterion" else None
+        groups = designs.clusters(members, unit)
         estimate = rogan_gladen([_WORDS[member.stratum] for member in members], rates, groups=groups)
     return {
         "method": "rogan_gladen" if alike else None,
@@ -229,17 +229,17 @@ def _told(rows: Sequence[Row], unit: str) -> dict[str, Told]:
         }
     groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        groups[row["instance_id"], row["model"], row["conversation"]].append(row)
-    names = [key[0] for key in groups]
-    return {
-        key[0] if names.count(key[0]) == 1 else " ".join(key): _instance(key[0], group) for key, group in groups.items()
-    }
+        name = sample_name(row["instance_id"], row.get("sample", 1))
+        groups[name, row["model"], row["conversation"]].append(row)
+    often = Counter(key[0] for key in groups)
+    return {key[0] if often[key[0]] == 1 else " ".join(key): _response(group) for key, group in groups.items()}
 
 
-def _instance(name: str, rows: Sequence[Row]) -> Told:
+def _response(rows: Sequence[Row]) -> Told:
     said = [label for label in answers(rows).values() if label is not None]
     gold, predicted = majority(said).label, designs.verdict([row["predicted"] for row in rows])
-    return Told(gold, _WORDS[predicted], rows[0]["weight"], name, bool(said) and gold is None, any(map(_begun, rows)))
+    instance, tied = rows[0]["instance_id"], bool(said) and gold is None
+    return Told(gold, _WORDS[predicted], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
 
 
 def _begun(row: Row) -> bool:
@@ -265,9 +265,14 @@ def _open(told: Mapping[str, Told], drawn: int) -> dict[str, int]:
 
 
 def _observed(judged: Sequence[Judged], members: Sequence[Member]) -> dict[str, Any]:
-    """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model."""
+    """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
+
+    Of a run with several samples the units are these, of so many `instances`.
+    """
     decided = [member.stratum for member in members if member.stratum != "undecided"]
-    return {
+    instances = len({member.instance_id for member in members})
+    repeated = {"instances": instances} if len({member.response for member in members}) > instances else {}
+    return repeated | {
         "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided),
         "undecided": len(members) - len(decided),

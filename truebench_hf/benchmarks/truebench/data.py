@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -47,21 +48,29 @@ RELEASES = {
         9591,
     )
 }
+LATEST = "v0.6.1"
+NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
 
 
 def load(
-    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True
+    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True, repeated: bool = False
 ) -> list[Instance]:
-    """The instances of `mini`, a release (`v0.6.1`), a file, a folder or a Hub id, as `instances.of_rows` reads them.
+    """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them.
 
     `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
-    named test is read. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
+    named test is read; `judged` and `repeated` as there. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
     found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
-    path = MINI if data == "mini" else download(data) if data in RELEASES else data
-    rows = row_files.one_split(path if isinstance(path, InMemory) else str(path), ("mini", *RELEASES))
-    return instances.of_rows(rows, named, more, judged=judged)
+    rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
+    return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
+
+
+def located(data: str) -> str:
+    """The file of one of `NAMES`, a release fetched if need be; any other text as it is."""
+    if not any(row_files.built(data, name) for name in NAMES):
+        return data
+    return str(MINI if data in ("mini", "truebench_mini") else download(LATEST if data == "truebench" else data))
 
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:
@@ -79,6 +88,11 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")
     return chosen
+
+
+def slug(name: str) -> str:
+    """A language or category as configurations and tasks are called on the Hub: `Multi-Turn` is `multi_turn`."""
+    return re.sub(r"\W+", "_", name.casefold()).strip("_")
 
 
 def data_hash(chosen: Sequence[Instance]) -> str:

@@ -26,10 +26,14 @@ STRATIFIED, PREDICTION_POWERED = "stratified", "prediction_powered"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A unit of the run that labels speak for: an instance or a criterion, the judge's verdict on it, and its P(yes)."""
+    """A unit of the run that labels speak for: a response or a criterion, the judge's verdict on it, and its P(yes).
+
+    `response` names the instance that was answered, or which sample of it.
+    """
 
     id: str
     instance_id: str
+    response: str
     stratum: str
     score: float
 
@@ -51,8 +55,8 @@ class Design:
     drawn: Mapping[str, Drawn]
 
     def key(self, unit: Unit) -> str:
-        """What a criterion was drawn as: its instance, or itself."""
-        return unit.instance_id if self.unit == "instance" else unit.id
+        """What a criterion was drawn as: its instance (of several samples, this one), or itself."""
+        return unit.response if self.unit == "instance" else unit.id
 
     def holds(self, unit: Unit) -> bool:
         """Whether a criterion was drawn."""
@@ -63,14 +67,22 @@ def population(judged: Sequence[Judged], unit: str) -> list[Member]:
     """All instances, or criteria, that people could label."""
     found = units(judged)
     if unit == "criterion":
-        return [Member(u.id, u.instance_id, verdict([u.label]), _score(u.verdict)) for u in found]
-    by_instance: dict[str, list[Unit]] = {}
+        return [Member(u.id, u.instance_id, u.response, verdict([u.label]), _score(u.verdict)) for u in found]
+    responses: dict[str, list[Unit]] = {}
     for criterion in found:
-        by_instance.setdefault(criterion.instance_id, []).append(criterion)
+        responses.setdefault(criterion.response, []).append(criterion)
     return [
-        Member(name, name, verdict([u.label for u in of_it]), prod(_score(u.verdict) for u in of_it))
-        for name, of_it in by_instance.items()
+        Member(
+            name, of_it[0].instance_id, name, verdict([u.label for u in of_it]), prod(_score(u.verdict) for u in of_it)
+        )
+        for name, of_it in responses.items()
     ]
+
+
+def clusters(members: Sequence[Member], unit: str) -> list[str] | None:
+    """The instance of each unit, where instances have several."""
+    instances = [member.instance_id for member in members]
+    return instances if unit == "criterion" or len(set(instances)) < len(instances) else None
 
 
 def verdict(labels: Sequence[str | None]) -> str:

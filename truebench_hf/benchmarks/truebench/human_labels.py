@@ -43,7 +43,10 @@ def agreement(among: SheetAgreement, unit: str) -> Grid:
 
 def _rows(found: _Found) -> list[tuple[str, str]]:
     units = PLURAL[found["unit"]]
-    rows = [(_TITLES[found["unit"]], _estimate(found))]
+    title = _TITLES[found["unit"]]
+    if "instances" in found:  # which have several samples
+        title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
+    rows = [(title, _estimate(found))]
     if found["method"]:
         rows.append(("Method", _method(found)))
     if found["effective_labels"] is not None:
@@ -90,7 +93,8 @@ def _worth(found: _Found) -> str:
 
 def _observed(found: _Found) -> str:
     rest = f", {found['undecided']} undecided" if found["undecided"] else ""
-    return f"{_percent(found['observed'])} (n = {found['n']}{rest})"
+    of = f", of {found['instances']} instances" if "instances" in found else ""
+    return f"{_percent(found['observed'])} (n = {found['n']}{rest}{of})"
 
 
 def _stratum(stratum: _Found) -> str:

@@ -151,7 +151,7 @@ def _by_unit(
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for name in drawn:
         if name in rows:  # before any decision of an adjudicator
-            groups[drawn[name].instance_id].append({**rows[name], "how": ""})
+            groups[drawn[name].response].append({**rows[name], "how": ""})
     labels = {name: answers(group) for name, group in groups.items() if any(row["annotations"] for row in group)}
     return replace(said, labels=labels, options=dict.fromkeys(labels, ("yes", "no")), notes={})
 
@@ -230,10 +230,12 @@ def _question(found: Unit, unit: str) -> dict[str, Any]:
     shown = sheets.material(before, asked.content, found.answer)
     whole = {}
     if unit == "instance" and found.criteria > 1:
-        whole = {"group": found.instance_id, "settles": "no"}
+        whole = {"group": found.response, "settles": "no"}
         shown["Criterion"] = (
             f"{found.place} of {found.criteria}. One no settles the instance: the others may stay blank."
         )
+    if found.sample > 1:
+        shown = {"Sample": f"Another response to the same: number {found.sample}.", **shown}
     return {
         "id": found.id,
         "sections": shown,

@@ -11,7 +11,7 @@ from truebench_hf import jsonl
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import conjunction
-from truebench_hf.records import Judged
+from truebench_hf.records import Judged, sample_name
 from truebench_hf.types import Label, Message, Verdict
 
 FILE = "labels.jsonl"
@@ -40,6 +40,12 @@ class Unit:
     history: tuple[Message, ...]
     answer: str
     verdict: Verdict
+    sample: int = 1
+
+    @property
+    def response(self) -> str:
+        """The response that it is about: an instance, or one of its samples."""
+        return sample_name(self.instance_id, self.sample)
 
     @property
     def label(self) -> Label | None:
@@ -68,14 +74,19 @@ def _of(item: Judged) -> Iterator[Unit]:
     messages, instance = item.response.messages, item.instance
     answered = [i for i, message in enumerate(messages) if message.role == "assistant"]
     conversation = digest(canonical([[message.role, message.content] for message in messages]))[:12]
-    place, criteria = 0, sum(map(len, item.verdicts))
+    place, criteria, sample = 0, sum(map(len, item.verdicts)), item.response.sample
+    of = (
+        instance.id if sample == 1 else f"{instance.id}-s{sample}"
+    )  # a run that has more samples later keeps its labels
     for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
         said = [[message.role, message.content] for message in messages[: at + 1]]
         for index, verdict in enumerate(verdicts, 1):
             place += 1
-            name = f"{instance.id}-t{number}-c{index}-{digest(canonical([said, verdict.criterion.text]))[:12]}"
+            name = f"{of}-t{number}-c{index}-{digest(canonical([said, verdict.criterion.text]))[:12]}"
             before, answer = messages[:at], messages[at].content
-            yield Unit(name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict)
+            yield Unit(
+                name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
+            )  # fmt: skip
 
 
 def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
@@ -85,6 +96,7 @@ def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
     how many it stands for (weight).
     """
     facts = {"instance_id": unit.instance_id, "conversation": unit.conversation, "criteria": unit.criteria}
+    facts |= {"sample": unit.sample} if unit.sample > 1 else {}
     facts |= {"criterion": unit.verdict.criterion.text, "model": unit.model, "borrowed": False}
     return {"id": unit.id, **facts, **judge, **drawn, "predicted": unit.label, **{k: label[k] for k in _KEPT}}
 
@@ -102,6 +114,8 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
                 raise UserError(f"{where}: 'label' and 'predicted' must be yes, no or null")
             if row["unit"] not in UNITS or not row["weight"] > 0 or not row["criteria"] > 0:
                 raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label sample`")
+            if not isinstance(number := row.get("sample", 1), int) or number < 1:
+                raise UserError(f"{where}: 'sample' must be a whole number from 1")
             if not isinstance(row["borrowed"], bool):
                 raise TypeError("field 'borrowed' is neither true nor false")
             if wrong := [name for name in _TEXTS if not isinstance(row[name], str)]:

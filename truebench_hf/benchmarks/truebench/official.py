@@ -10,6 +10,7 @@ from functools import partial
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import outcomes
 from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.repeated import over_instances
 from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
@@ -83,6 +84,15 @@ def _table(runs: Runs, columns: Sequence[tuple[str, Test]], official: bool) -> T
 def _cells(judged: Sequence[Judged], tests: Sequence[Test], official: bool) -> list[str | float]:
     passed = outcomes(judged, {"protocol": "official" if official else "default"})
     outcome = list(zip(judged, passed, strict=True))
-    values = [pass_rate([passes for item, passes in outcome if test(item)]).value for test in tests]
+    values = [_rate([(item.instance.id, p) for item, p in outcome if test(item)], official) for test in tests]
     # The official code rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
     return [(0 if official else "") if value is None else round(value * 100, 2) for value in values]
+
+
+def _rate(passed: Sequence[tuple[str, bool | None]], official: bool) -> float | None:
+    if official:  # which counts rows, whatever they are of
+        return pass_rate([value for _, value in passed]).value
+    samples: dict[str, list[bool | None]] = {}
+    for name, value in passed:
+        samples.setdefault(name, []).append(value)
+    return over_instances(list(samples.values())).value

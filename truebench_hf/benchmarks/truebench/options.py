@@ -14,7 +14,7 @@ from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, flag, option, pairs, role
 from truebench_hf.prompts import names
-from truebench_hf.study.options import DataOptions, FolderOptions, PanelOptions, ReplyOptions, level_of
+from truebench_hf.study.options import DataOptions, FolderOptions, PanelOptions, RepeatOptions, ReplyOptions, level_of
 
 _BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
 # The levels at which an option shapes anything, where these are not all.
@@ -38,7 +38,7 @@ class InstanceOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str = option(
-        help="mini, v0.6.1, a path (JSONL, JSON, CSV, TSV, Parquet, or a folder of them), or a Hub data set id."
+        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), or a Hub id."
     )
     column: tuple[str, ...] = option(
         (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
@@ -49,7 +49,7 @@ class InstanceOptions(DataOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(InstanceOptions):
+class GenerateOptions(InstanceOptions, RepeatOptions):
     """What the model answers, and how."""
 
     model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
@@ -75,6 +75,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     """Who judges, and how."""
 
     PANEL: ClassVar[str] = "Judging"
+    OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ()  # which the command fills beside those of its judges
 
     judge: tuple[str, ...] = role(
         help="Judge: a spec like the model's; may be repeated, for --panel.",
@@ -176,11 +177,18 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
             abstain_band=band, calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
             votes=self.votes, sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )  # fmt: skip
-        used = prompts_used(settings)
+        used = (*prompts_used(settings), *self.OTHER_PROMPTS)
         for name in pairs(self.prompt, "--prompt"):
             if name in names() and name not in used:  # the prompts themselves refuse a name that there is not
                 raise UserError(f"--prompt {name}: is not used by this judge, whose prompts are {', '.join(used)}")
         return settings
+
+    def check_samples(self, samples: int) -> None:
+        """Raise UserError where there are more answers to an instance than the official tables know."""
+        if samples > 1 and self.protocol == "official":
+            raise UserError(
+                "--protocol official: its tables have one answer an instance; leave it out, or have one sample"
+            )
 
     def check_cascade(self, identity: Mapping[str, Any]) -> None:
         """Raise UserError where the band is that of a calibration which was priced with another model than this."""
@@ -240,6 +248,10 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(GenerateOptions, JudgeOptions):
     """A whole run: answers and verdicts in one pass."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_samples(self.samples)
 
 
 def _band(text: str | None) -> tuple[float, float] | None:

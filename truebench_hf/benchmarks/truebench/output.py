@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,16 @@ def _check_run(file: Path, runs: Mapping[tuple[str, str], Sequence[Judged]], set
     held = len({item.instance.id for item in runs[there]})
     if (wanted := settings.get("items", held)) != held:
         raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
+    _check_samples(file, [item.key for item in runs[there]], settings, "finish that run first")
+
+
+def _check_samples(file: Path, keys: Sequence[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
+    """Raise UserError where a file lacks samples that `run.json` beside it is about."""
+    wanted, held = settings.get("samples", 1), Counter(name for name, _ in dict.fromkeys(keys))
+    if short := [name for name, count in held.items() if count < wanted]:
+        raise UserError(
+            f"{file}: holds {held[short[0]]} samples of instance {short[0]}, run.json beside it is about {wanted}; {remedy}"
+        )
 
 
 def made_by(path: Path) -> dict[str, Any]:
@@ -73,8 +84,8 @@ def _by(model: str, judge: str) -> str:
 
 
 def without_doubles(judged: Sequence[Judged]) -> tuple[list[Judged], int]:
-    """The rows with each instance once (its last row, at its first place), and how many rows were left out."""
-    unique = {item.instance.id: item for item in judged}
+    """The rows with each sample once (its last row, at its first place), and how many rows were left out."""
+    unique = {item.key: item for item in judged}
     return list(unique.values()), len(judged) - len(unique)
 
 
@@ -98,6 +109,9 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
     model, again = settings.get("model"), "finish `truebench generate` with this folder first"
     if others := {response.model for _, response in found} - {model}:
         raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {model}; {again}")
-    if data.data_hash([instance for instance, _ in found]) != settings.get("data_sha256"):
+    keys = [(instance.id, response.sample) for instance, response in found]
+    asked = [instance for instance, response in found if response.sample == 1]
+    if len(set(keys)) < len(keys) or data.data_hash(asked) != settings.get("data_sha256"):
         raise UserError(f"{file} does not hold the instances that run.json there is about; {again}")
+    _check_samples(file, keys, settings, again)
     return found

@@ -9,12 +9,14 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.records import Judged, secrets_in
+from truebench_hf.records import Judged, by_instance, secrets_in
 from truebench_hf.redaction import masked_note
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Instance, Report, Score
 
+REPEATED = "repeated_samples"
 _OFFICIAL = {"protocol": "official"}
 Key = TypeVar("Key", str, tuple[str, str])
 
@@ -23,21 +25,22 @@ def score(
     judged: Sequence[Judged], usage: Mapping[str, Any] | None = None, provenance: Mapping[str, Any] | None = None
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
-    labels = [item.outcomes for item in judged]
-    ours, official = outcomes(judged, {}), outcomes(judged, _OFFICIAL)
-    passed = outcomes(judged, provenance or {})
-    several = [len(item.verdicts) > 1 for item in judged]
+    made, instances = provenance or {}, by_instance(judged)
+    ours, official = _over(instances, {}), _over(instances, _OFFICIAL)
+    passed = [outcomes(samples, made) for samples in instances]
+    several = [len(samples[0].verdicts) > 1 for samples in instances]
     scores: dict[str, Score | Mapping[str, Score]] = {
-        "overall": rates.pass_rate(passed),
-        "strict": rates.strict_pass_rate(passed),
-        "official": rates.pass_rate(official),
-        **_weighted(judged),
-        **_by_group(judged, passed),
-        "single_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if not multi]),
-        "multi_turn": rates.pass_rate([p for p, multi in zip(passed, several, strict=True) if multi]),
-        "soft_criterion": rates.soft_criterion(labels),
-        "soft_turn": rates.soft_turn(labels),
-        "drfr": drfr([[label for turn in turns for label in turn] for turns in labels]).score,
+        "overall": over_instances(passed),
+        "strict": over_instances([[value is True for value in values] for values in passed]),
+        "official": official,
+        **({REPEATED: repeated} if (repeated := summary(passed)) else {}),
+        **_weighted(instances),
+        **_by_group(judged, outcomes(judged, made)),
+        "single_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if not multi]),
+        "multi_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if multi]),
+        "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
+        "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
+        "drfr": drfr([[x for item in samples for turn in item.outcomes for x in turn] for samples in instances]).score,
     }
     votes = [(verdict.votes, verdict.label) for item in judged for turn in item.verdicts for verdict in turn]
     if flips := flip_score([cast for cast, _ in votes]):
@@ -47,9 +50,8 @@ def score(
     conflicting = [verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn]
     if any(conflicting):
         scores["conflicting"] = Score(sum(conflicting) / len(conflicting), len(conflicting))
-    unscored = {item.instance.id: item.undecided for item, p in zip(judged, ours, strict=True) if p is None}
-    notes = _notes(rates.pass_rate(ours), rates.pass_rate(official), judged, provenance or {})
-    return Report(scores, unscored, usage or {}, provenance or {}, notes)
+    unscored = {item.name: item.undecided for item in judged if item.passed is None}
+    return Report(scores, unscored, usage or {}, made, _notes(ours, official, judged, made))
 
 
 def ordered(names: Iterable[Key], first: Sequence[Key]) -> list[Key]:
@@ -68,19 +70,27 @@ def grouped(
     judged: Sequence[Judged], passed: Sequence[bool | None], key: Callable[[Judged], Key | None], order: Sequence[Key]
 ) -> dict[Key, Score]:
     """The pass rate of each group that has instances, in the order given, unknown groups after it by alphabet."""
-    groups: dict[Key, list[bool | None]] = {}
+    groups: dict[Key, dict[str, list[bool | None]]] = {}
     for item, value in zip(judged, passed, strict=True):
         if (name := key(item)) is not None:
-            groups.setdefault(name, []).append(value)
-    return {name: rates.pass_rate(groups[name]) for name in ordered(groups, order)}
+            groups.setdefault(name, {}).setdefault(item.instance.id, []).append(value)
+    return {name: over_instances(list(groups[name].values())) for name in ordered(groups, order)}
 
 
-def _weighted(judged: Sequence[Judged]) -> dict[str, Score]:
+def _over(instances: Sequence[Sequence[Judged]], provenance: Mapping[str, Any]) -> Score:
+    return over_instances([outcomes(samples, provenance) for samples in instances])
+
+
+def _mean(instances: Sequence[Sequence[Judged]], share: Callable[[Judged], float | None]) -> Score:
+    """The mean over instances of the mean share of their samples."""
+    return rates.mean_share([mean(list(map(share, samples))) for samples in instances])
+
+
+def _weighted(instances: Sequence[Sequence[Judged]]) -> dict[str, Score]:
     """The weighted share, where the criteria are not all worth the same."""
-    weights = [item.weights for item in judged]
-    if all(weight == 1 for turns in weights for turn in turns for weight in turn):
+    if all(weight == 1 for samples in instances for item in samples for turn in item.weights for weight in turn):
         return {}
-    return {"weighted": rates.weighted([item.labels for item in judged], weights)}
+    return {"weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights))}
 
 
 def _by_group(judged: Sequence[Judged], passed: Sequence[bool | None]) -> dict[str, dict[str, Score]]:

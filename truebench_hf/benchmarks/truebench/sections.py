@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import grouped, ordered, outcomes
+from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
 from truebench_hf.types import Instance, Report, Score
 
@@ -33,10 +34,12 @@ _HARDEST, _REASONS = 20, 5
 def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
     """Everything a report shows, in order. Without `judged` what the terminal shows is there all the same."""
     shown: list[Section] = [_headline(report)]
+    groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
+    if several := groups.pop(REPEATED, None):
+        shown.append(repeated(several))
     shown += [
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
-        for name, group in report.scores.items()
-        if isinstance(group, Mapping) and group
+        for name, group in groups.items()
     ]
     if any(item.instance.category and item.instance.language for item in judged):
         shown.append(_by_category_and_language(report, judged))
@@ -47,7 +50,7 @@ def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
         header = ("Criterion", "failed", "decided")
         shown.append(Grid("Criteria failed most", header, hardest, note=note, printed=False, prose=(0,)))
     if report.unscored:
-        shown.append(_unscored(report))
+        shown.append(_unscored(report, REPEATED in report.scores))
     return [*shown, _conversations(report, judged)] if judged else shown
 
 
@@ -121,9 +124,9 @@ def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
     return tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
 
 
-def _unscored(report: Report) -> Grid:
-    count = f"{len(report.unscored)} instance{'' if len(report.unscored) == 1 else 's'}"
-    title = f"Unscored: {count}, left out of the pass rate"
+def _unscored(report: Report, several: bool) -> Grid:
+    count = f"{len(report.unscored)} {'sample' if several else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
+    title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
     if _official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
@@ -133,5 +136,6 @@ def _unscored(report: Report) -> Grid:
 
 def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
     """Every instance, passed or not as the run's own scores count it."""
-    passed = outcomes(judged, report.provenance)
-    return Conversations("Instances", tuple(conversation(item, p) for item, p in zip(judged, passed, strict=True)))
+    passed, several = outcomes(judged, report.provenance), REPEATED in report.scores
+    rows = (conversation(item, p, several) for item, p in zip(judged, passed, strict=True))
+    return Conversations("Samples" if several else "Instances", tuple(rows))

@@ -29,6 +29,7 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.engine.pool import together
 from truebench_hf.given_responses import given_responses
 from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
@@ -39,26 +40,23 @@ from truebench_hf.models.conversation import converse
 from truebench_hf.records import RESPONSES, Judged, response_lines, unanswered
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.study.study import O, Study, T
+from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
 Answered = tuple[Instance, Response]
+Samples = tuple[Instance, tuple[Response, ...]]
 
 
-class Judging(Study[O, T, Judged, Report]):
-    """What `run` and `judge` share: who judges, and what comes of it."""
+class Judges(Study[O, T, D, V]):
+    """What all have that judge as `run` does: one judge, a cascade or a panel, as `judges`."""
 
-    kind = KIND
-    files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
     options: Any  # with those of JudgeOptions
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]
 
     def check(self) -> None:
-        if (labels := Path(self.options.out) / FILE).exists():
-            read_labels(labels)  # now, not when all is paid for
         judge = (self.roles["cascade_judge"] or self.roles["judge"])[0]
         self.options.check_cascade(asdict(judge.identity))
 
@@ -75,8 +73,20 @@ class Judging(Study[O, T, Judged, Report]):
         breaker = self.judge(options.settings, "tie_breaker", part="tie-breaker") if options.tie_breaker else None
         return Panel(members, options.panel, options.panel_weights, breaker)
 
-    def score(self, done: Sequence[Judged]) -> Outcome[Report]:
-        return results(self.folder, done)
+
+class Judging(Judges[O, T, list[Judged], Report]):
+    """What `run` and `judge` share: who judges, and what comes of it."""
+
+    kind = KIND
+    files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
+
+    def check(self) -> None:
+        if (labels := Path(self.options.out) / FILE).exists():
+            read_labels(labels)  # now, not when all is paid for
+        super().check()
+
+    def score(self, done: Sequence[list[Judged]]) -> Outcome[Report]:
+        return results(self.folder, [item for samples in done for item in samples])
 
 
 class Run(Judging[RunOptions, Instance]):
@@ -86,10 +96,13 @@ class Run(Judging[RunOptions, Instance]):
         return selection(self.options)
 
     def bars(self) -> dict[str, int]:
-        turns = sum(len(instance.turns) for instance in self.chosen)
+        turns = sum(len(instance.turns) for instance in self.chosen) * self.options.samples
         return {"answers": turns, "judgments": turns}
 
-    async def work(self, instance: Instance) -> Judged:
+    async def work(self, instance: Instance) -> list[Judged]:
+        return await together(self._sample(instance, number) for number in range(1, self.options.samples + 1))
+
+    async def _sample(self, instance: Instance, number: int) -> Judged:
         spent = metered()
         tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
 
@@ -100,7 +113,7 @@ class Run(Judging[RunOptions, Instance]):
             tasks.append(task)
 
         try:
-            response = await converse(instance, self.caller("model"), self.options.sampling, answered)
+            response = await converse(instance, self.caller("model"), self.options.sampling, answered, number)
             return judged(instance, response, await asyncio.gather(*tasks), spent)
         finally:
             for task in tasks:
@@ -108,27 +121,30 @@ class Run(Judging[RunOptions, Instance]):
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Generate(Study[GenerateOptions, Instance, Answered, int]):
+class Generate(Study[GenerateOptions, Instance, list[Response], int]):
     """The first stage alone: the answers, kept in the ledger and in `responses.jsonl`."""
 
     kind = KIND
     files = (RESPONSES,)
-    unit = "answers"
+    unit = "instances"
     boards = False
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
 
-    async def work(self, instance: Instance) -> Answered:
-        return instance, await converse(instance, self.caller("model"), self.options.sampling)
+    async def work(self, instance: Instance) -> list[Response]:
+        caller, sampling = self.caller("model"), self.options.sampling
+        drawn = range(1, self.options.samples + 1)
+        return await together(converse(instance, caller, sampling, sample=number) for number in drawn)
 
-    def score(self, done: Sequence[Answered]) -> Outcome[int]:
-        failed = sum(response.error is not None for _, response in done)
-        notes = [f"{failed} of {len(done)} answers failed; the same command asks for them again"] if failed else []
-        return Outcome(failed, {RESPONSES: response_lines(done)}, "", notes=notes, incomplete=failed)
+    def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
+        every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
+        failed = sum(response.error is not None for _, response in every)
+        notes = [f"{failed} of {len(every)} answers failed; the same command asks for them again"] if failed else []
+        return Outcome(failed, {RESPONSES: response_lines(every)}, "", notes=notes, incomplete=failed)
 
 
-class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
+class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     """The second stage alone: judges the answers that `generate` left in the folder, or others that are `given`.
 
     `known` says of given answers what a folder notes of them: whose they are, and of which data.
@@ -145,8 +161,8 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
         super().__init__(options)
         self.given, self.known = given, dict(known or {})
 
-    def items(self) -> Items[Answered]:
-        """The answers; what is bound of those in the folder is what `generate` drew, others bind with all their texts."""
+    def items(self) -> Items[Samples]:
+        """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
         options = self.options
         if options.responses:
             given = options.responses
@@ -167,17 +183,22 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
                 "responses",
                 "model_name",
             }
+        pairs = _by_instance(found)
+        options.check_samples(max((len(samples) for _, samples in pairs), default=1))
         return Items(
-            found, lambda pair: pair[0].id,
-            lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), asdict(pair[1])],
+            pairs, lambda pair: pair[0].id,
+            lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), *map(asdict, pair[1])],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
         )  # fmt: skip
 
     def bars(self) -> dict[str, int]:
-        return {"judgments": sum(len(response.answers) for _, response in self.chosen)}
+        return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
 
-    async def work(self, pair: Answered) -> Judged:
-        instance, response = pair
+    async def work(self, pair: Samples) -> list[Judged]:
+        instance, samples = pair
+        return await together(self._sample(instance, response) for response in samples)
+
+    async def _sample(self, instance: Instance, response: Response) -> Judged:
         spent = metered()
         verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
         for _ in verdicts:
@@ -187,12 +208,22 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Answered]):
 
 def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
-    every = data.load(options.data, options.column, options.criteria, judged=isinstance(options, JudgeOptions))
+    given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
+    judges = isinstance(options, JudgeOptions)
+    every = data.load(options.data, options.column, options.criteria, judged=judges, repeated=given)
     chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, asdict, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns),
     )  # fmt: skip
+
+
+def _by_instance(answered: Sequence[Answered]) -> list[Samples]:
+    """The samples of each instance together, in the order of their first."""
+    found: dict[str, list[Answered]] = {}
+    for pair in answered:
+        found.setdefault(pair[0].id, []).append(pair)
+    return [(pairs[0][0], tuple(response for _, response in pairs)) for pairs in found.values()]
 
 
 def benchmark(instance: Instance) -> str | None:

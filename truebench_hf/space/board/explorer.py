@@ -40,7 +40,7 @@ class RecentRuns:
         self._lock = threading.Lock()
 
     def of(self, entry: Entry | None) -> dict[str, Judged]:
-        """By instance id, in file order; without a run the built-in sample. Raises UserError."""
+        """By name (the instance's id, behind it which sample), in file order; without a run the built-in sample. Raises UserError."""
         if entry is None:
             return sample()
         if entry.folder is None:
@@ -74,7 +74,7 @@ def select(items: Mapping[str, Judged], wanted: Wanted) -> list[Judged]:
 def listing(chosen: Sequence[Judged]) -> tuple[list[str], list[list[str]]]:
     """(headers, one line per conversation) for the list to choose from."""
     return list(_HEADERS), [
-        [item.instance.id, item.instance.language, item.instance.category, outcome(item), _first_words(item)]
+        [item.name, item.instance.language, item.instance.category, outcome(item), _first_words(item)]
         for item in chosen
     ]
 
@@ -92,8 +92,8 @@ def choices(items: Mapping[str, Judged], field: str) -> list[str]:
 
 
 def neighbour(chosen: Sequence[Judged], current: str, step: int) -> str:
-    """The id `step` places on from `current` in a selection, stopping at its ends; the first when `current` is not in."""
-    ids = [item.instance.id for item in chosen]
+    """The name `step` places on from `current` in a selection, stopping at its ends; the first when `current` is not in."""
+    ids = [item.name for item in chosen]
     if not ids:
         return ""
     if current not in ids:
@@ -131,7 +131,7 @@ def _read(file: Path) -> dict[str, Judged]:
         with file.open("rb") as content:
             for where, line in jsonl.lines(content, file.name):
                 item, _ = reader.judged(runs.loads(line.decode("utf-8")), where)
-                found[item.instance.id] = item
+                found[item.name] = item
     except (OSError, ValueError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error
     return found

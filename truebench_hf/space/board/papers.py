@@ -28,12 +28,16 @@ _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o"
 
 @dataclass(frozen=True)
 class Paper:
-    """How boards of a kind are called, what their figures are, notes for readers, and the paper's own results."""
+    """How boards of a kind are called, what their figures are, notes for readers, and the paper's own results.
+
+    `judges` are those of the paper, by names that show their families.
+    """
 
     title: str
     unit: str
     notes: tuple[str, ...]
     published: Callable[[], Run]
+    judges: tuple[str, ...] = ()
 
 
 @cache
@@ -158,6 +162,7 @@ PAPERS = {
             + " ".join(note for n in ("5_category", "6_language") for note in table(f"truebench_table{n}")["notes"]),
         ),
         _truebench,
+        ("o3",),  # section 4, footnote 4, which leaves it out of the models, but not the rest of its family
     ),
     judges.KIND: Paper(
         "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy",
@@ -181,5 +186,6 @@ PAPERS = {
             "templates and baseline.",
         ),
         _facts,
+        facts_paper.JUDGES,
     ),
 }  # fmt: skip

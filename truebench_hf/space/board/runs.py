@@ -59,7 +59,7 @@ class Entry:
     """One line of a board. Those of one `setting` may be ranked together, copies of one run have the same `content`.
 
     `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot be
-    told from its own. `misprints` names the columns whose figure the paper misprints.
+    told from its own, `approximate` where it rests on totals alone. `misprints` names the columns whose figure the paper misprints.
     """
 
     key: str  # stands in links
@@ -76,6 +76,7 @@ class Entry:
     misprints: frozenset[str] = frozenset()
     rank: int | None = None
     last: int | None = None
+    approximate: bool = False
 
 
 @dataclass(frozen=True)

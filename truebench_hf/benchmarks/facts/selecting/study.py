@@ -47,6 +47,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
     """Every judge on every labelled answer, in every way."""
 
     kind, unit = "facts-select", "answers"
+    needs = ("sklearn",)
     files = ("templates.json", "selection.json", "rows.jsonl")
 
     def __init__(self, options: SelectOptions) -> None:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf import instances, row_files
-from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, built_in, folder_name, load_all
+from truebench_hf.benchmarks.flexbench.procedure import (
+    FILE,
+    SEVERAL,
+    Procedure,
+    built_in,
+    folder_name,
+    holds_set,
+    load_all,
+)
 from truebench_hf.benchmarks.flexbench.sources import (
     BUILT_IN,
     Decomposition,
@@ -59,7 +67,7 @@ def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
     path = Path(given)
     if is_source(given):
         found, left_out = of_source(given)
-    elif given == BUILT_IN or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
+    elif row_files.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
         found, left_out = [_of_procedure(one) for one in _procedures(given)], []
     else:
         records = row_files.one_split(given, (BUILT_IN, "SOURCE:PATH"), "--human")
@@ -90,11 +98,11 @@ def _folded(text: str) -> str:
 
 
 def _procedures(given: str) -> list[Procedure]:
-    return list(built_in().values()) if given == BUILT_IN else load_all(given)
+    return list(built_in().values()) if row_files.built(given, BUILT_IN) else load_all(given)
 
 
 def _built(path: Path) -> bool:
-    return (path / FILE).is_file() or any(path.glob(f"{SEVERAL}/*/{FILE}"))
+    return (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
 
 
 def _of_procedure(one: Procedure) -> Decomposition:

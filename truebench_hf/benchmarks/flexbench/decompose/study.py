@@ -51,6 +51,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
     """Every instruction that both sides took apart."""
 
     kind, unit, prompts, boards = "flexdecompose", "instructions", (PROMPT,), False
+    needs = ("rouge_score",)
     files = ("scores.json", "comparisons.jsonl")
 
     def items(self) -> Items[Pair]:

@@ -9,7 +9,16 @@ from typing import Any
 
 from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
-from truebench_hf.benchmarks.flexbench.procedure import FILE, SEVERAL, Procedure, as_yaml, built_in, folder_name
+from truebench_hf.benchmarks.flexbench.procedure import (
+    FILE,
+    SEVERAL,
+    Procedure,
+    as_yaml,
+    built_in,
+    folder_name,
+    holds_set,
+    load_all,
+)
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, is_source, of_source
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
@@ -35,7 +44,7 @@ class BuildOptions(FolderOptions, PromptOptions):
 
     instruction: str = option(
         help="File with one instruction as text, or a built-in instruction; for a batch rows with instruction (and id, "
-        "title, language, opening), SOURCE:PATH (infobench, structflowbench ...) or built-in.",
+        "title, language, opening), SOURCE:PATH (infobench, structflowbench ...) or flexbench.",
         argument=True, panel="Data",
     )  # fmt: skip
     builder: str = role(help="Model that takes the instruction apart.")
@@ -122,8 +131,9 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [masked(Procedure(folder_name(path.stem), text, ()))], []
-    if given in (*(ours := built_in()), BUILT_IN):
-        chosen = ours.values() if given == BUILT_IN else [ours[given]]
+    of_set = load_all(given) if holds_set(path) else list(built_in().values()) if given == BUILT_IN else []
+    if of_set or given in (ours := built_in()):
+        chosen = of_set or [ours[given]]
         return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
     if is_source(given):
         found, left_out = of_source(given)

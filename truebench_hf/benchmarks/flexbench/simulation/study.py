@@ -28,7 +28,7 @@ from truebench_hf.benchmarks.flexbench.simulation.profiles import (
     user_prompt,
 )  # fmt: skip
 from truebench_hf.benchmarks.flexbench.simulation.rollout import Parties, Rollout, rollout, single
-from truebench_hf.engine.info import items_noted
+from truebench_hf.engine.info import count_noted
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -113,7 +113,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
-        self.before = items_noted(self.options.out)
+        self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None

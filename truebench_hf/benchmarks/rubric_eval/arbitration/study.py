@@ -93,6 +93,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     """Responses with their rubrics through all three stages; `value` is the content of `funnel.json`."""
 
     kind = "arbitrate"
+    needs = ("sklearn",)
     files = ("funnel.json", "labels", "exits.jsonl")
     prompts = ("meta_judge", "repair")
     unforeseen = (

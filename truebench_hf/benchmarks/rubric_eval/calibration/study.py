@@ -78,6 +78,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
     """A calibration: the labelled rubrics of every response, judged by probability and perhaps by reasoning."""
 
     kind = "calibrate"
+    needs = ("sklearn",)
     files = ("calibration.json", "rows.jsonl")
     unit = "responses"
 

@@ -54,6 +54,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
     """Rubrics sorted by type. Where rows of rubric_eval are sorted they are written, too, with the types filled in."""
 
     kind = "taxonomy"
+    needs = ("sklearn",)
     files = ("taxonomy.jsonl", "scores.json", "labels")
     prompts = ("taxonomy", "repair")
     unit = "rubrics"

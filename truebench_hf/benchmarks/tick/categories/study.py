@@ -84,6 +84,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
     """The questions of checklists, sorted; `value` is the content of `scores.json`."""
 
     kind, unit = "checklist-categories", "questions"
+    needs = ("sklearn",)
     files, prompts = ("scores.json", "categories.jsonl"), ("categories",)
 
     def items(self) -> Items[Question]:

@@ -37,7 +37,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
             raise UserError("--column goes with rows of one's own; LLMBar's are known")
         return _llmbar(path if kind == "llmbar" else data)
     built_in = Path(__file__).parents[1] / f"{MINI}.jsonl"
-    splits = row_files.splits(str(built_in) if data == MINI else data, (MINI, "llmbar:FOLDER"))
+    splits = row_files.splits(str(built_in) if row_files.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
     found: list[Pair] = []
     unlabelled = 0
     for split, records in splits.items():

@@ -97,6 +97,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
     """Rows of checklists, completed and compared; `value` is the content of `validation.json`."""
 
     kind, unit = "checklist-validation", "instructions"
+    needs = ("sacrebleu", "rouge_score")
     prompts = ("generate_checklist",)
     files = ("validation.json", "rows.jsonl", "verdicts.jsonl")
 

@@ -1,0 +1,225 @@
+"""The two kinds of `datasets` builders: of what is built in, and of a source of the user's. Both read row by row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import datasets
+
+from truebench_hf import __version__, row_files
+from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.loaders.card import citations, passage
+from truebench_hf.loaders.catalogue import entry
+from truebench_hf.loaders.source import contents, place, sha256, whole
+from truebench_hf.loaders.usable import LeftOut, Sieve, together
+from truebench_hf.row_files import Rows, Splits
+from truebench_hf.rows import Record
+
+T = TypeVar("T")
+Row = dict[str, Any]
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class SourceConfig(datasets.BuilderConfig):
+    """Configuration of a builder: where its rows come from (None: what is built in or pinned), and how to read them.
+
+    `split` names the split of a corpus whose file does not say it; `columns` maps our column names to the file's.
+    With `strict` the first row that cannot be used is an error; otherwise it is left out and told. `part` is a
+    configuration that nobody knew of before the source was read, such as a new language.
+    """
+
+    source: str | None = None
+    split: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    strict: bool = False
+    part: str = ""
+
+    def create_config_id(self, config_kwargs: dict[str, Any], custom_features: Any = None) -> str:
+        """The cache's name for this configuration; it changes with the contents of the source and our version."""
+        state = {**config_kwargs, "contents": f"{__version__} {contents(self.source or self.data_dir)}"}
+        return str(super().create_config_id(state, custom_features))
+
+
+_FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}
+_GIVEN = (*_FLAGS, "data_files", "data_dir")
+
+
+class Builder(datasets.GeneratorBasedBuilder):
+    """A builder as most are: one form of rows, one split. What is built in takes no source and needs no more.
+
+    `TAKES` are the options it honours, `PARTS` the columns whose values are configurations beside the first, `OTHER`
+    further names of these. A text with half a character in it, which no table holds, is mended, and `mended` counts.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    DEFAULT_CONFIG_NAME = "all"
+    BUILDER_CONFIG_CLASS = SourceConfig
+    FEATURES: datasets.Features
+    TAKES: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    OTHER: ClassVar[Mapping[str, str]] = {}
+    mended = 0
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What of the rows could not be used."""
+        return LeftOut()
+
+    def __init__(
+        self,
+        cache_dir: str | None = None,
+        dataset_name: str | None = None,
+        config_name: str | None = None,
+        **given: Any,
+    ) -> None:
+        name = self.__module__.rpartition(".")[2]
+        for option in _GIVEN:
+            if given.get(option) and option not in self.TAKES:
+                what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
+                raise UserError(f"{name} {what} {_FLAGS.get(option, option)}")
+        places = [option for option in ("source", "data_files", "data_dir") if given.get(option)]
+        if len(places) > 1:
+            raise UserError(f"{name}: {' and '.join(places)} say the same; give one of them")
+        for option in ("source", "data_dir"):
+            if given.get(option):
+                given[option] = place(given[option])
+        config_name, part = self._named(config_name)
+        try:
+            super().__init__(cache_dir, dataset_name, config_name, **given, **({"part": part} if part else {}))
+        except FileNotFoundError as error:
+            raise UserError(f"{name}: data_files: {' '.join(str(error).split())[:300]}") from error
+
+    def _named(self, given: str | None) -> tuple[str | None, str]:
+        """(the configuration of that name, the part of the first one that it is, if nobody knows it yet)."""
+        if given is None:
+            return None, ""
+        known = {slug(config.name): config.name for config in self.BUILDER_CONFIGS}
+        name = self.OTHER.get(slug(given), slug(given))
+        if name == "default":
+            return self.DEFAULT_CONFIG_NAME, ""
+        if name not in known and not (self.PARTS and self.TAKES):
+            raise unknown("configuration", given, known.values())
+        return (known[name], "") if name in known else (self.DEFAULT_CONFIG_NAME, name)
+
+    @property
+    def columns(self) -> datasets.Features:
+        """The columns of the configuration."""
+        return self.FEATURES
+
+    def _info(self) -> datasets.DatasetInfo:
+        what = entry(self.__module__.rpartition(".")[2])
+        return datasets.DatasetInfo(
+            description=passage(what.name, "intro"), citation=citations(what.paper), homepage=what.homepage,
+            license=what.licence, features=self.columns,
+        )  # fmt: skip
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator("test")]
+
+    def rows(self, **given: Any) -> Iterable[Row]:
+        """All rows of a split, of whatever configuration. Raises UserError on what cannot be read."""
+        raise NotImplementedError
+
+    def _generate_examples(self, **given: Any) -> Iterator[tuple[int, Row]]:
+        part = self.config.part or (self.config.name if self.config.name != self.DEFAULT_CONFIG_NAME else "")
+        found: set[str] = set()
+        for number, row in enumerate(self.rows(**given)):
+            its = {slug(str(row[column])) for column in self.PARTS}
+            found |= its
+            if not part or not self.PARTS or part in its:
+                yield number, self._mended(row)
+        if self.config.part and part not in found:
+            raise unknown("configuration", part, (self.DEFAULT_CONFIG_NAME, *sorted(found)))
+
+    def _mended(self, row: Row) -> Row:
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            self.mended += 1
+            return dict(whole(row))
+        return row
+
+
+class SourceBuilder(Builder):
+    """A builder that reads a source of the user's. `NEEDS` is what to give; `outs` are what of each file is left out."""
+
+    TAKES = ("source", "data_files", "data_dir", "strict")
+    NEEDS = ""
+    warns = False
+
+    @cached_property
+    def outs(self) -> dict[str, LeftOut]:
+        return {}
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What of the rows that were read could not be used."""
+        return together(self.name_of_source, self.outs.values())
+
+    def found(self) -> Splits:
+        """The rows of the source by split, before anything is checked. Raises UserError where there are none."""
+        if self.config.data_files:
+            return {str(s): row_files.of_files(self._local(files)) for s, files in self.config.data_files.items()}
+        return row_files.splits(self._source(), flag="--source")
+
+    @property
+    def name_of_source(self) -> str:
+        """What the rows stand in, as places of rows begin with it."""
+        if not self.config.data_files:
+            return self._source()
+        files = [file for files in self.config.data_files.values() for file in files]
+        return files[0] if len(files) == 1 else os.path.commonpath(files)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of a source file, or over the files of several; of rows that stand in no file over these."""
+        found = self.found()
+        files = sorted({path for rows in found.values() for path in rows.files})
+        if files:
+            hashes = [sha256(path) for path in files]
+            return hashes[0] if len(files) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+        every = hashlib.sha256()
+        for split, rows in found.items():
+            for record in rows:
+                every.update(json.dumps([split, record.row], sort_keys=True, default=str).encode())
+        return every.hexdigest()
+
+    def sifted(
+        self, rows: Rows, parse: Callable[[Record], Iterable[T]], key: Callable[[T], object] | None = None
+    ) -> Iterator[T]:
+        """What `parse` makes of the rows that can be used; what of them cannot is noted at their end."""
+        sieve = Sieve(rows.name, rows.entries(), parse, key=key, strict=self.config.strict)
+        yield from sieve
+        self.outs[rows.name] = sieve.left_out
+        if self.warns and sieve.left_out:
+            _LOG.warning("%s", sieve.left_out)
+
+    def as_streaming_dataset(self, *given: Any, **named: Any) -> Any:
+        """As that of `datasets`; what is left out is logged when all rows were read."""
+        self.warns = True
+        return super().as_streaming_dataset(*given, **named)
+
+    def _source(self) -> str:
+        if source := self.config.source or self.config.data_dir:
+            return str(source)
+        raise UserError(f"{self.name} needs --source: {self.NEEDS}")
+
+    @staticmethod
+    def _local(files: Iterable[str]) -> dict[Path, str]:
+        remote = row_files.downloaded(far, "data_files") if (far := [f for f in files if "://" in f]) else {}
+        return remote | {Path(file): file for file in files if "://" not in file}
+
+
+def configs(*names: str) -> list[SourceConfig]:
+    """Builder configurations of these names."""
+    return [SourceConfig(name=name) for name in names]

@@ -1,0 +1,472 @@
+"""`compare-criteria`: scripted judges and raters of known truth, by every type of criteria."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.criteria_types import people
+from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.sections import sections
+from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
+from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
+from truebench_hf.benchmarks.truebench.data import CATEGORIES
+from truebench_hf.errors import UserError
+from truebench_hf.in_memory import InMemory
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.scripted import ScriptedModel, verdicts
+from truebench_hf.report.sections import Grid
+
+N = 24
+CRITERIA = ("ALFA is kept", "BRAVO is kept")
+EDITING = ("factuality", "commonsense_understanding", "comprehension")
+Judge = Callable[[ChatRequest], str]
+
+
+def quality(prompt: str) -> int:
+    """The last answer that a judge is shown says itself how good it is: `q7`."""
+    found = re.search(r"<response_(\w{8})>\nq(\d+)[^\n]*\n</response_\1>", prompt)
+    return int(found.group(2)) if found else 0
+
+
+def asked_for(prompt: str) -> str:
+    openings = {"You rate what": "mt-bench", "You rate the skills": "flask", "You rate how well": "biggen"}
+    return next((name for words, name in openings.items() if prompt.startswith(words)), "checklist")
+
+
+def rating(**values: Any) -> str:
+    return f"So it is.\n```json\n{json.dumps(values)}\n```"
+
+
+def oracle(request: ChatRequest) -> str:
+    """mt-bench is right about the quality, flask about one skill of three, biggen saturates, the checklist knows all."""
+    prompt = request.messages[0].content
+    q, way = quality(prompt), asked_for(prompt)
+    if way == "mt-bench":
+        return rating(rating=q)
+    if way == "flask":
+        return rating(factuality=(q + 1) // 2, commonsense_understanding=5, comprehension=5, final_score=1)
+    if way == "biggen":
+        return rating(criteria_1=5, criteria_2=4, final_score=5)
+    return verdicts(prompt, {"ALFA": "PASS" if q >= 7 else "FAIL", "BRAVO": "PASS"})
+
+
+def qualities(n: int = N) -> dict[str, list[int]]:
+    """What three models answer: one never well enough, one always just so, one everything."""
+    return {"low": [6] * n, "high": [7] * n, "mixed": [1 + i % 10 for i in range(n)]}
+
+
+def write(folder: Path, given: Mapping[str, list[int]] | None = None, **more: Any) -> dict[str, Any]:
+    """Data and responses on disk; the options that name them."""
+    given = given or qualities()
+    n = len(next(iter(given.values())))
+    data = [row(i, [(f"Edit text {i}.", CRITERIA)]) for i in range(n)]
+    lines = [
+        {"id": str(i), "model": model, "response": f"q{value} of {model}"}
+        for model, values in given.items()
+        for i, value in enumerate(values)
+    ]
+    return {
+        "data": write_jsonl(folder / "data.jsonl", data),
+        "responses": (write_jsonl(folder / "r.jsonl", lines),),
+    } | more
+
+
+def compare(folder: Path, judge: Judge = oracle, **more: Any) -> tuple[dict[str, Any], ScriptedModel, Sequence[str]]:
+    """(scores.json, the judge, the notes)."""
+    model = ScriptedModel("j", judge)
+    given = {"judge": InMemory(model.spec, model), "out": str(folder / "out")} | more
+    outcome = CompareCriteria(CompareCriteriaOptions(**given)).run()
+    return outcome.value, model, outcome.notes
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    text = (folder / "out" / "ratings.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def fill(sheet: Path, answer: Callable[[str, dict[str, str]], str]) -> None:
+    """Fill in a sheet: `answer(rater, row)` is pass, fail or blank."""
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for one in rows:
+        one["answer"] = answer(sheet.stem, one)
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def truth(rater: str, one: Mapping[str, str]) -> str:
+    return "pass" if int(one["Response"].split()[0][1:]) >= 7 else "fail"
+
+
+def rated(
+    folder: Path, answer: Callable[[str, dict[str, str]], str] = truth, names: Iterable[str] = ("ann", "bob", "cat")
+) -> tuple[str, ...]:
+    """Sheets of a finished study, filled in."""
+    files = people.export(str(folder / "out"), list(names))
+    for file in files:
+        if file.suffix == ".csv":
+            fill(file, answer)
+    return tuple(str(file) for file in files if file.suffix == ".csv")
+
+
+def test_known_truth_is_found_by_every_type(tmp_path: Path) -> None:
+    given = write(tmp_path)
+    first, _, _ = compare(tmp_path, **given)
+    assert first["people"] is None
+    assert all(found["agreement"] is None for found in first["types"].values())
+    found, judge, _ = compare(tmp_path, **given, humans=rated(tmp_path))
+    assert judge.prompts == [], "sheets come back without a call"
+    types = {name: of["agreement"] for name, of in found["types"].items()}
+    assert {name: of["kappa"] for name, of in types.items()} == {
+        "mt-bench": 1.0, "flask": 1.0, "biggen": 0.0, "checklist": 1.0,
+    }  # fmt: skip
+    assert [half["threshold"] for half in types["mt-bench"]["halves"]] == [6.5, 6.5], "planted between 6 and 7"
+    assert [half["threshold"] for half in types["flask"]["halves"]] == pytest.approx([13.5 / 3, 13.5 / 3])
+    assert [half["threshold"] for half in types["biggen"]["halves"]] == [5.0, 5.0], "all pass: nothing else is there"
+    assert [half["threshold"] for half in types["checklist"]["halves"]] == [None, None]
+    assert {(of["n"], of["judge_undecided"], of["people_undecided"]) for of in types.values()} == {(3 * N, 0, 0)}
+    assert types["checklist"]["band"] == "almost perfect"
+    assert types["checklist"]["ci95"][0] < 0.9, "24 instances prove no perfection"
+    assert types["checklist"]["ci95"][1] == 1.0
+    assert (found["people"]["ceiling"], found["people"]["passed"]) == (
+        1.0,
+        24 + sum(q >= 7 for q in qualities()["mixed"]),
+    )
+    assert [pair["raters"] for pair in found["people"]["pairs"]] == [["ann", "bob"], ["ann", "cat"], ["bob", "cat"]]
+
+
+def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
+    found, judge, _ = compare(tmp_path, **write(tmp_path, {"low": [2, 4], "high": [9, 9]}))
+    of = {name: one["saturation"] for name, one in found["types"].items()}
+    assert {name: one["by_model"]["low"]["value"] for name, one in of.items()} == {
+        "mt-bench": pytest.approx(0.3), "flask": pytest.approx((11 / 3 + 12 / 3) / 2 / 5), "biggen": 1, "checklist": 0,
+    }  # fmt: skip
+    assert (of["mt-bench"]["mean"], of["mt-bench"]["spread"]) == (pytest.approx(0.6), pytest.approx(0.6))
+    assert (of["biggen"]["mean"], of["biggen"]["spread"]) == (1, 0)
+    assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (0.5, 1)
+    assert of["checklist"]["by_category"]["high"]["Editing"]["value"] == 1
+    sent = [one for one in judge.prompts if isinstance(one, ChatRequest)]
+    costs = {name: one["cost"]["calls"] for name, one in found["types"].items()}
+    assert costs == dict.fromkeys(costs, 4)
+    assert len(sent) == 16
+    spent = {
+        name: sum(len(r.messages[0].content.split()) for r in sent if asked_for(r.messages[0].content) == name)
+        for name in costs
+    }
+    assert {name: one["cost"]["input_tokens"] for name, one in found["types"].items()} == spent
+    assert found["own_final"] == {"n": 4, "mean": pytest.approx(1 - (11 + 12 + 15 + 15) / 12), "mean_distance": pytest.approx((11 + 12 + 15 + 15) / 12 - 1)}  # fmt: skip
+
+
+def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> None:
+    given = write(tmp_path, type=("mt-bench",))
+
+    def nine(request: ChatRequest) -> str:
+        return rating(rating=9)
+
+    compare(tmp_path, nine, **given)
+    found, _, _ = compare(tmp_path, nine, **given, humans=rated(tmp_path))
+    of = found["types"]["mt-bench"]
+    assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(0.9), 0)
+    assert (of["agreement"]["kappa"], of["agreement"]["band"]) == (0.0, "slight")
+
+
+def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
+    """People: pass, pass, fail, fail; the checklist lets one of them pass: 3 of 4 agree, 2 of 4 by chance."""
+    given = write(tmp_path, {"m": [9, 8, 5, 5]}, type=("checklist",))
+
+    def strict(request: ChatRequest) -> str:
+        prompt = request.messages[0].content
+        return verdicts(prompt, {"ALFA": "PASS" if quality(prompt) == 9 else "FAIL", "BRAVO": "PASS"})
+
+    compare(tmp_path, strict, **given)
+    of = compare(tmp_path, strict, **given, humans=rated(tmp_path))[0]["types"]["checklist"]["agreement"]
+    assert (of["kappa"], of["band"], of["ci95"]) == (pytest.approx(0.5), "moderate", None)
+
+
+def test_raters_who_say_the_same_of_all_leave_kappa_open_and_say_why(tmp_path: Path) -> None:
+    given = write(tmp_path, {"m": [8, 9, 8, 9]}, type=("mt-bench", "checklist"))
+    compare(tmp_path, **given)
+    found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path))
+    for name, of in found["types"].items():
+        assert of["agreement"]["kappa"] is None, name
+        assert all(half["reason"] for half in of["agreement"]["halves"]), name
+    assert found["people"]["ceiling"] is None
+    shown = sections(found)[0]
+    assert isinstance(shown, Grid)
+    assert "No kappa: MT-Bench-like: 1 to 10, no criteria, first half: the half it is chosen on" in shown.note
+
+
+def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
+    """Of four responses: two against one, one tied with four raters, one that a rater left out, one nobody answered."""
+    said = {5: "pass pass fail pass", 6: "pass pass fail fail", 7: "pass  pass pass", 8: "   "}
+
+    def answer(rater: str, one: Mapping[str, str]) -> str:
+        place = ("ann", "bob", "cat", "dan").index(rater)
+        return said[int(one["Response"].split()[0][1:])].split(" ")[place]
+
+    given = write(tmp_path, {"m": [5, 6, 7, 8]}, type=("checklist",))
+    compare(tmp_path, **given)
+    found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path, answer, ("ann", "bob", "cat", "dan")))
+    assert (found["people"]["passed"], found["people"]["failed"]) == (1, 0)
+    assert found["people"]["open"] == {
+        "the raters are tied": 1, "a rater's answer is missing": 1, "nobody answered": 1,
+    }  # fmt: skip
+    assert found["types"]["checklist"]["agreement"]["people_undecided"] == 3
+    assert [one["people"] for one in lines(tmp_path)] == [True, None, None, None]
+    # ann and bob: both say pass to 5 and 6, which is one label alone; ann and cat: pass against fail, twice, and alike on 7.
+    pairs = {tuple(pair["raters"]): (pair["n"], pair["kappa"]) for pair in found["people"]["pairs"]}
+    assert pairs["ann", "bob"] == (2, None)
+    assert pairs["ann", "cat"] == (3, 0.0)
+    assert pairs["cat", "dan"] == (3, pytest.approx(0.4))
+    known = [kappa for _, kappa in pairs.values() if kappa is not None]
+    assert found["people"]["ceiling"] == pytest.approx(sum(known) / len(known))
+
+
+def test_a_skill_without_a_rating_leaves_flask_open_and_nothing_else(tmp_path: Path) -> None:
+    def silent(request: ChatRequest) -> str:
+        if asked_for(request.messages[0].content) == "flask":
+            return rating(factuality=5, comprehension=3, final_score=4)
+        return oracle(request)
+
+    found, judge, _ = compare(tmp_path, silent, **write(tmp_path, {"m": [7, 8]}))
+    assert found["types"]["flask"]["saturation"]["by_model"]["m"]["unscored"] == 2
+    assert found["types"]["flask"]["saturation"]["mean"] is None
+    assert found["incomplete"] == 2
+    one = next(line for line in lines(tmp_path) if line["type"] == "flask")
+    assert one["value"] is None
+    assert one["reason"].startswith("Commonsense Understanding: it has no JSON object with the key")
+    assert one["parts"] == {"Factuality": 5, "Commonsense Understanding": None, "Comprehension": 3}
+    assert one["own_final"] == 4, "the judge's own is kept, and counts for nothing"
+    assert found["types"]["mt-bench"]["saturation"]["mean"] == pytest.approx(0.75)
+    assert len(judge.prompts) == 2 * (3 + 1 + 1 + 1), "asked again twice, then left"
+
+
+def test_a_final_score_of_biggen_stands_without_a_rating_of_each_criterion(tmp_path: Path) -> None:
+    def lax(request: ChatRequest) -> str:
+        return rating(criteria_1=2, final_score=3)
+
+    found, _, _ = compare(tmp_path, lax, **write(tmp_path, {"m": [7]}, type=("biggen",)))
+    assert found["incomplete"] == 0
+    (one,) = lines(tmp_path)
+    assert (one["value"], one["parts"]) == (3, {"criteria_1": 2, "criteria_2": None})
+    assert "criteria_2" in one["reason"]
+
+
+def test_every_category_of_the_paper_has_three_skills_of_five_levels() -> None:
+    found = skills_by_category()
+    assert set(found) == set(CATEGORIES)
+    assert [skill.name for skill in found["Multi-Turn"]] == ["Comprehension", "Factuality", "Consistency"]
+    for skills in found.values():
+        assert len({skill.key for skill in skills}) == 3
+        for skill in skills:
+            assert len(set(skill.levels)) == 5, skill.name
+
+
+def prompts_by_type(judge: ScriptedModel) -> dict[str, str]:
+    sent = [one.messages[0].content for one in judge.prompts if isinstance(one, ChatRequest)]
+    return {asked_for(prompt): prompt for prompt in sent}
+
+
+def test_what_each_type_is_shown(tmp_path: Path) -> None:
+    data = row(1, [("Edit it.", CRITERIA)], reference="THE-REFERENCE")
+    shown = [{"id": "1", "response": "q7 </response> Rating: 10", "model": "m"}]
+    given = {"data": write_jsonl(tmp_path / "d", [data]), "responses": (write_jsonl(tmp_path / "r.jsonl", shown),)}
+    _, judge, _ = compare(tmp_path, **{**given, "data": str((tmp_path / "d").rename(tmp_path / "d.jsonl"))})
+    prompts = prompts_by_type(judge)
+    assert set(prompts) == {"mt-bench", "flask", "biggen", "checklist"}
+    for name, prompt in prompts.items():
+        assert ("ALFA is kept" in prompt) == (name in ("biggen", "checklist")), name
+        assert "THE-REFERENCE" not in prompt, name
+        assert "second question" not in prompt, name
+    levels = {level for skill in skills_by_category()["Editing"] for level in skill.levels}
+    assert all(level in prompts["flask"] for level in levels)
+    assert not any(level in prompts["mt-bench"] + prompts["biggen"] for level in levels)
+    assert [key for key in EDITING if f'"{key}"' not in prompts["flask"]] == []
+
+
+def test_a_conversation_of_several_turns_is_rated_as_one(tmp_path: Path) -> None:
+    turns = [("Edit A.", ["ALFA is kept"]), ("Now B.", ["BRAVO is kept"]), ("Now C.", ["CHARLIE is kept"])]
+    data = write_jsonl(tmp_path / "d.jsonl", [row(1, turns, category="Multi-Turn")])
+    said = [{"id": "1", "response": ["q1 first", "q2 second", "q8 third"], "model": "m"}]
+    found, judge, _ = compare(tmp_path, data=data, responses=(write_jsonl(tmp_path / "r.jsonl", said),))
+    prompts = prompts_by_type(judge)
+    for name in ("mt-bench", "flask", "biggen"):
+        assert "q1 first" in prompts[name], name
+        assert "the assistant's last 2 messages in the conversation so far, and the response" in prompts[name], name
+    assert "1. Turn 1: ALFA is kept\n2. Turn 2: BRAVO is kept\n3. Turn 3: CHARLIE is kept" in prompts["biggen"]
+    assert "consistency" in prompts["flask"]
+    assert found["types"]["checklist"]["cost"]["calls"] == 3, "turn by turn, as in a run"
+    assert found["types"]["mt-bench"]["cost"]["calls"] == 1
+
+
+def test_a_fault_is_turned_round_where_it_is_rated(tmp_path: Path) -> None:
+    criteria = [{"text": "ALFA is kept"}, {"text": "BRAVO is praised", "weight": -2}]
+    rows = [{"id": "1", "prompt": "Edit.", "criteria": criteria, "category": "Editing"}]
+    said = write_jsonl(tmp_path / "r.jsonl", [{"id": "1", "response": "q8", "model": "m"}])
+    found, judge, _ = compare(tmp_path, data=write_jsonl(tmp_path / "d.jsonl", rows), responses=(said,))
+    prompts = prompts_by_type(judge)
+    assert "2. Without this fault: BRAVO is praised\n" in prompts["biggen"]
+    assert "2. BRAVO is praised (This names a fault" in prompts["checklist"]
+    assert found["types"]["checklist"]["saturation"]["mean"] == 0, "BRAVO was found, which is a fault"
+
+
+def test_what_was_not_answered_is_not_judged(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [row(i, [("One.", CRITERIA), ("Two.", CRITERIA)]) for i in range(2)])
+    said = [{"id": "0", "response": ["q7", None], "model": "m"}, {"id": "1", "response": ["q7", "q8"], "model": "m"}]
+    given: dict[str, Any] = {"data": data, "responses": (write_jsonl(tmp_path / "r.jsonl", said),)}
+    found, _, _ = compare(tmp_path, **given)
+    assert found["incomplete"] == 1
+    assert {name: list(of["undecided"]) for name, of in found["types"].items()} == {
+        name: ["no answer: turn 2: no response in r.jsonl"] for name in found["types"]
+    }
+    assert len(people.questions(people.read_answered(tmp_path / "out"))) == 1
+
+
+def test_a_file_may_answer_a_part_of_the_data(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [row(i, [(f"Edit {i}.", CRITERIA)]) for i in range(50)])
+    said = [{"id": str(i), "response": "q7", "model": "m"} for i in (3, 47)]
+    given: dict[str, Any] = {
+        "data": data,
+        "responses": (write_jsonl(tmp_path / "r.jsonl", said),),
+        "type": ("checklist",),
+    }
+    found, judge, notes = compare(tmp_path, **given, limit=2)
+    assert (found["set"]["responses"], found["incomplete"], len(judge.prompts)) == (2, 0, 2)
+    assert any("left out: 48 (the first: instance 0, to which there is no response)" in note for note in notes)
+
+
+def test_categories_and_criteria_that_are_not_there(tmp_path: Path) -> None:
+    rows = [{"id": "1", "prompt": "Edit.", "category": "Own"}, {"id": "2", "prompt": "Fix.", "category": "Editing"}]
+    data = write_jsonl(tmp_path / "d.jsonl", rows)
+    said = write_jsonl(tmp_path / "r.jsonl", [{"id": n, "response": "q8", "model": "m"} for n in "12"])
+    given: dict[str, Any] = {"data": data, "responses": (said,), "type": ("mt-bench", "flask")}
+    found, _, notes = compare(tmp_path, **given)
+    assert any("which flask leaves open: 1" in note for note in notes)
+    assert found["types"]["flask"]["undecided"] == {"category Own has no skills in the paper": 1}
+    assert found["types"]["flask"]["saturation"]["by_model"]["m"]["n"] == 1
+    with pytest.raises(UserError, match="criteria"):
+        compare(tmp_path, data=data, responses=(said,), out=str(tmp_path / "other"))
+    rows = [{"id": "1", "prompt": "Edit.", "category": "Own"}]
+    with pytest.raises(UserError, match="names skills for"):
+        compare(
+            tmp_path, data=write_jsonl(tmp_path / "e.jsonl", rows), responses=(said,), type=("flask",),
+            out=str(tmp_path / "third"),
+        )  # fmt: skip
+
+
+def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> None:
+    def answering(text: str) -> InMemory:
+        model = ScriptedModel(text, lambda request: f"{text} of a model")
+        return InMemory(model.spec, model)
+
+    data = write(tmp_path)["data"]
+    one, two = answering("q3"), answering("q9")
+    first, _, _ = compare(tmp_path, data=data, model=(one,), limit=4, type=("mt-bench",))
+    assert first["types"]["mt-bench"]["saturation"]["spread"] is None, "one model differs from nobody"
+    found, judge, _ = compare(tmp_path, data=data, model=(one, two), limit=6)
+    assert found["set"] == {"instances": 6, "models": ["scripted:q3", "scripted:q9"], "responses": 12}
+    assert found["types"]["mt-bench"]["saturation"]["spread"] == pytest.approx(0.6)
+    assert len(judge.prompts) == 4 * 12 - 4, "what was rated before is not asked again"
+    with pytest.raises(UserError, match="would be dropped"):
+        compare(tmp_path, data=data, model=(two,), limit=6)
+
+
+def test_prompts_of_ones_own(tmp_path: Path) -> None:
+    own, broken = tmp_path / "own.jinja", tmp_path / "broken.jinja"
+    own.write_text("You rate what {{ response }} is worth, in {{ turns }} turn.")
+    broken.write_text("{{ skills[7].name }}")
+    given = write(tmp_path, {"m": [7]})
+    _, judge, _ = compare(tmp_path, **given, prompt=(f"rating_whole={own}",), type=("mt-bench",))
+    assert prompts_by_type(judge)["mt-bench"] == "You rate what q7 of m is worth, in 1 turn."
+    with pytest.raises(UserError, match="rating_skills"):
+        compare(tmp_path, **given, prompt=(f"rating_skills={broken}",), out=str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"type": ("likert",)}, "likert"),
+        ({"responses": ()}, "--responses"),
+        ({"responses": ("nowhere.jsonl",)}, "nowhere.jsonl"),
+    ],
+)
+def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        compare(tmp_path, **(write(tmp_path) | options))
+
+
+def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=r"holds neither responses.jsonl nor judgments.jsonl"):
+        compare(tmp_path, **(write(tmp_path) | {"responses": (str(tmp_path / "empty"),)}))
+
+
+def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The real commands: a run, its folder compared, sheets out, filled in, back in; and the report."""
+    data = write(tmp_path)["data"]
+    model = script(tmp_path / "model.json", [], {"reply": "q8 of it"})
+    rules = [
+        {"contains": "You rate what", "reply": rating(rating=8)},
+        {
+            "contains": "You rate the skills",
+            "reply": rating(factuality=5, commonsense_understanding=4, comprehension=3, final_score=4),
+        },
+        {"contains": "You rate how well", "reply": rating(criteria_1=5, criteria_2=5, final_score=5)},
+        {"contains": ["<criteria", "Edit text 1"], "verdicts": {"ALFA": "FAIL"}},
+        {"contains": "<criteria", "verdicts": {}},
+    ]
+    judge = script(tmp_path / "judge.json", rules)
+    run, out = str(tmp_path / "run"), str(tmp_path / "out")
+    assert command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", run).returncode == 0
+    comparing = ("compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
+    told = command_here(capsys, *comparing, "--estimate")
+    assert told.returncode == 0
+    assert "96" in told.stdout, "4 types of 24 responses"
+    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 2, "nothing to rate yet"
+    done = command_here(capsys, *comparing)
+    assert done.returncode == 0, done.stderr
+    assert "Nobody has rated" in done.stdout
+    sheets = command_here(capsys, "compare-criteria-sheets", out, "--annotators", "ann, bob, cat")
+    assert sheets.returncode == 0, sheets.stderr
+    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 0, "other raters"
+    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 2, "sheets may hold somebody's work"
+    for name in ("ann", "bob", "cat"):
+        fill(
+            tmp_path / "out" / "sheets" / f"{name}.csv",
+            lambda _, one: "fail" if "text 1" in one["Instruction"] else "PASS",
+        )
+    found = command_here(capsys, *comparing, *(f"--humans={out}/sheets/{name}.csv" for name in ("ann", "bob", "cat")))
+    assert found.returncode == 0, found.stderr
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
+    assert scores["types"]["checklist"]["agreement"]["kappa"] == 1.0
+    assert scores["types"]["flask"]["saturation"]["mean"] == pytest.approx(0.8)
+    assert "almost perfect" in found.stdout
+    assert "paper: TRUEBench (checklist)" in found.stdout
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for words in ("Cohen&#39;s kappa with the raters", "Saturation (Figure 8)", "section 5.1", "the ceiling"):
+        assert words in page, words
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # half a minute on two free processors
+def test_smollm2_rates_nothing_that_can_be_read_and_nothing_is_guessed(tmp_path: Path) -> None:
+    given = write(tmp_path, {"m": [7]}, type=("mt-bench", "checklist"))
+    options = CompareCriteriaOptions(**given, judge="smollm2", judge_max_tokens=24, out=str(tmp_path / "out"))
+    outcome = CompareCriteria(options).run()
+    by_type = {one["type"]: one for one in lines(tmp_path)}
+    assert by_type["checklist"]["value"] in (0.0, 1.0), "by probability"
+    assert by_type["mt-bench"]["value"] is None
+    assert by_type["mt-bench"]["reason"]
+    assert outcome.incomplete == 1
+    assert any("too weak a judge" in note for note in outcome.notes)

@@ -1,0 +1,331 @@
+"""`truebench validate`: what it writes, what it measures of a validator, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.test_validator_edits import check, instances
+from tests.support.oracle import Oracle
+from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.benchmarks.truebench.validation.ablation import ablation_sections, board
+from truebench_hf.benchmarks.truebench.validation.edits import Edit, Edited, constructed
+from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Finding, Label, Validation, kinds
+from truebench_hf.benchmarks.truebench.validation.reading import ceiling, reading, told
+from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS, always_fail, subset_scores
+from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteriaOptions, validate
+from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.errors import UserError
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.prompts import Prompts
+from truebench_hf.report.sections import Grid
+
+RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+ALL = tuple(ASPECTS)
+EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
+
+
+def said(verdict: str, **lists: Any) -> str:
+    return f"Looked.\n```json\n{json.dumps(EMPTY | lists | {'verdict': verdict})}\n```"
+
+
+# Scores.
+
+
+def found(label: Label | None, *findings: Finding) -> Validation:
+    return Validation(label, kinds(ALL), findings)
+
+
+def rows(table: Sequence[tuple[Edit, Validation]]) -> list[tuple[Edited, Validation]]:
+    every = instances(len(table))
+    return [
+        (Edited(one, edit, *(() if edit == "unedited" else (1, 2))), said)
+        for one, (edit, said) in zip(every, table, strict=True)
+    ]
+
+
+HIT = {kind: Finding(kind, 1, 2, "x", ()) for kind in ("E1", "E2")} | {"E3": Finding("E3", 1, None, "x", ("y",))}  # type: ignore[arg-type]
+
+
+def test_scores_by_hand() -> None:
+    one = subset_scores(ALL, rows([
+        ("E1", found("FAIL", HIT["E1"])),  # right
+        ("E1", found("FAIL", HIT["E2"])),  # for another reason
+        ("E1", found("PASS")),
+        ("E2", found("FAIL", Finding("E2", 1, 1, "x", ()))),  # at another place
+        ("E3", found("FAIL", HIT["E3"])),
+        ("E3", found(None)),
+        ("unedited", found("FAIL", HIT["E1"])),
+        ("unedited", found("PASS")),
+        ("unedited", found("PASS")),
+        ("unedited", found(None)),
+    ]))  # fmt: skip
+    # tp 4, fn 1, fp 1, tn 2, undecided 2
+    assert one.f1.value == pytest.approx(8 / 10)
+    assert (one.f1.n, one.undecided) == (8, 2)
+    assert one.f1_strict.value == pytest.approx(8 / 12), "an undecided E3 is missed, an undecided faultless row flagged"
+    assert one.precision.value == pytest.approx(0.8)
+    assert one.recall.value == pytest.approx(0.8)
+    assert one.balanced_accuracy.value == pytest.approx((4 / 5 + 2 / 3) / 2)
+    flagged = {kind: (score.value, score.n, score.unscored) for kind, score in one.flagged.items()}
+    assert flagged["E1"] == (pytest.approx(2 / 3), 3, 0)
+    assert flagged["E3"] == (1, 1, 1)
+    assert flagged["unedited"] == (pytest.approx(1 / 3), 3, 1)
+    assert [one.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
+    assert [one.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
+
+
+def test_always_fail_is_what_its_base_rate_makes_it() -> None:
+    table: list[tuple[Edit, Validation]] = [("E1", found("PASS"))] * 150 + [("unedited", found("PASS"))] * 150
+    base = always_fail([edited for edited, _ in rows(table)])
+    assert base.f1.value == pytest.approx(2 / 3)
+    assert (base.precision.value, base.recall.value, base.balanced_accuracy.value) == (0.5, 1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("table", "f1", "why"),
+    [
+        ([], None, "no rows"),
+        ([("unedited", found("PASS"))], None, "nothing to find, and nothing found"),
+        ([("E1", found("PASS"))], 0, "nothing found"),
+        ([("E1", found(None)), ("unedited", found(None))], None, "nothing read"),
+        ([("E1", found("FAIL", HIT["E1"]))], 1, "a single row"),
+    ],
+)
+def test_scores_at_the_edges(table: list[tuple[Edit, Validation]], f1: float | None, why: str) -> None:
+    one = subset_scores(ALL, rows(table))
+    assert one.f1.value == f1, why
+    assert one.f1.ci95 is None, why
+
+
+def test_the_papers_rows_stand_beside_ours() -> None:
+    every = constructed(instances(24))
+    scores = [subset_scores(some, [(row, found("FAIL", HIT["E1"])) for row in every]) for some in SUBSETS]
+    table = ablation_sections(scores, every)[0]
+    assert isinstance(table, Grid)
+    assert [cells[3] for cells in table.paper] == [
+        "0.333",
+        "0.181",
+        "0.364",
+        "0.502",
+        "0.328",
+        "0.548",
+        "0.598",
+        "0.610",
+    ]
+    ours = [cells[:3] for cells in table.rows]
+    assert ours[:8] == [cells[:3] for cells in table.paper], "the same aspects in every line"
+    assert ours[8][0] == "always FAIL"
+    assert table.rows[8][3] == table.rows[0][3] == "0.667"
+    assert "from a share of 0.44" in table.note
+    assert {len(cells) for cells in (*table.rows, *table.paper)} == {len(table.header)}
+
+
+def test_a_board_ranks_validators_asked_about_the_same() -> None:
+    every = constructed(instances(24))
+    full = subset_scores(ALL, [(row, found("PASS")) for row in every])
+    made = {
+        "validator": "openai:v",
+        "data": "v0.6.1",
+        "data_sha256": "a",
+        "prompts": {},
+        "analysis_language": "English",
+    }
+    one, other = board(full, made), board(full, made | {"data_sha256": "b"})
+    assert one.main in {column.name for column in one.columns} == set(one.rows[0].scores)
+    assert one.rows[0].setting != other.rows[0].setting
+
+
+# The command.
+
+DATA = [
+    row(1, [("Three lines.", ["It has three lines.", "=1+1 is polite and short."])]),
+    row(2, [("A poem.", ["It is a poem."]), ("In German.", ["It is in German."])], language="DE", category="Translation"),
+    row(3, [("Odd one.", ["It is odd."])]),
+]  # fmt: skip
+SPLIT = {"criterion": 2, "why": "Two things.", "instead": ["It is polite.", "It is short."]}
+LONG = {"criterion": 1, "why": "Nobody asks for a poem in lines.", "instead": []}
+NEW = {"turn": 2, "why": "Nothing says a poem.", "add": "It is still a poem."}
+
+
+def rules(path: Path) -> str:
+    return script(path, [
+        {"contains": "Three lines.", "reply": said("PASS", composite=[SPLIT])},
+        {"contains": "A poem.", "reply": said("FAIL", excessive=[LONG], missing=[NEW])},
+        {"contains": "", "reply": "No idea."},
+    ])  # fmt: skip
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
+    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    done = command_here(capsys, *arguments)
+    assert done.returncode == 3, done.stderr
+    assert "over-criticism" in done.stdout
+    result = json.loads((out / "validation.json").read_text())
+    assert result["labels"] == {"FAIL": 1, "PASS": 1}
+    assert list(result["undecided"]) == ["3"]
+    assert result["instances_with"] == {"E1": 0, "E2": 1, "E3": 1, "composite": 1}
+    assert result["usage"]["validator"]["calls"] == 5, "what cannot be read is asked twice more"
+    first, second, third = lines(out / "validations.jsonl")
+    assert (first["label"], first["found"]) == ("PASS", {"E1": False, "E2": False, "E3": False, "composite": True})
+    assert [(one["kind"], one["turn"], one["criterion"], one["change"]) for one in second["findings"]] == [
+        ("E2", 1, 1, "remove"), ("E3", 2, None, "add"),
+    ]  # fmt: skip
+    assert "edit" not in second
+    assert (third["label"], third["found"]["E1"], third["findings"]) == (None, None, [])
+    text = (out / "worklist.csv").read_bytes().decode("utf-8-sig")
+    listed = list(csv.DictReader(io.StringIO(text)))
+    assert [(one["id"], one["defect"], one["change"]) for one in listed] == [
+        ("1", "composite", "split"), ("2", "E2", "remove"), ("2", "E3", "add"), ("3", "undecided", ""),
+    ]  # fmt: skip
+    assert listed[0]["now"].startswith("'="), "a spreadsheet must not run it"
+    assert listed[0]["proposal"].splitlines() == SPLIT["instead"]
+    assert {len(one) for one in listed} == {14}
+    assert all(None not in one for one in listed)
+    assert "Nothing says a poem." in (out / "report.html").read_text(encoding="utf-8")
+    # The same again asks nothing.
+    again = command_here(capsys, *arguments)
+    assert again.returncode == 3
+    assert json.loads((out / "validation.json").read_text())["usage"]["validator"]["calls"] == 5
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda text: text.replace('It is short.",,', 'It is short.",yes,'), "a decision"),
+        (lambda text: text.replace(",", ";"), "saved with other separators"),
+        (lambda text: "", "emptied"),
+        (lambda text: text + "more\r\n", "a line of another form"),
+    ],
+)
+def test_a_work_list_that_somebody_works_on_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[str], str], why: str
+) -> None:
+    out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
+    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    assert command_here(capsys, *arguments).returncode == 3
+    file = out / "worklist.csv"
+    before = file.read_bytes().decode("utf-8-sig")
+    assert edit(before) != before
+    file.write_bytes(edit(before).encode("utf-8-sig"))
+    refused = command_here(capsys, *arguments)
+    assert refused.returncode == 2, why
+    assert "was edited" in refused.stderr
+    assert file.read_bytes().decode("utf-8-sig") == edit(before)
+    file.unlink()
+    assert command_here(capsys, *arguments).returncode == 3
+    assert file.read_bytes().decode("utf-8-sig") == before
+
+
+def test_instructions_need_no_criteria(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [{"id": "a", "prompt": "Do it.", "category": "Editing", "task": "Email"}])
+    reply = {"domain": [], "task": [], "clarity": [{"turn": 1, "why": "Do what?", "instead": "Do the dishes."}]}
+    spec = script(
+        tmp_path / "v.json",
+        [{"contains": "filed under Editing, Email", "reply": json.dumps(reply | {"verdict": "FAIL"})}],
+    )
+    result = validate(ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out")))
+    assert result["instances_with"] == {"domain": 0, "task": 0, "clarity": 1}
+    (listed,) = csv.DictReader(io.StringIO((tmp_path / "out" / "worklist.csv").read_bytes().decode("utf-8-sig")))
+    assert (listed["now"], listed["proposal"], listed["criterion"]) == ("Do it.", "Do the dishes.", "")
+
+
+def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    every = [
+        row(one.id, [(turn.prompt, [c.text for c in turn.criteria]) for turn in one.turns]) for one in instances(12)
+    ]
+    data, out = write_jsonl(tmp_path / "d.jsonl", every), tmp_path / "out"
+    reply = json.dumps({"verdict": "PASS", **EMPTY})  # lists that nobody asked for are no contradiction
+    spec = script(tmp_path / "v.json", [{"contains": "", "reply": reply}])
+    done = command_here(capsys, "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "always FAIL" in done.stdout
+    result = json.loads((out / "validation.json").read_text())
+    assert result["ablation"]["rows"] == {"E1": 2, "E2": 2, "E3": 2, "unedited": 6}
+    assert result["usage"]["validator"]["calls"] == 12 * 8
+    assert [one["f1"]["value"] for one in result["ablation"]["subsets"]] == [0] * 8
+    asked = lines(out / "validations.jsonl")
+    assert Counter(tuple(one["aspects"]) for one in asked) == dict.fromkeys(SUBSETS, 12)
+    assert {one["edit"]["edit"] for one in asked} == {"E1", "E2", "E3", "unedited"}
+    assert json.loads((out / "run.json").read_text())["board"]["main"] == "f1_strict"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"stage": "answers"}, "stage"),
+        ({"aspects": "correctness,beauty"}, "beauty"),
+        ({"aspects": "correctness", "ablation": True}, "--aspects does not go with --ablation"),
+        ({"aspects": "none", "stage": "prompt"}, "--aspects does not go with --stage prompt"),
+        ({"stage": "prompt", "ablation": True}, "leave out --stage prompt"),
+        ({"analysis_language": " "}, "names no language"),
+        ({"max_tokens": 0}, "--max-tokens 0"),
+        ({"ablation": True}, "has no rows for E3, E1"),
+    ],
+)
+def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", DATA)
+    with pytest.raises(UserError, match=told):
+        validate(
+            ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=str(tmp_path / "o"), **options)
+        )
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "aspects"),
+    [("none", ()), ("", ()), (" Sufficiency , correctness ", ("correctness", "sufficiency"))],
+)
+def test_aspects_as_people_write_them(given: str, aspects: tuple[str, ...]) -> None:
+    assert ValidateCriteriaOptions(data="d", validator="v", out="o", aspects=given).chosen == aspects
+
+
+# The release.
+
+
+@pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
+@pytest.mark.slow
+def test_the_constructed_set_of_the_release() -> None:
+    every = load(str(RELEASE))
+    rows = constructed(every)
+    assert Counter(row.edit for row in rows) == {"unedited": 150, "E1": 50, "E2": 50, "E3": 50}
+    assert len({row.instance.id[-3:] for row in rows}) == 300
+    check(rows, {one.id: one for one in every})
+    edits = {row.instance.id: row.edit for row in rows}
+    assert [one["id"] for one in reading()["rows"] if edits.get(one["id"]) != one["edit"]] == [], (
+        "read, and still there"
+    )
+    assert Counter(one["edit"] for one in reading()["rows"]) == dict.fromkeys(("E1", "E2", "E3", "unedited"), 30)
+    assert [kind for kind, _ in told(rows)] == ["E1", "E2", "E3", "unedited"]
+    assert "precision of about 0.81 and an F1 of about 0.90" in ceiling(rows), "7 of 30: 35 of 150 more are FAIL"
+    other = instances(12)
+    assert (told(constructed(other)), ceiling(constructed(other))) == ((), ""), "nobody read those"
+    oracle = Oracle(rows)
+
+    async def scores() -> dict[tuple[str, ...], float | None]:
+        model = ScriptedModel("oracle", lambda request: oracle.answer(request.messages[0].content))
+        schemas, prompts, made = SchemaFallback(caller(model)), Prompts(), {}
+        for some in ((), ALL):
+            said = [await validate_instance(schemas, row.instance, prompts, some) for row in rows]
+            made[some] = subset_scores(some, list(zip(rows, said, strict=True))).f1.value
+        assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
+        return made
+
+    assert asyncio.run(scores()) == {(): 1, ALL: 1}
+    assert always_fail(rows).f1.value == pytest.approx(2 / 3)

@@ -1,0 +1,294 @@
+"""What owners of Hub repositories try: branches, tags, gates, other ids, cards that the Hub refuses, studies of any kind."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import truebench_hf
+from tests.golden.compare import EXPECTED
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from truebench_hf.errors import UserError
+from truebench_hf.hub.figures import stage_figures
+from truebench_hf.loaders.export import export
+from truebench_hf.space.board import runs as board
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repo_id", ["org/mini", "Some.Org/My_Set-v1.0", "UPPER/lower.case-2"])
+def test_the_commands_on_a_pushed_card_work_as_they_stand(
+    hub: HubStub, client: HubClient, mini: Path, repo_id: str
+) -> None:
+    done = client.truebench("data", "push", mini, "--repo-id", repo_id)
+    assert done.returncode == 0, done.stderr
+    card = hub.files("dataset", repo_id)["README.md"].decode()
+    assert "ORGANISATION" not in card
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert client.value(f"{code}\nprint(len(rows))") == 3
+    (line,) = re.findall(r"^truebench (.*)$", card, re.MULTILINE)
+    words = line.replace("openai:MODEL", "scripted:m.json").replace("openai:JUDGE", "scripted:m.json").split()
+    assert words[words.index("--data") + 1] == repo_id
+    estimated = client.process("-c", RUN, *words, "--estimate")
+    assert estimated.returncode == 0, estimated.stderr
+    assert "36" in estimated.stdout
+
+
+RUN = """
+import sys, pathlib, runpy
+pathlib.Path("m.json").write_text('{"rules": []}')
+sys.argv[0] = "truebench"
+runpy.run_module("truebench_hf.cli.main", run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_a_clone_of_one_repository_becomes_anothers(
+    hub: HubStub, client: HubClient, mini: Path, tmp_path: Path
+) -> None:
+    assert client.truebench("data", "push", mini, "--repo-id", "org/first").returncode == 0
+    for name, data in hub.files("dataset", "org/first").items():
+        (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "clone" / name).write_bytes(data)
+    assert client.truebench("data", "push", tmp_path / "clone", "--repo-id", "other/second").returncode == 0
+    card = hub.files("dataset", "other/second")["README.md"].decode()
+    assert 'load_dataset("other/second"' in card
+    assert "org/first" not in card
+
+
+@pytest.mark.slow
+def test_branch_tag_and_gate(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
+    arguments = ("data", "push", mini, "--repo-id", "org/set")
+    done = client.truebench(*arguments, "--revision", "next", "--tag", "v1", "--gated", "manual")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "tag v1: org/set@v1"
+    repo = hub.repo("dataset", "org/set")
+    assert repo.gated == "manual"
+    gating = [r.path for r in hub.requests if r.path.endswith("/settings") or "/commit/" in r.path]
+    assert gating == ["/api/datasets/org/set/settings", "/api/datasets/org/set/commit/next"]  # the gate first
+    assert hub.files("dataset", "org/set") == {}  # nothing on main
+    assert repo.tags["v1"] == repo.head("next")
+    assert client.value("""
+        from datasets import load_dataset
+        print(len(load_dataset("org/set", split="test", revision="v1")))
+    """) == 36  # fmt: skip
+    # The same once more is no mistake: nothing is new, and the tag is where it should be.
+    done = client.truebench(*arguments, "--revision", "next", "--tag", "v1")
+    assert done.returncode == 0, done.stderr
+    assert "nothing new for dataset org/set" in done.stdout
+    changed = shutil.copytree(mini, tmp_path / "changed")
+    (changed / "NOTES.md").write_text("More.\n")
+    done = client.truebench("data", "push", changed, "--repo-id", "org/set", "--revision", "next", "--tag", "v1")
+    assert done.returncode == 2
+    assert re.search("--tag v1: org/set has it already, at commit .*give another name: nothing was pushed", done.stderr)
+    assert done.stderr.count("\n") == 1
+    assert len(hub.commits("dataset", "org/set", "next")) == 2
+    done = client.truebench("data", "push", changed, "--repo-id", "org/set", "--revision", "next", "--tag", "v2")
+    assert done.returncode == 0, done.stderr
+    assert repo.tags["v2"] == repo.head("next") != repo.tags["v1"]
+
+
+@pytest.mark.slow
+def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, client: HubClient, mini: Path) -> None:
+    assert client.truebench("data", "push", mini, "--repo-id", "org/set", "--gated", "auto").returncode == 0
+    read = ("run", "--data", "org/set", "--model", "scripted:m.json", "--judge", "scripted:m.json", "--out", "x")
+    read += ("--estimate",)
+    assert client.process("-c", RUN, *read).returncode == 0
+    done = client.process("-c", RUN, *read, HF_TOKEN="")
+    assert done.returncode == 2
+    assert "org/set" in done.stderr
+    assert "gated" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_the_card_of_a_space_or_a_metric_names_its_own_repository(hub: HubStub, client: HubClient) -> None:
+    assert client.truebench("publish", "metric", "checklist_drfr", "--repo-id", "My-Org/checklist_drfr").returncode == 0
+    card = hub.files("space", "My-Org/checklist_drfr")["README.md"].decode()
+    loads = re.findall(r"evaluate\.load\((.*)\)", card)
+    assert set(loads) == {'"My-Org/checklist_drfr"'}
+    assert client.value(f"import evaluate\nprint(len(evaluate.load({loads[0]}).name))") > 0
+    assert client.truebench("publish", "space", "--repo-id", "My.Org/board-2").returncode == 0
+    assert "publish space --repo-id My.Org/board-2 " in hub.files("space", "My.Org/board-2")["README.md"].decode()
+
+
+def test_a_metric_that_evaluate_could_not_import_is_refused() -> None:
+    with pytest.raises(UserError, match=r"evaluate cannot load from an organisation with a dot"):
+        truebench_hf.publish_metric("checklist_drfr", "My.Org/checklist_drfr", dry_run=True)
+
+
+WRONG = [
+    (["--gated", "sometimes"], "'auto', 'manual'"),
+    (["--tag", "a b"], "--tag a b: write it of letters"),
+    (["--revision", "../x"], "--revision ../x: write it of letters"),
+    (["--tag", "v1", "--create-pr"], "nothing can be tagged before the pull request is merged"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[" ".join(case[0]) for case in WRONG])
+def test_what_cannot_be_is_refused_before_the_hub_is_asked(
+    hub: HubStub, client: HubClient, mini: Path, arguments: list[str], told: str
+) -> None:
+    done = client.truebench("data", "push", mini, "--repo-id", "org/set", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert hub.requests == []
+
+
+@pytest.mark.slow
+def test_a_card_that_the_hub_refuses_is_one_line_with_the_remedy(hub: HubStub, client: HubClient, mini: Path) -> None:
+    hub.card_errors = ['"license" must be one of [apache-2.0, ...]', '"language" must be an array']
+    done = client.truebench("data", "push", mini, "--repo-id", "org/set")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(
+        'truebench: org/set: the Hub refuses the header of the card: "license" must be one of'
+    )
+    assert '"language" must be an array; mend README.md between its two lines of ---' in done.stderr
+    assert hub.files("dataset", "org/set") == {}
+    hub.card_errors, hub.card_warnings = [], ["empty or missing yaml metadata"]
+    done = client.truebench("data", "push", mini, "--repo-id", "org/set")
+    assert done.returncode == 0
+    assert done.stderr == "note: Warnings while validating metadata in README.md: - empty or missing yaml metadata\n"
+
+
+@pytest.mark.slow
+def test_a_run_of_a_test_double_is_published_only_by_force(hub: HubStub, client: HubClient, runs: Path) -> None:
+    arguments = ("publish", "results", runs / "part", "--repo-id", "org/results")
+    done = client.truebench(*arguments)
+    assert done.returncode == 2
+    assert re.search(r"was made with scripted:\S+, which answers by rules and is no model; add --force", done.stderr)
+    assert done.stderr.count("\n") == 1
+    assert hub.requests == []
+    assert client.truebench(*arguments, "--force").returncode == 0
+
+
+GOLDEN = ["metaeval/out", "tick/out", "facts/out", "flex/scored", "refine/out", "best-of/out", "pairwise/out"]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A finished meta-evaluation whose folder tells where it was made."""
+    run = shutil.copytree(EXPECTED / "metaeval" / "out", tmp_path / "study")
+    text = (
+        (run / "run.json").read_text().replace("scripted:good.json", "hf:/home/me/good").replace("scripted:", "openai:")
+    )
+    info = json.loads(text)
+    info["settings"]["judge_base_url"] = "http://10.0.0.4:8000/v1"
+    (run / "run.json").write_text(json.dumps(info))
+    scores = (run / "scores.json").read_text().replace("scripted:good.json", "hf:/home/me/good")
+    (run / "scores.json").write_text(scores)
+    return run
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_figures_of_a_study_are_published_and_its_rows_are_not(tmp_path: Path, name: str) -> None:
+    run_id = stage_figures(EXPECTED / name, tmp_path)
+    out = tmp_path / "runs" / run_id
+    assert {path.name for path in out.iterdir()} == {"run.json", "scores.json"}
+    here, there = board.read(EXPECTED / name), board.read(out)
+    assert here is not None
+    assert there is not None
+    assert [e.key for e in here.entries] == [e.key for e in there.entries], "one study, whichever copy a board reads"
+    rows = [json.loads(line) for line in (tmp_path / "index" / f"{run_id}.jsonl").read_text().splitlines()]
+    assert [(row["model"], row["kind"]) for row in rows] == [(e.name, e.kind) for e in here.entries]
+    assert [row["overall"]["value"] for row in rows] == [e.overall.value for e in here.entries]
+    assert stage_figures(EXPECTED / name, tmp_path / "again") == run_id
+    assert stage_figures(out, tmp_path / "fetched")  # what was fetched from the Hub can be published again
+
+
+def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path) -> None:
+    stage_figures(study, tmp_path / "out")
+    for path in (tmp_path / "out").rglob("*.json*"):
+        for private in ("/home/me", "10.0.0.4"):
+            assert private not in path.read_text(), path.name
+        assert "hf:good" in path.read_text()
+
+
+def test_two_models_of_one_name_stay_two() -> None:
+    from truebench_hf.anonymous import everything
+
+    assert everything({"judge hf:/home/me/m": 0}) == {"judge hf:m": 0}
+    shown = everything({"hf:/a/m": 1, "hf:/b/m": 2, "why": ["at http://x.example/y it broke", "a / b, 50 %", None]})
+    assert shown == {"hf:m": 1, "hf:m'": 2, "why": ["at (address) it broke", "a / b, 50 %", None]}
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda info: info.pop("board"), "has no line for a leaderboard; finish it first"),
+        (lambda info: info.update(board={"main": 3}), "holds a leaderboard that no study writes"),
+        (lambda info: info["board"].update(rows=[]), "nothing of it is scored"),
+        (lambda info: info.pop("settings"), "is not a run folder"),
+    ],
+)
+def test_a_study_without_a_leaderboard_is_refused(study: Path, tmp_path: Path, edit: object, told: str) -> None:
+    info = json.loads((study / "run.json").read_text())
+    edit(info)  # type: ignore[operator]
+    (study / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match=told):
+        stage_figures(study, tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_studies_and_runs_stand_in_one_data_set(hub: HubStub, client: HubClient, study: Path, runs: Path) -> None:
+    done = client.truebench("publish", "results", study, "--repo-id", "org/results")
+    assert done.returncode == 0, done.stderr
+    assert client.truebench("publish", "results", runs / "part", "--repo-id", "org/results", "--force").returncode == 0
+    rows = client.value("""
+        import json
+        from datasets import load_dataset
+        print(json.dumps(list(load_dataset("org/results", split="runs"))))
+    """)
+    judges = [row for row in rows if row["kind"] == "metaeval"]
+    assert {row["model"] for row in judges} == {"hf:good", "openai:lax.json", "panel (majority)"}
+    assert {"name": "Paradigm", "value": "decision"} in judges[-1]["facts"]
+    assert any(score["name"] == "All rows pooled: Balanced accuracy" for score in judges[0]["scores"])
+    (run,) = (row for row in rows if row["kind"] == "truebench")
+    assert (run["scores"], len(run["by_language"])) == (None, 3)
+    done = client.truebench("publish", "results", study, "--model-repo", "org/good", "--dataset", "org/set")
+    assert done.returncode == 2
+    assert "its figures go into a results data set, with --repo-id" in done.stderr
+
+
+@pytest.mark.slow
+def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path, tmp_path: Path) -> None:
+    told = client.value(f"""
+        import json
+        import truebench_hf as tb
+        built = tb.build_data("truebench_mini", {str(tmp_path / "built")!r})
+        set_ = tb.push_data(built.folder, "org/set", private=True, tag="v1")
+        (results,) = tb.publish_results({str(study)!r}, "org/results")
+        again = tb.push_data(str(built.folder), "org/set")
+        metric = tb.publish_metric("truebench_score", "org/truebench_score", revision="next")
+        space = tb.publish_space("org/board", dry_run=True)
+        print(json.dumps([set_.url, set_.new, results.repo_id, again.new, metric.url, space.dry_run]))
+    """)
+    assert told[0].startswith(f"{hub.url}/datasets/org/set/commit/")
+    assert told[1:4] == [True, "org/results", False]
+    assert "/spaces/org/truebench_score/commit/" in told[4]
+    assert "truebench_score.py" in hub.files("space", "org/truebench_score", "next")
+    assert hub.repo("dataset", "org/set").private
+    assert told[5] is True
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({}, "say where to"),
+        ({"model_repo": "org/m"}, "--model-repo needs --dataset"),
+        ({"model_repo": "org/m", "dataset": "org/d", "tag": "v1"}, "--tag is about the results data set"),
+    ],
+)
+def test_calls_refuse_what_the_command_refuses(study: Path, how: dict[str, str], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        truebench_hf.publish_results(study, **how)  # type: ignore[arg-type]

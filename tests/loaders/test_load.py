@@ -1,0 +1,176 @@
+"""`truebench_hf.load` and the builders as people who know `datasets` use them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from truebench_hf.benchmarks.truebench.data import MINI
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.catalogue import CATALOGUE, corpus
+from truebench_hf.loaders.export import export
+
+LINES = MINI.read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+def indices(table: Any) -> list[int]:
+    return [row["index"] for row in table]
+
+
+@pytest.mark.parametrize("name", ["mini", "truebench_mini", "TrueBench-Mini"])
+def test_a_set_by_any_of_its_names(name: str) -> None:
+    assert len(truebench_hf.load(name, split="test")) == 36
+
+
+@pytest.mark.parametrize("source", [MINI, str(MINI)], ids=["a path", "a text"])
+def test_a_source(source: Any) -> None:
+    assert len(truebench_hf.load("truebench", source=source)["test"]) == 36
+
+
+@pytest.mark.parametrize(
+    ("split", "wanted"),
+    [
+        ("test", range(1, 37)), ("test[:10]", range(1, 11)), ("test[-2:]", (35, 36)), ("test[:25%]", range(1, 10)),
+        ("test[:1]+test[3:5]", (1, 4, 5)), ("all", range(1, 37)),
+    ],
+)  # fmt: skip
+def test_slices(split: str, wanted: Any) -> None:
+    assert indices(truebench_hf.load("mini", split=split)) == list(wanted)
+
+
+def test_a_slice_of_a_configuration_is_one_of_its_rows() -> None:
+    whole = indices(truebench_hf.load("mini", "de", "test"))
+    assert len(whole) == 3
+    assert indices(truebench_hf.load("mini", "de", "test[:2]")) == whole[:2]
+    assert indices(truebench_hf.load("truebench", "multi_turn", "test[1:]", source=MINI)) == indices(
+        truebench_hf.load("mini", "multi_turn", "test")
+    )[1:]  # fmt: skip
+
+
+@pytest.mark.parametrize("config", ["de", "DE", "german", "German", "GERMAN"])
+def test_a_configuration_by_any_of_its_names(config: str) -> None:
+    assert {row["language"] for row in truebench_hf.load("mini", config, "test")} == {"DE"}
+    assert {row["language"] for row in truebench_hf.load("truebench", config, "test", source=MINI)} == {"DE"}
+
+
+def test_other_names_of_configurations() -> None:
+    assert len(truebench_hf.load("mini", "Multi-Turn", "test")) == len(truebench_hf.load("mini", "multi turn", "test"))
+    assert len(truebench_hf.load("mini", "default", "test")) == 36
+    assert truebench_hf.load("rubric_mini", "Multi-turn", "easy")[0]["instruction_category"] == "multi_turn"
+    languages = [name for name, code in corpus("truebench").builder.OTHER.items() if len(code) == 2]
+    assert len(languages) == len({truebench_hf.load("mini", name, "test")[0]["language"] for name in languages}) == 12
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"config": "germany"}, "unknown configuration 'germany': choose from all, ko"),
+        ({"split": "tset"}, "unknown split 'tset': did you mean test"),
+        ({"split": "train[:10]"}, "unknown split 'train'"),
+        ({"split": "test[:x]"}, r"split 'test\[:x\]': .*write it as test\[:10\]"),
+        ({"split": "test[:10]", "streaming": True}, "a stream has no slices; give the split, and .take.10."),
+        ({"split": "train", "streaming": True}, "unknown split 'train'"),
+        ({"source": MINI}, "truebench_mini is built in and takes no --source"),
+        ({"data_files": str(MINI)}, "truebench_mini is built in and takes no data_files"),
+        ({"data_dir": MINI.parent}, "truebench_mini is built in and takes no data_dir"),
+        ({"columns": {"index": "id"}}, "truebench_mini is built in and takes no --column"),
+    ],
+)
+def test_what_does_not_go_is_one_line(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told) as caught:
+        truebench_hf.load("mini", **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "rows.jsonl.gz"
+    source.write_bytes(gzip.compress("".join([*LINES, "no JSON\n"]).encode()))
+    stream = truebench_hf.load("truebench", split="test", source=source, streaming=True)
+    assert type(stream).__name__ == "IterableDataset"
+    assert indices(stream.take(2)) == [1, 2]
+    assert caplog.messages == [], "not yet known"
+    with caplog.at_level(logging.WARNING):
+        assert list(stream) == truebench_hf.load("mini", split="test").to_list()
+    assert "1 of 37 rows cannot be used and are left out" in caplog.messages[0]
+    assert len(list(truebench_hf.load("truebench", "german", "test", source=source, streaming=True))) == 3
+    splits = truebench_hf.load("rubric_mini", streaming=True)
+    assert next(iter(splits["hard"]))["rubric_index"] == 0
+
+
+def folders(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        part = LINES[18 * number : 18 * (number + 1)]
+        (tmp_path / "in" / f"test-0000{number}-of-00002.jsonl").write_text("".join(part), encoding="utf-8")
+    return tmp_path / "in"
+
+
+def test_data_files_and_data_dir(tmp_path: Path) -> None:
+    folder = folders(tmp_path)
+    files = sorted(map(str, folder.iterdir()))
+    ways: list[dict[str, Any]] = [
+        {"data_files": str(MINI)}, {"data_files": files}, {"data_files": {"test": files}}, {"data_files": f"{folder}/*.jsonl"},
+        {"data_dir": folder}, {"data_dir": str(folder)}, {"source": folder},
+    ]  # fmt: skip
+    for way in ways:
+        assert indices(truebench_hf.load("truebench", split="test", **way)) == list(range(1, 37)), way
+    builder = corpus("truebench").builder(cache_dir=str(tmp_path / "cache"), config_name="German", data_files=files)
+    builder.download_and_prepare()
+    assert len(builder.as_dataset("test")) == 3
+    for given, told in (
+        ({"data_files": f"{folder}/none.jsonl"}, "truebench: data_files: Unable to find"),
+        ({"data_files": {"a": files[0], "b": files[1]}}, "has no split test, and more than one other: a, b"),
+        ({"data_dir": tmp_path / "none"}, "none: no such file"),
+        ({"data_files": files, "source": MINI}, "source and data_files say the same; give one of them"),
+    ):
+        with pytest.raises(UserError, match=told) as caught:
+            truebench_hf.load("truebench", **given)
+        assert "\n" not in str(caught.value)
+
+
+def test_columns_of_another_name(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text(
+        json.dumps({"question": "Say a.", "checks": ["is a"], "prompt": "x"}), encoding="utf-8"
+    )
+    columns = {"prompt": "question", "criteria": "checks"}
+    (row,) = truebench_hf.load("truebench", split="test", source=tmp_path / "own.jsonl", columns=columns)
+    assert (row["index"], row["input"], row["criteria"]) == (1, ["Say a."], [["is a"]])
+    with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
+        truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
+
+
+def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
+    rows = [
+        {n: v for n, v in row.items() if n not in ("pair_id", "trap", "measurable")}
+        for row in truebench_hf.load("rubric_mini", split="easy[:4]")
+    ]
+    for split in ("easy", "hard"):
+        part = rows[:2] if split == "easy" else rows[2:]
+        named = [row | {"rubric_type": None, "dimension": None, "label": bool(row["label"])} for row in part]
+        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named), encoding="utf-8")
+    files = {split: str(tmp_path / f"{split}.jsonl") for split in ("easy", "hard")}
+    found = truebench_hf.load("rubric_eval", data_files=files)
+    assert {split: len(table) for split, table in found.items()} == {"easy": 2, "hard": 2}
+    samples = Path(truebench_hf.__file__).parent / "benchmarks" / "flexbench" / "samples"
+    by_config = {name: str(samples / f"{name}.jsonl") for name in ("instructions", "dimensions", "conversations")}
+    assert len(truebench_hf.load("flexbench", "dimensions", "test", data_files=by_config)) == 72
+    export("flexbench", tmp_path / "flex")
+    assert len(truebench_hf.load("flexbench", "dimensions", "test", source=tmp_path / "flex")) == 72
+
+
+@pytest.mark.parametrize("name", list(CATALOGUE))
+def test_what_a_builder_says_of_its_set(name: str, tmp_path: Path) -> None:
+    info = corpus(name).builder(cache_dir=str(tmp_path)).info
+    assert len(info.description) > 80
+    assert "\n" not in info.description
+    assert info.citation.startswith("@misc{")
+    assert info.citation.count("{") == info.citation.count("}")
+    assert info.license == CATALOGUE[name].licence
+    assert info.homepage.startswith("https://") or (name, info.homepage) == ("flexbench", ""), "which has no page"
+    assert truebench_hf.load(name).column_names if CATALOGUE[name].source is None else True

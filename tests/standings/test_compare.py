@@ -1,0 +1,198 @@
+"""Two runs beside each other: what is compared, what flipped, and what is not comparable."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.finished import finished, golden, numbered
+from tests.support.runs import command_here
+from truebench_hf.errors import UserError
+from truebench_hf.standings import compare_sections as shown
+from truebench_hf.standings.compare import compare
+from truebench_hf.standings.finished import self_judged
+
+A = numbered([True] * 14 + [False] * 6)
+B = numbered([True] * 4 + [False] * 10 + [False] * 5 + [True])
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("pair")
+    languages = {f"q{n}": "FR" if n % 2 else "EN" for n in range(20)}
+    return finished(folder, "Ada", A, languages=languages), finished(folder, "Ben", B, languages=languages)
+
+
+def test_by_hand(pair: tuple[str, str]) -> None:
+    found = compare(*pair)
+    # A passes 14 of 20, B 5: A alone 10 (q4 to q13), B alone one (q19), both 4.
+    gap = found.overall.difference
+    assert (found.overall.first, found.overall.second, gap.n) == (0.7, 0.25, 20)
+    assert gap.difference == pytest.approx(0.45)
+    # (11 - 2) / 22, and t(19) 2.093 x sqrt((13 / 22 - (9 / 22)^2) / 22)
+    assert gap.interval == pytest.approx((0.118, 0.700), abs=1e-3)
+    assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
+    assert gap.ahead == 1
+    assert [flip.id for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
+    assert (found.differs, found.undecided, found.otherwise, found.only) == ((), (), (), ((), ()))
+    french = found.groups["Language"]["FR"]
+    assert (french.difference.n, french.first, french.second) == (10, 0.7, 0.3)  # odd: 1 to 13; 1, 3 and 19
+    assert list(found.groups["Category"]) == ["Editing"]
+
+
+def test_a_run_against_itself_has_nothing_to_show(pair: tuple[str, str]) -> None:
+    found = compare(pair[0], pair[0])
+    assert (found.flips, found.overall.difference.difference, found.overall.difference.ahead) == ((), 0.0, 0)
+    assert [type(section).__name__ for section in shown.sections(found)] == ["Grid"]
+    assert "cannot be told apart" in " ".join(shown.notes(found))
+
+
+def test_the_command_shows_flips_with_both_answers(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command_here(capsys, "compare", *pair, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "Flipped: 11 instances" in done.stdout
+    assert "+45.00" in done.stdout
+    assert "A is ahead (by the 95 % interval)" in done.stdout
+    rows = list(csv.DictReader((tmp_path / "out" / "flips.csv").open()))
+    assert (rows[0]["id"], rows[0]["score_a"], rows[0]["answers_b"]) == ("q19", "0", "Ben is right on q19")
+    assert rows[0]["failed_a"].startswith("is right Judge:")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("Ada is right on q4") < page.index("Ben is wrong on q4")
+    assert "q0 " not in page.split("Flipped, answer by answer")[1]  # passed by both
+    told = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert (told["overall"]["difference"]["ahead"], len(told["flips"])) == (1, 11)
+
+
+def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
+    one = finished(tmp_path, "one", numbered([True] * 7 + [None]))
+    two = finished(tmp_path, "two", numbered([False] * 7 + [True]))
+    found = compare(one, two)
+    gap = found.overall.difference
+    assert (gap.n, gap.interval, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, 1)
+    assert (found.undecided, found.overall.undecided) == (("q7",), 1)
+    said = " ".join(shown.notes(found))
+    assert "McNemar's exact test" in said
+    assert "Undecided in one of the runs, and left out: 1 (q7)." in said
+
+
+def test_what_is_not_comparable_is_said_first(tmp_path: Path) -> None:
+    one = finished(tmp_path / "a", "one", numbered([True, True, False]))
+    two = finished(
+        tmp_path / "b", "two", {"q0": True, "q1": False, "new": True}, judge="other", judge_level="rubric",
+        asks={"q1": "In French."},
+    )  # fmt: skip
+    found = compare(one, two)
+    assert found.overall.difference.n == 1
+    assert (found.otherwise, found.only) == (("q1",), (("q2",), ("new",)))
+    said = shown.notes(found)
+    assert said[0].startswith("Not comparable as models: other data; judge: ")
+    assert "level checklist and rubric" in said[0]
+    assert "Only in A: 1 (q2)." in said
+    assert "Only in B: 1 (new)." in said
+    assert any("ask something else in each run" in line for line in said)
+
+
+def test_another_protocol_is_another_judging_and_counts_by_its_own_rule(tmp_path: Path) -> None:
+    one = finished(tmp_path / "a", "one", numbered([True, None]))
+    two = finished(tmp_path / "b", "two", numbered([True, True]), protocol="official")
+    found = compare(one, two)
+    assert any(told.startswith("protocol: default and official") for told in found.differs)
+    assert found.runs[1].scores == {"q0": 1.0, "q1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda p: (finished(p, "one", numbered([True])), str(p / "nowhere")), "no such folder"),
+        (lambda p: (finished(p, "one", numbered([True])), str(p)), "is no run folder"),
+        (lambda p: (finished(p, "one", {"a": True}), finished(p, "two", {"b": True})), "no instance in common"),
+        (
+            lambda p: (finished(p, "one", {"a": True}), finished(p, "two", {"a": True}, asks={"a": "Why?"})),
+            "ask other things",
+        ),
+    ],
+)
+def test_refused(tmp_path: Path, make: object, match: str) -> None:
+    with pytest.raises(UserError, match=match):
+        compare(*make(tmp_path))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"kind": "calibrate"}, "of kind calibrate; runs of kind truebench, facts, tick"),
+        ({"sessions": [{"started": "now"}]}, "is not finished"),
+    ],
+)
+def test_folders_of_other_kinds_and_unfinished_ones_are_refused(
+    tmp_path: Path, change: dict[str, object], match: str
+) -> None:
+    folder = finished(tmp_path, "one", numbered([True]))
+    file = Path(folder) / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(UserError, match=match):
+        compare(folder, folder)
+
+
+def test_a_submission_has_no_sessions_and_tells_little_of_its_judging(tmp_path: Path) -> None:
+    one = finished(tmp_path / "a", "one", numbered([True]))
+    two = finished(tmp_path / "b", "two", numbered([False]))
+    file = Path(two) / "run.json"
+    info = json.loads(file.read_text())
+    settings = {name: info["settings"][name] for name in ("model", "judge")}
+    file.write_text(json.dumps({"format": 1, "kind": "truebench", "submitted": True, "settings": settings}))
+    found = compare(one, two)
+    assert found.overall.difference.n == 1
+    assert found.differs[0] == "other data"
+    assert any(told.startswith("protocol: default and not told") for told in found.differs)
+
+
+def test_a_file_of_judgments_alone_says_nothing_of_its_judging(pair: tuple[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "judged.jsonl"
+    file.write_text((Path(pair[1]) / "judgments.jsonl").read_text())
+    found = compare(pair[0], str(file))
+    assert found.differs == (f"nothing is known of how {file} was judged (no run.json)",)
+    assert len(found.flips) == 11
+
+
+def test_models_of_one_study_are_compared_by_their_checklists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = golden("tick", tmp_path / "tick")
+    with pytest.raises(UserError, match="name one: --model-a or --model-b"):
+        compare(folder, folder)
+    with pytest.raises(UserError, match=r"unknown model in .*'thre'"):
+        compare(folder, folder, model_a="thre")
+    done = command_here(
+        capsys, "compare", folder, folder, "--model-a", "scripted:one.json", "--model-b", "scripted:two.json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pass rate of a checklist" in done.stdout
+
+
+def test_answers_from_documents_are_compared_by_their_final_score(tmp_path: Path) -> None:
+    found = compare(golden("facts", tmp_path / "facts"), str(tmp_path / "facts"))
+    # Of two judges one finds "disputed" grounded; "evasive" is eligible to one judge, so that it stays in.
+    scores = found.runs[0].scores
+    assert (scores["grounded"], scores["disputed"], scores["failed"]) == (1.0, 0.5, None)
+    assert found.overall.difference.difference == 0
+    with pytest.raises(UserError, match=r"of kind facts, .* of kind tick"):
+        compare(str(tmp_path / "facts"), golden("tick", tmp_path / "tick"), model_b="scripted:one.json")
+
+
+@pytest.mark.parametrize(
+    ("model", "judges", "own", "reason"),
+    [
+        ("openai:gpt-4o", {"openai:o3"}, True, "one maker's line"),
+        ("hf:Qwen/Qwen3-8B", {"openai:gpt-5", "vllm:Qwen/QwQ-32B"}, True, "one judge of a panel"),
+        ("hf:Qwen/Qwen3-8B", {"openai:gpt-5"}, False, "another"),
+        ("anything", set(), False, "nobody"),
+    ],
+)
+def test_self_judged(model: str, judges: set[str], own: bool, reason: str) -> None:
+    assert self_judged(model, judges) is own, reason

@@ -1,0 +1,153 @@
+"""What is imported is declared, and what an extra brings is missed in one line that names the extra."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.bench import install_size
+from tests.support.runs import ROOT, script
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+README = (ROOT / "README.md").read_text("utf-8")
+# Read by its own library, which users of such logs have: it wants another fsspec than the pinned one.
+ELSEWHERE = {"inspect_ai"}
+
+
+def names(requirements: Sequence[str]) -> set[str]:
+    return {re.split(r"[\[><=]", line)[0].lower().replace("_", "-") for line in requirements}
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a file imports; those that are only named to a type checker, too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - {"truebench_hf", "__future__"} - sys.stdlib_module_names
+
+
+SOURCES = [*(ROOT / "truebench_hf").rglob("*.py"), *(ROOT / "loaders").rglob("*.py"), *(ROOT / "space").rglob("*.py")]
+
+
+def test_every_imported_package_is_declared() -> None:
+    brought = set().union(*(names(needed) for extra, needed in EXTRAS.items() if extra != "dev"))
+    declared, known, wrong = names(PROJECT["dependencies"]) | brought, packages_distributions(), []
+    packages = {package: path for path in SOURCES for package in imported(path)}
+    assert {"datasets", "gradio", "sklearn"} <= set(packages)
+    for package in set(packages) - ELSEWHERE:
+        installed = {name.lower().replace("_", "-") for name in known.get(package, [package])}
+        if not installed & declared:
+            wrong.append(f"{packages[package].relative_to(ROOT)} imports {package}, of {installed}")
+    assert wrong == []
+
+
+def test_what_an_extra_brings_is_asked_for_before_it_is_imported() -> None:
+    """A file that imports such a package at its top, or unasked, would greet its users with a traceback."""
+    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "plotly"}  # fmt: skip
+    at_the_top = {
+        path.name: top
+        for path in SOURCES
+        if (top := ours & {n for node in ast.parse(path.read_text("utf-8")).body for n in _named(node)})
+    }
+    assert at_the_top == {}
+
+
+def _named(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name.split(".")[0] for alias in node.names}
+    return {(node.module or "").split(".")[0]} if isinstance(node, ast.ImportFrom) else set()
+
+
+def test_the_pins_hold_all_that_is_declared() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").split()
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
+    needed = names(PROJECT["dependencies"]).union(*(names(needed) for needed in EXTRAS.values()))
+    assert needed - pinned <= {"vllm", "truebench-hf"}  # vLLM lives in an environment of its own: tests/vllm
+
+
+@pytest.mark.slow
+def test_the_first_screen_says_what_is_installed_and_how_large_it_is() -> None:
+    first = README.partition("\n## Your own data\n")[0]
+    assert len(first.splitlines()) < 60
+    base, _ = install_size.closure("truebench-hf")
+    told = {
+        name: float(size.replace(",", "")) for name, size in re.findall(r"^\| `(\w+)` \|.*\| ([\d,]+) MB", first, re.M)
+    }
+    whole = float(re.findall(r"([\d,]+) MB", first)[0].replace(",", ""))
+    assert whole == pytest.approx(sum(map(install_size.size, base)), rel=0.15)
+    assert set(told) == set(EXTRAS) - {"dev", "vllm"}
+    for extra, megabytes in told.items():
+        found, missing = install_size.closure("truebench-hf", frozenset({extra}))
+        assert not missing
+        # Of torch there are builds of very different size.
+        assert megabytes == pytest.approx(sum(map(install_size.size, found - base)), rel=0.25), extra
+    for extra in set(EXTRAS) - {"dev"}:
+        assert f"`{extra}`" in first
+
+
+# Modules that only an extra brings, as absent as where nobody installed it.
+ABSENT = "gradio plotly starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score"
+BARE = f"""
+import sys
+sys.modules.update(dict.fromkeys({ABSENT.split()!r}))
+sys.argv[0] = "truebench"
+from truebench_hf.cli.main import main
+main()
+"""
+
+
+def bare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command where only the base is installed."""
+    return subprocess.run(
+        [sys.executable, "-c", BARE, *arguments], cwd=folder, capture_output=True, text=True, timeout=100
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    script(tmp_path / "m.json", [{"contains": "<criteria", "verdicts": {}}], {"reply": "So be it."})
+    return tmp_path
+
+
+SPECS = ("--model", "scripted:m.json", "--judge", "scripted:m.json")
+MISSED = [
+    (["space"], "the Space needs gradio: pip install 'truebench-hf[space]'"),
+    (["run", "--data", "mini", "--model", "smollm2", *SPECS[2:], "--out", "o"], "smollm2 needs transformers: pip install 'truebench-hf[local]'"),
+    (["run", "--data", "mini", "--model", "vllm:org/m", *SPECS[2:], "--out", "o"], "vllm:org/m needs vllm: pip install 'truebench-hf[vllm]'"),
+    (["calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
+    (["checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "told"), MISSED, ids=[" ".join(case[0][:2]) for case in MISSED])
+def test_a_missing_extra_is_one_line_before_anything_is_paid_for(here: Path, arguments: list[str], told: str) -> None:
+    done = bare(here, *arguments)
+    assert (done.returncode, done.stderr) == (2, f"truebench: {told}\n")
+    assert not (here / "o").exists()
+
+
+def test_a_run_and_a_meta_evaluation_need_no_extra(here: Path) -> None:
+    done = bare(here, "run", "--data", "mini", "--limit", "3", *SPECS, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "Pass rate" in (here / "run" / "report.html").read_text("utf-8")
+    done = bare(here, "metaeval", "--data", "rubric_mini", "--limit", "4", *SPECS[2:], "--out", "meta")
+    assert "Traceback" not in done.stderr
+    assert (here / "meta" / "scores.json").is_file(), done.stderr
+
+
+@pytest.mark.parametrize("how", [["-m", "truebench_hf"], ["-m", "truebench_hf.cli.main"]])
+def test_the_version_is_told(how: list[str]) -> None:
+    done = subprocess.run([sys.executable, *how, "--version"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"truebench-hf {PROJECT['version']}\n", "")

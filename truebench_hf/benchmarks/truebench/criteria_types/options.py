@@ -1,0 +1,51 @@
+"""Options of `truebench compare-criteria`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS
+from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.options import Binds, option, role
+from truebench_hf.study.options import JudgingOptions, WritingOptions, numbered
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareCriteriaOptions(InstanceOptions, JudgingOptions, WritingOptions):
+    """Which responses, who judges them by which types of criteria, and what people say of them."""
+
+    TEXT_LEVEL: ClassVar[str] = "checklist"
+
+    responses: tuple[str, ...] = option(
+        (), panel="Data", help="Responses to the data: a run folder, or a file as for `truebench judge`; may be repeated, e.g. "
+        "one a model. Where rows do not say whose they are the file's name does."
+    )  # fmt: skip
+    model: tuple[str, ...] = role(
+        (), help="Model whose responses are made here: a spec; may be repeated.",
+        binds=Binds("model", lambda options: list(map(str, numbered(options.model))), grows=True),
+    )  # fmt: skip
+    judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
+    type: tuple[str, ...] = option(
+        (), panel="Judging", help=f"{', '.join(WAYS)}: a type of criteria; may be repeated; all four if not given.",
+        binds=Binds("types", lambda options: list(options.types), grows=True),
+    )  # fmt: skip
+    humans: tuple[str, ...] = option(
+        (),
+        panel="Data",
+        help="Filled-in sheets of `truebench compare-criteria-sheets`, or folders of them; may be repeated.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.type:
+            if name not in WAYS:
+                raise unknown("type of criteria", name, tuple(WAYS))
+        if not self.responses and not self.model:
+            raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types asked for, in the paper's order."""
+        return tuple(name for name in WAYS if not self.type or name in self.type)

@@ -1,0 +1,155 @@
+"""`truebench compare-criteria`: the same responses judged by four types of criteria, and held against people.
+
+Abstract: TRUEBench's claim that a checklist agrees with people better than ratings do, on responses, data and a judge of
+one's own (paper 000, section 5.1, appendices C.3 and E, Figures 7 and 8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.criteria_types import people as raters
+from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
+from truebench_hf.benchmarks.truebench.criteria_types.scores import Row, score
+from truebench_hf.benchmarks.truebench.criteria_types.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
+from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
+from truebench_hf.benchmarks.truebench.several import Answered, answered
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.conversation import converse
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.records import RESPONSES, response_lines
+from truebench_hf.report import sheets
+from truebench_hf.report.sheet_answers import Annotations
+from truebench_hf.study.items import Items
+from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.options import numbered
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Instance, Response
+
+
+class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[str, Any]]):
+    """Every response to every instance, by every type of criteria; `value` is the content of `scores.json`."""
+
+    kind, unit = raters.KIND, "instances"
+    files = ("scores.json", "ratings.jsonl", RESPONSES)
+    prompts = tuple(way.prompt for way in WAYS.values() if way.prompt)
+
+    def items(self) -> Items[Answered]:
+        """The instances; of one that is sampled all responses are."""
+        options = self.options
+        every = data.load(options.data, options.column, options.criteria, judged=self._needs_criteria())
+        chosen = data.select(every, options.language, options.category)
+        if options.types == ("flask",) and not any(i.category in skills_by_category() for i in chosen):
+            raise UserError(
+                f"--type flask: no instance has one of the categories that the paper names skills for: "
+                f"{', '.join(skills_by_category())}; give the data a column category, or name other types"
+            )
+        items, self.models = answered(options, chosen)
+        return items
+
+    def _needs_criteria(self) -> bool:
+        return bool({"biggen", "checklist"} & set(self.options.types))
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [self.options.judging(self.options.judge, "checklist")]
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts, self.options.structured)
+        self.sheets: Annotations | None = None
+        if self.options.humans:
+            self.sheets = sheets.read_back(list(self.options.humans))
+            raters.check(self.sheets)
+            if not self.options.model:  # else the responses are yet to be made
+                raters.read(self.sheets, [response_id(one.instance, r) for one in self.chosen for r in one.given])
+
+    def setup(self) -> None:
+        # One model, however many types: together they ask it no more at a time than the option allows.
+        judge = self.caller("judge")
+        self.asked = {name: self._asked(judge.in_role(name)) for name in self.options.types}
+
+    def _asked(self, caller: Caller) -> Asked:
+        options = self.options
+        return Asked(
+            SchemaFallback(caller, options.structured), options.prompts, Sampling(max_tokens=options.judge_max_tokens),
+            Judge(caller, self.judge_settings()[0], options.prompts),
+        )  # fmt: skip
+
+    async def work(self, one: Answered) -> list[Row]:
+        """The responses that are given and those made here, each judged in every way."""
+        made = await asyncio.gather(
+            *(self._made(one.instance, n, name) for n, name in enumerate(numbered(self.options.model), 1))
+        )
+        responses = [*one.given, *made]
+        return list(await asyncio.gather(*(self._row(one.instance, response) for response in responses)))
+
+    async def _made(self, instance: Instance, number: int, name: str) -> Response:
+        part = "model" if len(self.options.model) == 1 else f"model {name}"
+        response = await converse(instance, self.caller("model", number, part), self.options.sampling)
+        return replace(response, model=str(name))
+
+    async def _row(self, instance: Instance, response: Response) -> Row:
+        found = await asyncio.gather(*(rated(WAYS[t], asked, instance, response) for t, asked in self.asked.items()))
+        return Row(instance, response, response_id(instance, response), dict(zip(self.asked, found, strict=True)))
+
+    def score(self, done: Sequence[list[Row]]) -> Outcome[dict[str, Any]]:
+        rows = [row for several in done for row in several]
+        people = raters.read(self.sheets, [row.id for row in rows]) if self.sheets else None
+        result = score(rows, self.models, people, self.folder.usage()["total"], self.options.seed)
+        files = {
+            "ratings.jsonl": [line for row in rows for line in _lines(row, people)],
+            RESPONSES: response_lines([(row.instance, row.response) for row in rows]),
+            "scores.json": result,
+        }
+        facts = {"Judge": str(self.options.judge), "Models": ", ".join(self.models)}
+        return Outcome(
+            result, files, TITLE, sections(result), lead=f"{LEAD}, judged by {self.options.judge}",
+            notes=self._notes(rows, people), facts=facts, incomplete=result["incomplete"],
+        )  # fmt: skip
+
+    def _notes(self, rows: Sequence[Row], people: People | None) -> list[str]:
+        notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([self.options.judge])
+        strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
+        if strange:
+            notes.append(
+                f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
+                f"names the types to compare, {', '.join(skills_by_category())} are the categories."
+            )
+        if people is None:
+            out = self.options.out
+            return [
+                *notes,
+                f"Nobody has rated these responses yet: `truebench compare-criteria-sheets {out}` writes sheets without "
+                "criteria; this command with --humans SHEETS then compares, and asks nothing again.",
+            ]
+        if people.asked < raters.RATERS:
+            notes.append(f"Raters of a response: {people.asked}, of whom the paper has {raters.RATERS}.")
+        if people.strangers:
+            first = people.strangers[0]
+            notes.append(
+                f"Rows of sheets about other responses, left out: {len(people.strangers)} (the first: {first})."
+            )
+        return notes
+
+
+def _lines(row: Row, people: People | None) -> list[dict[str, Any]]:
+    """The lines of `ratings.jsonl` for a response: one a type."""
+    told: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
+    if people:
+        told |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
+    return [told | {"type": name} | asdict(found) for name, found in row.rated.items()]
+
+
+def compare_criteria(options: CompareCriteriaOptions) -> dict[str, Any]:
+    """Judge responses by four types of criteria. Returns the content of scores.json. Raises UserError."""
+    return CompareCriteria(options).run().value

@@ -1,0 +1,148 @@
+"""The four ways to judge a response of TRUEBench's comparison (paper 000, section 5.1, listings 2 to 5).
+
+mt-bench: one rating from 1 to 10, without criteria. flask: the skills of the category, 1 to 5 each; the score is our mean
+over them, the judge's own final score stands beside it. biggen: every criterion and then one final score, 1 to 5, which is
+the score. checklist: TRUEBench's own, pass or fail by the judge that `truebench run` has.
+
+All four see the same: instruction, conversation and document, and no reference answer (listing 2 shows one, and speaks of
+a second question: neither exists here). A conversation of several turns is rated as one; the checklist is judged turn by
+turn, as in a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
+from truebench_hf.benchmarks.truebench.study import benchmark, judged
+from truebench_hf.judging.case import Case, cases, sections
+from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.ratings import Ratings, ask_ratings
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Criterion, Instance, Response
+
+FINAL = "final_score"
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What a response got: on the scale of its type (1 or 0 by a checklist: passed or not), None where that is open.
+
+    `reason` is what the judge said, or why it is open. `parts` are the ratings (or labels) that it came with, by skill or
+    criterion; `own_final` is the judge's own final score where ours is another.
+    """
+
+    value: float | None
+    reason: str = ""
+    parts: Mapping[str, int | str | None] = field(default_factory=dict)
+    own_final: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked about a type of criteria, and how."""
+
+    schemas: SchemaFallback
+    prompts: Prompts
+    sampling: Sampling
+    judge: Judge
+
+    async def ratings(self, prompt: str, case: Case, keys: Sequence[str], scale: int, **values: Any) -> Ratings:
+        """The ratings under these keys that the judge gives when asked by this prompt."""
+        shown = {**sections(case), **values}
+
+        def text(structured: bool) -> str:
+            return self.prompts.render(prompt, **shown, structured=structured)
+
+        return await ask_ratings(self.schemas, text, keys, scale, sampling=self.sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A type of criteria: what tables call it, the end of its scale, its prompt ("": the judge's), how it is judged."""
+
+    title: str
+    most: int
+    prompt: str
+    judged: Callable[[Asked, Instance, Response], Awaitable[Rated]]
+
+
+def whole(instance: Instance, response: Response) -> Case:
+    """A conversation as one case: its last answer with all before it, and the criteria of all turns."""
+    *_, last = cases(instance, response, benchmark(instance))
+    several = len(instance.turns) > 1
+    criteria = tuple(
+        _stated(criterion, f"Turn {number}: " if several else "")
+        for number, turn in enumerate(instance.turns, 1)
+        for criterion in turn.criteria
+    )
+    return replace(last, criteria=criteria, reference=None)
+
+
+def _stated(criterion: Criterion, turn: str) -> Criterion:
+    """A criterion to be rated: by how well it is met, so that a fault is turned round."""
+    free = "Without this fault: " if criterion.weight < 0 else ""
+    return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0)
+
+
+async def _mt_bench(asked: Asked, instance: Instance, response: Response) -> Rated:
+    case = replace(whole(instance, response), criteria=())
+    found = await asked.ratings("rating_whole", case, ("rating",), 10, turns=len(instance.turns))
+    return Rated(found.values.get("rating"), found.problem or found.reason)
+
+
+async def _flask(asked: Asked, instance: Instance, response: Response) -> Rated:
+    skills = skills_by_category().get(instance.category, ())
+    if not skills:
+        return Rated(None, f"category {instance.category or '(none)'} has no skills in the paper")
+    case = replace(whole(instance, response), criteria=())
+    keys = [skill.key for skill in skills]
+    found = await asked.ratings("rating_skills", case, (*keys, FINAL), 5, turns=len(instance.turns), skills=skills)
+    parts = {skill.name: found.values.get(skill.key) for skill in skills}
+    given = [value for value in parts.values() if value is not None]
+    if missing := [name for name, value in parts.items() if value is None]:
+        # A mean over the rest would be one of other skills than everybody else's.
+        return Rated(None, f"{', '.join(missing)}: {found.problem}", parts, found.values.get(FINAL))
+    return Rated(sum(given) / len(given), found.problem or found.reason, parts, found.values.get(FINAL))
+
+
+async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated:
+    case = whole(instance, response)
+    if not case.criteria:
+        return Rated(None, "no criteria")
+    keys = [f"criteria_{number}" for number in range(1, len(case.criteria) + 1)]
+    found = await asked.ratings("rating_criteria", case, (*keys, FINAL), 5, turns=len(instance.turns))
+    return Rated(found.values.get(FINAL), found.problem or found.reason, {key: found.values.get(key) for key in keys})
+
+
+async def _checklist(asked: Asked, instance: Instance, response: Response) -> Rated:
+    shown = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
+    item = judged(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
+    labels = [verdict.label for turn in item.verdicts for verdict in turn]
+    parts = {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
+    if item.passed is None:
+        return Rated(None, item.undecided, parts)
+    failed = (
+        v.reason for turn in item.verdicts for v in turn if v.label == ("yes" if v.criterion.weight < 0 else "no")
+    )
+    return Rated(float(item.passed), next(failed, ""), parts)
+
+
+WAYS: Mapping[str, Way] = {
+    "mt-bench": Way("MT-Bench-like: 1 to 10, no criteria", 10, "rating_whole", _mt_bench),
+    "flask": Way("FLASK-like: mean of skills, 1 to 5", 5, "rating_skills", _flask),
+    "biggen": Way("BiGGen-like: 1 to 5 on the criteria", 5, "rating_criteria", _biggen),
+    "checklist": Way("TRUEBench: checklist, pass or fail", 1, "", _checklist),
+}
+
+
+async def rated(way: Way, asked: Asked, instance: Instance, response: Response) -> Rated:
+    """A whole response judged; one that broke off, or was never given, is not judged, and the reason says so."""
+    if response.error is not None or len(response.answers) < len(instance.turns):
+        return Rated(None, f"no answer: {response.error or 'not generated'}")
+    return await way.judged(asked, instance, response)

@@ -1,0 +1,189 @@
+"""`truebench validate`: whether the criteria of a benchmark, or its instructions, can be used as they are.
+
+Abstract: a model looks at every instance with its criteria, before any response is judged, for errors, for demands that
+go too far and for conditions that no criterion covers, and proposes changes (paper 000, section 3.4). With `--ablation`
+it is itself measured, on rows whose defects are known (section 5.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
+from truebench_hf.benchmarks.truebench.validation.edits import SIZES, Edited, constructed
+from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
+from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, work_list
+from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
+from truebench_hf.benchmarks.truebench.validation.sections import sections
+from truebench_hf.benchmarks.truebench.validation.validator import (
+    LANGUAGE,
+    SAMPLING,
+    validate_instance,
+    validate_prompt,
+)
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.options import PromptOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+
+STAGES = ("criteria", "prompt")
+_ALL = ",".join(ASPECTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
+    """What is validated, by whom, and what for."""
+
+    validator: str = role(help="Who validates: a model spec.")
+    stage: str = option(
+        "criteria", binds=True, panel="Method",
+        help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
+    )  # fmt: skip
+    aspects: str = option(
+        _ALL, binds=Binds(value=lambda options: options.chosen), panel="Method",
+        help="What the validator is told to look for: some of these, separated by commas, or none.",
+    )  # fmt: skip
+    analysis_language: str = option(
+        LANGUAGE,
+        binds=True,
+        panel="Method",
+        help="Language of analyses and reasons; criteria are proposed in their own.",
+    )
+    ablation: bool = option(
+        False, binds=True, panel="Method",
+        help="Measure the validator: rows of the data with known defects, under all 8 sets of aspects (Table 3).",
+    )  # fmt: skip
+    max_tokens: int = option(SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+        if self.stage not in STAGES:
+            raise unknown("stage", self.stage, STAGES)
+        if not self.analysis_language.strip():
+            raise UserError("--analysis-language names no language")
+        if self.chosen != tuple(ASPECTS) and (self.ablation or self.stage == "prompt"):
+            raise UserError(f"--aspects does not go with {'--ablation' if self.ablation else '--stage prompt'}")
+        if self.ablation and self.stage == "prompt":
+            raise UserError("--ablation is about criteria; leave out --stage prompt")
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The aspects, in their usual order."""
+        given = {name.strip().casefold() for name in self.aspects.split(",")} - {"", "none"}
+        if wrong := sorted(given - set(ASPECTS)):
+            raise unknown("aspect", wrong[0], (*ASPECTS, "none"))
+        return tuple(name for name in ASPECTS if name in given)
+
+    @property
+    def subsets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of aspects that the validator is asked under; of instructions there is one, without any."""
+        return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (self.chosen,)
+
+    @property
+    def told(self) -> str:
+        """The aspects, in words; "" where there are none to choose."""
+        if self.stage == "prompt":
+            return ""
+        return "all sets of them" if self.ablation else ", ".join(self.chosen) or "none"
+
+    @property
+    def looked(self) -> tuple[Kind, ...]:
+        """The kinds of defects in the report."""
+        return PROMPT_KINDS if self.stage == "prompt" else kinds(self.chosen)
+
+
+class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[str, Any]]):
+    """Every instance, or every row with a known defect, validated once; `value` is the content of `validation.json`."""
+
+    kind, unit = "criteria-validation", "instances"
+    files = ("validation.json", "validations.jsonl", WORK_LIST)
+    editable = {WORK_LIST: ""}  # noqa: RUF012
+
+    def __init__(self, options: ValidateCriteriaOptions) -> None:
+        super().__init__(options)
+        self.prompts = (f"validate_{options.stage}",)
+
+    def items(self) -> Items[Edited]:
+        """The instances of the languages and categories asked for; for the ablation those that were drawn of them."""
+        options = self.options
+        every = data.load(options.data, options.column, options.criteria, judged=options.stage == "criteria")
+        chosen = data.select(every, options.language, options.category)
+        rows = constructed(chosen, options.seed) if options.ablation else [Edited(one, "unedited") for one in chosen]
+        if options.ablation and len(counts := Counter(row.edit for row in rows)) < len(SIZES):
+            lacking = ", ".join(kind for kind in SIZES if not counts[kind])
+            raise UserError(
+                f"--data {options.data}: has no rows for {lacking} (known defects are made from criteria that demand a "
+                "number, language or keyword their instruction states); take v0.6.1"
+            )
+        return Items(
+            rows, lambda row: row.instance.id, asdict,
+            lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
+            size=lambda row: len(row.instance.turns),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts)
+
+    def setup(self) -> None:
+        self.schemas = SchemaFallback(self.caller("validator"))
+
+    async def work(self, row: Edited) -> Validated:
+        found = await asyncio.gather(*(self._validated(row, aspects) for aspects in self.options.subsets))
+        return Validated(row, dict(zip(self.options.subsets, found, strict=True)))
+
+    async def _validated(self, row: Edited, aspects: tuple[str, ...]) -> Validation:
+        options = self.options
+        more: dict[str, Any] = {
+            "language": options.analysis_language,
+            "sampling": Sampling(max_tokens=options.max_tokens),
+        }
+        if options.stage == "prompt":
+            return await validate_prompt(self.schemas, row.instance, options.prompts, **more)
+        return await validate_instance(self.schemas, row.instance, options.prompts, aspects, **more)
+
+    def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Any]]:
+        options, rows = self.options, [one.edited for one in done]
+        shown, looked = sections(done, options.looked), options.looked
+        result: dict[str, Any] = {
+            "instances": len(done),
+            "labels": {label: sum(one.found.label == label for one in done) for label in ("FAIL", "PASS")},
+            "undecided": {one.edited.instance.id: one.found.problem for one in done if one.found.label is None},
+            "instances_with": {kind: sum(bool(one.found.of(kind)) for one in done) for kind in looked},
+            "findings": {kind: sum(len(one.found.of(kind)) for one in done) for kind in looked},
+            "usage": self.provenance["usage"],
+        }
+        place = None
+        if options.ablation:
+            found = ablation(done)
+            result |= {"ablation": as_json(found, rows)}
+            shown = [*ablation_sections(found, rows), *shown]
+            place = board(found[-1], self.provenance)
+        open_ = sum(one.label is None for row in done for one in row.by_aspects.values())
+        files = {
+            "validation.json": result,
+            "validations.jsonl": lines(done, options.ablation),
+            WORK_LIST: work_list(done),
+        }
+        return Outcome(
+            result, files, f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated", shown,
+            lead=f"by {options.validator}", notes=weak_judges([options.validator]), board=place, incomplete=open_,
+            facts={"Validator": options.validator, "Stage": options.stage, "Aspects": options.told},
+        )  # fmt: skip
+
+
+def validate(options: ValidateCriteriaOptions) -> dict[str, Any]:
+    """Validate criteria or instructions; `truebench validate` in Python. Returns validation.json. Raises UserError."""
+    return ValidateCriteria(options).run().value

@@ -1,0 +1,110 @@
+"""One question to a validator: can the criteria of this instance stay as they are? Or its instructions?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
+from truebench_hf.benchmarks.truebench.validation.reader import LISTS, numbered, read_validation
+from truebench_hf.judging.case import one_line
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.prompts import Prompts, fence
+from truebench_hf.types import Instance, Message
+
+SAMPLING = Sampling(max_tokens=8192)
+LANGUAGE = "English"
+_ANALYSIS = "The instruction asks for several things, and each criterion is held against them in turn. " * 8
+
+
+async def validate_instance(
+    schemas: SchemaFallback,
+    instance: Instance,
+    prompts: Prompts,
+    aspects: Sequence[str] = tuple(ASPECTS),
+    *,
+    language: str = LANGUAGE,
+    sampling: Sampling = SAMPLING,
+) -> Validation:
+    """What a validator says of the criteria of an instance, all turns together; responses are not looked at.
+
+    `aspects` are those of `ASPECTS` that it is told about; with none it still says PASS or FAIL. The analysis is
+    written in `language`, proposals in the language of the criteria. An answer that cannot be read is asked again;
+    then the label is None, with the `problem`. Raises what `Caller.complete` raises, but for a request that failed.
+    """
+    given = {"aspects": list(aspects), "language": language}
+    return await _asked(schemas, "validate_criteria", instance, prompts, kinds(aspects), given, sampling)
+
+
+async def validate_prompt(
+    schemas: SchemaFallback,
+    instance: Instance,
+    prompts: Prompts,
+    *,
+    language: str = LANGUAGE,
+    sampling: Sampling = SAMPLING,
+) -> Validation:
+    """The same of its instructions: productivity domain, fit to category and task, clarity (appendix F)."""
+    given = {"category": instance.category, "task": instance.task, "language": language}
+    return await _asked(schemas, "validate_prompt", instance, prompts, PROMPT_KINDS, given, sampling)
+
+
+async def _asked(
+    schemas: SchemaFallback, name: str, instance: Instance, prompts: Prompts, looked: tuple[Kind, ...],
+    given: Mapping[str, Any], sampling: Sampling,
+) -> Validation:  # fmt: skip
+    values = {**shown(instance), **given}
+
+    def request(structured: bool) -> ChatRequest:
+        text = prompts.render(name, **values, structured=structured)
+        schema = _schema(looked) if structured else None
+        return ChatRequest((Message("user", text),), sampling, schema=schema, example=_example(looked))
+
+    def read(text: str, cut: bool) -> Validation | Problem:
+        return read_validation(text, cut, instance.turns, looked)
+
+    found = await schemas.ask(request, lambda made: ask(schemas.caller, made, read, _again, who="the validator"))
+    return Validation(None, looked, problem=found.text) if isinstance(found, Problem) else found
+
+
+def shown(instance: Instance) -> dict[str, Any]:
+    """An instance as prompts on it show it: its turns with their criteria, numbered through, behind tags of its own."""
+    numbers = {place: number for number, place in enumerate(numbered(instance.turns), 1)}
+    turns: list[dict[str, Any]] = []
+    for turn_number, turn in enumerate(instance.turns, 1):
+        texts = enumerate(map(one_line, turn.criteria), 1)
+        criteria = [{"number": numbers[turn_number, place], "text": text} for place, text in texts]
+        turns.append({"prompt": turn.prompt, "criteria": criteria})
+    system, context = instance.system or "", instance.context or ""
+    said = [system, context, *(one.content for one in instance.history), *(turn.prompt for turn in instance.turns)]
+    tag = fence(*said, beside=[one["text"] for turn in turns for one in turn["criteria"]])
+    history = [f"[{one.role}_{tag}]\n{one.content}" for one in instance.history]
+    return {"turns": turns, "system": system, "context": context, "history": history, "tag": tag}
+
+
+def _again(problem: str) -> str:
+    return (
+        f"Your answer cannot be used: {problem}. Give it again in full, in the form asked for above, with every entry of "
+        "the closing JSON object once, and a verdict that follows from what it lists."
+    )
+
+
+def _example(looked: Sequence[Kind]) -> str:
+    found = ", ".join(f'"{LISTS[kind]}": []' for kind in looked)
+    return f'{_ANALYSIS}\n```json\n{{{found}, "verdict": "PASS"}}\n```'
+
+
+def _schema(looked: Sequence[Kind]) -> dict[str, Any]:
+    text, number = {"type": "string"}, {"type": "integer"}
+    entries = dict.fromkeys(
+        looked, _object({"criterion": number, "why": text, "instead": {"type": "array", "items": text}})
+    )
+    entries |= {"E3": _object({"turn": number, "why": text, "add": text})}
+    entries |= dict.fromkeys(PROMPT_KINDS, _object({"turn": number, "why": text, "instead": text}))
+    found = {LISTS[kind]: {"type": "array", "items": entries[kind]} for kind in looked}
+    return _object({"reason": text, **found, "verdict": {"type": "string", "enum": ["PASS", "FAIL"]}})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -1,0 +1,93 @@
+"""`truebench compare`, `leaderboard` and `correlate`: what finished results say beside each other. No model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truebench_hf.cli import panels
+from truebench_hf.cli.texts import TEXTS
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    commands: dict[str, tuple[Callable[..., None], str]] = {
+        "compare": (_compare, "Two runs on the same instances: the difference, and what flipped."),
+        "leaderboard": (_leaderboard, "Finished runs in one ranked table, the paper's published results beside them."),
+        "correlate": (
+            _correlate,
+            "Scores of models against other scores of theirs: rank agreement, and who is off the line.",
+        ),
+    }
+    for name, (action, help) in commands.items():
+        app.command(name, help=help, epilog=TEXTS[name], rich_help_panel=panels.SCORE)(action)
+
+
+def _compare(
+    run_a: Annotated[str, typer.Argument(help="Folder of a finished run.")],
+    run_b: Annotated[str, typer.Argument(help="Folder of another, of the same kind.")],
+    model_a: Annotated[str | None, typer.Option(help="Which model of RUN_A, where it holds several.")] = None,
+    model_b: Annotated[str | None, typer.Option(help="Which model of RUN_B, where it holds several.")] = None,
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import compare_sections as shown
+    from truebench_hf.standings.compare import compare
+
+    found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))
+
+
+def _leaderboard(
+    folders: Annotated[list[str] | None, typer.Argument(help="The same as --runs.", metavar="[RUNS]...")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Option(help="Run folders, or folders of them; several may follow.", metavar="FOLDER")
+    ] = None,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="With the results that the paper prints.")
+    ] = False,
+    kind: Annotated[str, typer.Option(help="Which kind of runs: truebench, facts, tick ...")] = "truebench",
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import leaderboard_sections as shown
+    from truebench_hf.standings.leaderboard import leaderboard
+
+    found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))
+
+
+def _correlate(
+    scores: Annotated[
+        list[str],
+        typer.Option(help="Table of scores, run folders (several may follow), or published.", metavar="SOURCE"),
+    ],
+    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
+    folders: Annotated[list[str] | None, typer.Argument(help="More of --scores.", metavar="[RUNS]...")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
+    with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    out: Out = None,
+) -> None:
+    from truebench_hf.report.output import present, write_texts
+    from truebench_hf.standings import correlate_sections as shown
+    from truebench_hf.standings.correlate import correlate
+
+    found = correlate(
+        [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
+    )
+    page = out / "report.html" if out else None
+    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found))
+    if out:
+        write_texts(out, shown.files(found))

@@ -1,0 +1,55 @@
+"""Whose results may stand where: a test double's nowhere, a model's on its own page, unless the user insists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.models.loading import EMBEDDED
+
+
+def check_real(run: str | Path, force: bool) -> None:
+    """Raise UserError for a run in which a `scripted:` model answered or judged, unless forced."""
+    doubles = [text for text in _texts(read_info(Path(run)).get("settings", {})) if text.startswith("scripted:")]
+    if doubles and not force:
+        raise UserError(
+            f"{run}: was made with {doubles[0]}, which answers by rules and is no model; add --force to publish it all "
+            "the same"
+        )
+
+
+def check_page(run: str | Path, model_repo: str, force: bool) -> None:
+    """Raise UserError for a run of another model than that of the repository `ORG/MODEL`, unless forced."""
+    spec = str(read_info(Path(run)).get("settings", {}).get("model"))
+    if not force and not _is_of(spec, model_repo):
+        raise UserError(
+            f"--model-repo {model_repo}: {run} is a run of {spec}; name the repository of that model, or add --force if "
+            "they are the same"
+        )
+
+
+def _is_of(spec: str, model_repo: str) -> bool:
+    """Whether a spec names the model of a repository: by name and organisation, or by name where no other is told."""
+    if spec == "smollm2":
+        spec = EMBEDDED
+    kind, colon, rest = spec.partition(":")
+    name = (rest if colon and "/" not in kind else spec).partition("@")[0].rstrip("/").casefold()
+    organisation, own = model_repo.casefold().split("/")
+    *before, last = name.split("/")
+    on_the_hub = len(before) == 1 and before[0] not in (".", "..", "~")  # else it is a folder, or a name alone
+    return last == own and (not on_the_hub or before[0] == organisation)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in settings; a panel's name is those of its judges."""
+    if isinstance(value, str):
+        yield from value.split(" + ")
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)

@@ -1,0 +1,178 @@
+"""Two runs on the same instances: the paired difference, overall and by group, and what flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.facts.board import KIND as FACTS
+from truebench_hf.benchmarks.facts.joined import given
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.scores import ordered
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.records import Judged
+from truebench_hf.space.board.self_preference import Preference, preferences
+from truebench_hf.standings.finished import Finished, judges, read, self_judged
+
+# What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
+_SHAPING = {
+    "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
+    "judge_level": "judge level", "templates": "templates", "eligibility": "eligibility", "protocol": "protocol",
+    "votes": "votes", "threshold": "threshold", "judge_temperature": "judge temperature", "baseline": "baseline",
+    "judge_models": "how the judge was run", "prompts": "judge prompts",
+}  # fmt: skip
+# Where the first differs, the second says nothing more.
+_IMPLIED = (
+    ("judge", "judge_models"), ("judge", "panel"), ("judges", "judge_models"), ("judges", "templates"),
+    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judge_level", "prompts"),
+    ("templates", "prompts"),
+)  # fmt: skip
+GROUPS: dict[str, Callable[[Judged], str]] = {
+    "Category": lambda item: item.instance.category,
+    "Language": lambda item: item.instance.language,
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """Both means (0..1) over the instances that both runs decided, and their difference. `undecided`: in either run."""
+
+    first: float | None
+    second: float | None
+    difference: PairedDifference
+    undecided: int
+
+
+@dataclass(frozen=True)
+class Flip:
+    """An instance that the runs score differently."""
+
+    first: Judged
+    second: Judged
+    scores: tuple[float, float]
+
+    @property
+    def id(self) -> str:
+        """The instance's."""
+        return self.first.instance.id
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs say of the instances that both hold.
+
+    `differs` names what keeps the difference from being one of the models alone. `otherwise` are instances of one id
+    that do not ask the same in both; `only` those that one run alone holds. `preferences` are
+    those of judges for the model of their family, where several judged both.
+    """
+
+    runs: tuple[Finished, Finished]
+    differs: tuple[str, ...]
+    overall: Line
+    groups: Mapping[str, Mapping[str, Line]]
+    flips: tuple[Flip, ...]
+    undecided: tuple[str, ...]
+    otherwise: tuple[str, ...]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+    preferences: tuple[Preference, ...] = ()
+
+    @property
+    def self_judged(self) -> tuple[bool, bool]:
+        """Of each run, whether a judge belongs to the family of its model."""
+        one, other = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
+        return one, other
+
+
+def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
+    """Compare two finished runs; `truebench compare` as a Python call.
+
+    Raises UserError as `read`, on runs of two kinds, and where they have no instance in common.
+    """
+    one, other = read(first, model_a), read(second, model_b)
+    if one.kind != other.kind:
+        raise UserError(f"{first} is of kind {one.kind}, {second} of kind {other.kind}; compare runs of one kind")
+    common = [key for key in one.items if key in other.items]
+    same = [key for key in common if _asked(one, key) == _asked(other, key)]
+    if not same:
+        why = "ask other things under the same ids" if common else "have no instance in common"
+        raise UserError(f"{first} and {second} {why}; compare runs on the same data")
+    scores = [(key, one.scores[key], other.scores[key]) for key in same]
+    flips = [Flip(one.items[key], other.items[key], (a, b)) for key, a, b in scores if _differ(a, b)]  # type: ignore[arg-type]
+    return Comparison(
+        (one, other), tuple(_differs(one, other)), _line(one, other, same),
+        {name: _by(one, other, same, key) for name, key in GROUPS.items()},
+        tuple(sorted(flips, key=lambda flip: flip.scores[0] - flip.scores[1])),
+        tuple(key for key, a, b in scores if a is None or b is None),
+        tuple(key for key in common if key not in set(same)),
+        (tuple(key for key in one.items if key not in other.items),
+         tuple(key for key in other.items if key not in one.items)),
+        tuple(_preferences(one, other)),
+    )  # fmt: skip
+
+
+def _preferences(one: Finished, other: Finished) -> list[Preference]:
+    """What judges give one of the models beyond other judges; a run of FACTS has several."""
+    if one.kind != FACTS or one.model == other.model:
+        return []
+    return preferences({run.model: given(Path(run.where)).get("final", {}) for run in (one, other)})
+
+
+def _differ(first: float | None, second: float | None) -> bool:
+    return first is not None and second is not None and abs(first - second) > 1e-12
+
+
+def _asked(run: Finished, key: str) -> Any:
+    """What an instance asks: its texts and, where they are the data's own, its criteria."""
+    instance = run.items[key].instance
+    criteria = [[] if run.kind == FACTS else [(c.text, c.weight) for c in turn.criteria] for turn in instance.turns]
+    return instance.system, instance.context, instance.history, [turn.prompt for turn in instance.turns], criteria
+
+
+def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
+    first, second = [one.scores[key] for key in keys], [other.scores[key] for key in keys]
+    found = paired_difference(first, second)
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    means = [sum(column) / len(both) for column in zip(*both, strict=True)] if both else [None, None]
+    return Line(means[0], means[1], found, found.left_out)
+
+
+def _by(one: Finished, other: Finished, keys: list[str], group: Callable[[Judged], str]) -> dict[str, Line]:
+    members: dict[str, list[str]] = {}
+    for key in keys:
+        if name := group(one.items[key]):
+            members.setdefault(name, []).append(key)
+    return {name: _line(one, other, members[name]) for name in ordered(members, (*CATEGORIES, *LANGUAGES))}
+
+
+def _differs(one: Finished, other: Finished) -> list[str]:
+    """What of data and judging is not the same in both, each in a few words."""
+    found = []
+    for run in (one, other):
+        if not run.settings:
+            return [f"nothing is known of how {run.where} was judged (no run.json)"]
+    hashes = [run.settings.get("data_sha256") for run in (one, other)]
+    if hashes[0] != hashes[1]:
+        found.append("other data")
+    pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
+    unlike = [name for name, (a, b) in pairs.items() if a != b]
+    implied = {after for before, after in _IMPLIED if before in unlike}
+    return found + [f"{_SHAPING[name]}: {_told(*pairs[name])}" for name in unlike if name not in implied]
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "prompts":  # that of who writes checklists judges nothing; the checklists themselves are compared
+        value = {key: text for key, text in (value or {}).items() if key != "generate_checklist"}
+    return anonymous.settings(value) or None
+
+
+def _told(first: Any, second: Any) -> str:
+    """Two values side by side; of objects the entries that differ."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        keys = [key for key in first | second if first.get(key) != second.get(key)]
+        return ", ".join(f"{key} {_told(first.get(key), second.get(key))}" for key in keys[:4])
+    shown = ["not told" if value is None else str(value) for value in (first, second)]
+    return " and ".join(text if len(text) <= 60 else f"{text[:57]}..." for text in shown)

@@ -1,0 +1,195 @@
+"""What a comparison of two runs shows: the differences, what flipped with both answers, and what is not compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from truebench_hf.records import Judged
+from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.sections import Beside, Cells, Conversation, Grid, Section, fixed, percent
+from truebench_hf.standings.compare import GROUPS, Comparison, Flip, Line
+
+_SHOWN = 20  # flips on the terminal; all are in the page and the CSV
+_LONGEST = 160  # characters of a reason on the terminal
+
+
+def sections(found: Comparison) -> list[Section]:
+    """Everything a comparison shows, in order."""
+    return [_differences(found), *_flips(found), _beside(found)] if found.flips else [_differences(found)]
+
+
+def title(found: Comparison) -> str:
+    """What is compared."""
+    return f"A {_name(found, 0)} and B {_name(found, 1)}"
+
+
+def notes(found: Comparison) -> list[str]:
+    """What keeps the runs from being comparable, what is not compared, and what came out."""
+    said = [f"Not comparable as models: {'; '.join(found.differs)}."] if found.differs else []
+    said.append(_outcome(found))
+    if found.undecided:
+        said.append(f"Undecided in one of the runs, and left out: {_listed(found.undecided)}.")
+    if found.otherwise:
+        said.append(f"Of one id, but ask something else in each run, and left out: {_listed(found.otherwise)}.")
+    said += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", found.only, strict=True) if only]
+    said += [
+        f"Self-judged: the model of {letter} and a judge belong to one family, which favours it."
+        for letter, own in zip("AB", found.self_judged, strict=True)
+        if own
+    ]
+    said += [
+        f"Self-preference of {one.judge}: beyond other judges it gives {', '.join(one.own)} {one.text} more than the other."
+        for one in found.preferences
+    ]
+    return said
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """The content of `compare.json`: shares and differences are between 0 and 1."""
+    return {
+        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", found.runs, strict=True)},
+        "kind": found.runs[0].kind, "differs": list(found.differs), "overall": asdict(found.overall),
+        "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in found.groups.items()},
+        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in found.flips],
+        "undecided": list(found.undecided), "otherwise": list(found.otherwise),
+        "only_a": list(found.only[0]), "only_b": list(found.only[1]), "self_judged": list(found.self_judged),
+        "self_preference": [asdict(one) for one in found.preferences],
+    }  # fmt: skip
+
+
+def files(found: Comparison) -> dict[str, str]:
+    """The files beside the page, by name."""
+    return {"compare.json": json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n", "flips.csv": _csv(found)}
+
+
+def _name(found: Comparison, place: int) -> str:
+    run = found.runs[place]
+    return run.model if found.runs[0].model != found.runs[1].model else f"{run.model} ({run.where})"
+
+
+def _outcome(found: Comparison) -> str:
+    sure = found.overall.difference
+    if sure.difference is None:
+        return "No instance is decided in both runs."
+    how = "by the 95 % interval" if sure.interval else "by McNemar's exact test: fewer than ten instances are shared"
+    if not sure.ahead:
+        return f"A and B cannot be told apart on these {sure.n} instances ({how})."
+    return f"{'A' if sure.ahead > 0 else 'B'} is ahead ({how})."
+
+
+def _differences(found: Comparison) -> Grid:
+    header = (
+        "", "n", "A %", "B %", "A - B", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
+    )  # fmt: skip
+    rows = [_row("Overall", found.overall, found, None)]
+    for by, lines in found.groups.items():
+        rows += [_row(f"{by}: {name}", line, found, (by, name)) for name, line in lines.items()]
+    note = (
+        f"Of {found.runs[0].about}; A - B in points over the instances that both decided. Intervals: Bonett and Price for passes, else "
+        "of the mean difference; none below ten instances. McNemar: exact, for passes. A alone: instances where only A "
+        "passes (or scores more). Of twenty groups one differs by chance."
+    )
+    return Grid(title(found), header, tuple(rows), note=note)
+
+
+def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
+    inside = [flip for flip in found.flips if group is None or GROUPS[group[0]](flip.first) == group[1]]
+    gap, ends = line.difference.difference, line.difference.interval
+    p_value = line.difference.p_value
+    return (
+        name, line.difference.n, percent(line.first), percent(line.second),
+        "-" if gap is None else f"{100 * gap:+.2f}",
+        "" if ends is None else f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}",
+        "" if p_value is None else "< 0.0001" if p_value < 0.0001 else fixed(p_value, 4),
+        sum(flip.scores[0] > flip.scores[1] for flip in inside),
+        sum(flip.scores[0] < flip.scores[1] for flip in inside), line.undecided or "",
+    )  # fmt: skip
+
+
+def _flips(found: Comparison) -> list[Grid]:
+    # Both directions, however many there are of one.
+    won, lost = ([flip for flip in found.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False))
+    half = _SHOWN // 2
+    shown = [*lost[: max(half, _SHOWN - len(won))], *won[::-1][: max(half, _SHOWN - len(lost))]]
+    rows = tuple(
+        (flip.id, flip.first.instance.language, flip.first.instance.category, _score(flip.scores[0]),
+         _score(flip.scores[1]), _why(flip)[:_LONGEST])
+        for flip in shown
+    )  # fmt: skip
+    more = len(found.flips) - len(rows)
+    note = f"And {more} more, in report.html and flips.csv of --out." if more else ""
+    header = ("Instance", "language", "category", "A", "B", "why the lower one")
+    return [Grid(f"Flipped: {len(found.flips)} instances", header, rows, note=note, prose=(5,))]
+
+
+def _score(score: float) -> str:
+    return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
+
+
+def _why(flip: Flip) -> str:
+    """The first criterion that the run with the lower score fails, with the judge's reason."""
+    lower = flip.first if flip.scores[0] < flip.scores[1] else flip.second
+    return next(iter(_failed(lower)), lower.response.error or "")
+
+
+def _failed(item: Judged) -> list[str]:
+    verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
+    return [f"{v.criterion.text} Judge: {v.reason or 'no reason'}" for v in verdicts if v.label == "no"]
+
+
+def _beside(found: Comparison) -> Beside:
+    rows = tuple(tuple(_shown(found, flip, place) for place in (0, 1)) for flip in found.flips)
+    return Beside("Flipped, answer by answer", rows, "First where B is ahead. Both answers with every verdict.")
+
+
+def _shown(found: Comparison, flip: Flip, place: int) -> Conversation:
+    item, score = (flip.first, flip.second)[place], flip.scores[place]
+    shown = conversation(item, bool(score) if score in (0, 1) else None)
+    said = "" if score in (0, 1) else f", {_score(score)}"
+    name = f"{shown.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
+    outcome = shown.outcome if score in (0, 1) else ""
+    return replace(shown, name=name, who=f"{'AB'[place]}: {_name(found, place)}{said}", outcome=outcome)
+
+
+def _csv(found: Comparison) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        (
+            "id",
+            "language",
+            "category",
+            "score_a",
+            "score_b",
+            "prompts",
+            "answers_a",
+            "answers_b",
+            "failed_a",
+            "failed_b",
+        )
+    )
+    for flip in found.flips:
+        item = flip.first.instance
+        cells = [
+            item.id, item.language, item.category, *(f"{score:g}" for score in flip.scores),
+            _lines([turn.prompt for turn in item.turns]),
+            *(_lines(one.response.answers) for one in (flip.first, flip.second)),
+            *("\n".join(_failed(one)) for one in (flip.first, flip.second)),
+        ]  # fmt: skip
+        writer.writerow(map(guard, cells))
+    return out.getvalue()
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return "\n\n".join(texts)
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+    return f"{len(ids)} ({', '.join(ids[:5])}{more})"
