@@ -62,7 +62,7 @@ def test_both_splits_load_in_under_a_tenth_of_a_second() -> None:
     start = time.process_time()
     hard.templates()
     rows(91), rows(91, "hard")
-    assert time.process_time() - start < 0.2, "twice the aim, since other work runs beside"
+    assert time.process_time() - start < 0.15, "60 ms and a margin, since other work runs beside"
 
 
 # --- what a program can count ---------------------------------------------------------------------------------------
@@ -176,14 +176,16 @@ def accuracy(wanted: list[Row], model: Any, features: Any) -> float:
     """Balanced accuracy, cross-validated by instruction."""
     labels = [row["label"] for row in wanted]
     groups = [row["instruction_id"] for row in wanted]
-    found = cross_val_predict(model, features, labels, groups=groups, cv=GroupKFold(10))
+    found = cross_val_predict(model, features, labels, groups=groups, cv=GroupKFold(5))
     return float(balanced_accuracy_score(labels, found))
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char_wb"])
 @pytest.mark.parametrize("parts", [("response",), ("rubric", "response")], ids=["response", "rubric and response"])
 def test_tf_idf_stays_at_chance(analyzer: str, parts: tuple[str, ...]) -> None:
-    vectors = TfidfVectorizer(analyzer=analyzer, ngram_range=(1, 2) if analyzer == "word" else (2, 4), min_df=2)
+    vectors = TfidfVectorizer(
+        analyzer=analyzer, ngram_range=(1, 2) if analyzer == "word" else (2, 4), min_df=2, max_features=20_000
+    )
     texts = [" \n ".join(row[part] for part in parts) for row in OPEN]
     assert accuracy(OPEN, make_pipeline(vectors, LogisticRegression(max_iter=1000)), texts) <= CEILING
 

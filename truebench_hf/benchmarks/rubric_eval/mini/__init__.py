@@ -7,7 +7,6 @@ and `hard`, whose edits leave length, position and single words alike (see `hard
 
 from __future__ import annotations
 
-import json
 import random
 from functools import cache
 from typing import Any
@@ -49,12 +48,19 @@ def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    found: list[dict[str, Any]] = json.loads(_made(seed, split))  # of their own for every caller
-    return found
+    return [_own(row) for row in _made(seed, split)]
+
+
+def _own(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that its caller may change: its lists, and what these hold, are copies."""
+    return {
+        name: [dict(part) if isinstance(part, dict) else part for part in value] if isinstance(value, list) else value
+        for name, value in row.items()
+    }
 
 
 @cache
-def _made(seed: int, split: str) -> str:
+def _made(seed: int, split: str) -> list[dict[str, Any]]:
     templates = {"easy": TEMPLATES, "hard": hard.templates()}[split]
     drawn = random.Random(f"order {seed}").sample(templates, len(templates))
-    return json.dumps([row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))])
+    return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]
