@@ -68,6 +68,13 @@ def zeros(file: Path, page: int, count: int = 1) -> None:
         opened.write(bytes(count * PAGE))
 
 
+def replace(file: Path, old: bytes, new: bytes) -> None:
+    """Where it stands first, in the page that is the head."""
+    content = file.read_bytes()
+    assert 0 <= content.find(old) < PAGE
+    file.write_bytes(content.replace(old, new, 1))
+
+
 def test_a_sound_ledger_stays_as_it_is(run: Path) -> None:
     content = (run / "ledger.sqlite").read_bytes()
     found = rescue(run)
@@ -87,6 +94,8 @@ def test_a_sound_ledger_stays_as_it_is(run: Path) -> None:
             COUNT - 4,
             "the root of a table, which leads to all others and holds rows itself",
         ),
+        (lambda file: replace(file, b"TBL1", b"TBM1"), COUNT, "what tells whose file it is"),
+        (lambda file: replace(file, b"reasoning_t", b"seasoning_t"), COUNT, "what tells SQLite how the table was made"),
         (lambda file: os.truncate(file, 0), 0, "an empty file"),
         (lambda file: file.write_bytes(b"no database" * 999), 0, "something else"),
     ],

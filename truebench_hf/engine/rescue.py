@@ -14,6 +14,7 @@ from typing import Any
 from truebench_hf.engine.info import INFO, LEDGER, calls, parsed, torn
 from truebench_hf.engine.ledger import (
     COLUMNS,
+    OURS,
     PART,
     DamagedError,
     Ledger,
@@ -135,8 +136,9 @@ def _whole(db: sqlite3.Connection) -> int | None:
     """How many rows SQLite finds in a file in which it finds nothing wrong; None where it does."""
     try:
         sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        held: int = db.execute("SELECT COUNT(*) FROM calls").fetchone()[0]
-        return held if sound else None
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == OURS
+        held: int = db.execute(f"SELECT COUNT(*) FROM (SELECT {', '.join(COLUMNS)} FROM calls)").fetchone()[0]
+        return held if sound and ours else None
     except sqlite3.DatabaseError:
         return None
 
