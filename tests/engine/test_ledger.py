@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -232,9 +233,12 @@ def test_pages_that_changed_places_lead_to_no_other_answer(tmp_path: Path) -> No
     ledger.close()
     content = file.read_bytes()
     leaves = [at for at in range(0, len(content), PAGE) if content[at] == 0x0A and len(content[at:]) >= PAGE][-8:]
-    for one, other in zip(leaves, leaves[1:], strict=False):
+    for one, other in pairwise(leaves):
         swapped = bytearray(content)
-        swapped[one : one + PAGE], swapped[other : other + PAGE] = content[other : other + PAGE], content[one : one + PAGE]
+        swapped[one : one + PAGE], swapped[other : other + PAGE] = (
+            content[other : other + PAGE],
+            content[one : one + PAGE],
+        )
         file.write_bytes(swapped)
         ledger = Ledger(file)
         assert [ledger.get(key) for key in keys] == [{"text": str(number)} for number in range(200)]
