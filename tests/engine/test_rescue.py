@@ -308,6 +308,14 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"ledger.sqlite": content}
 
 
+@pytest.mark.parametrize("content", [b"", b'{"settings": {}}\n', b"\0" * 3 * PAGE])
+def test_a_file_named_by_a_slip_stays(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"run\.json: holds no answer that can be read, .*; it stays as it is; move it"):
+        rescue(tmp_path / "run.json")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"run.json": content}
+
+
 @pytest.mark.parametrize("name", ["ledger.sqlite", "ledger.sqlite.part"])
 def test_links_are_not_followed(run: Path, tmp_path: Path, name: str) -> None:
     zeros(run / "ledger.sqlite", 0)

@@ -49,7 +49,7 @@ def rescue(path: str | Path) -> Rescued:
     """Make the ledger of a run folder, or the file of a cache, anew from what can be read of it.
 
     What is sound stays as it is. Stopped at any moment, it is gone on with by the next call. Raises UserError where there
-    is no ledger, where a run uses it, and where the place cannot be written.
+    is no ledger, where a run uses it, where a file of another name holds no answer, and where the place cannot be written.
     """
     given = Path(path)
     file = given / LEDGER if given.is_dir() else given
@@ -83,6 +83,12 @@ def _rescued(file: Path, told: int) -> Rescued:
         if db is not None and _whole(db) == sum(saved.values()):
             part.unlink()
             return Rescued(saved)
+        if not saved and file.name != LEDGER:  # anything at all, by a slip
+            part.unlink()
+            raise UserError(
+                f"{file}: holds no answer that can be read, and is perhaps no ledger; it stays as it is; move it away to "
+                "begin anew"
+            )
         moved = _put_beside(file)
     part.replace(file)
     return Rescued(saved, max(lost, told - sum(saved.values())), moved)
