@@ -17,14 +17,14 @@ from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of
 from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.sentences import sentences
-from truebench_hf.loaders.facts_mini import rows
+from truebench_hf.loaders.facts_mini import FactsMini
 from truebench_hf.metrics.grounding import grounding
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
 from truebench_hf.prompts import Prompts
 
-ROWS = list(rows())
+ROWS = list(FactsMini().rows())
 WRONG = {one["sentence"] for each in ROWS for one in each["ungrounded_sentences"]}
 KINDS = ("grounded_response", "ungrounded_response", "evasive_response")
 
