@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.card import citations, passage
 from truebench_hf.loaders.catalogue import entry
-from truebench_hf.loaders.source import contents, place, sha256, whole
+from truebench_hf.loaders.source import contents, place, places, sha256, whole
 from truebench_hf.loaders.usable import LeftOut, Sieve, together
 from truebench_hf.row_files import Rows, Splits
 from truebench_hf.rows import Record
@@ -87,12 +87,14 @@ class Builder(datasets.GeneratorBasedBuilder):
             if given.get(option) and option not in self.TAKES:
                 what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
                 raise UserError(f"{name} {what} {_FLAGS.get(option, option)}")
-        places = [option for option in ("source", "data_files", "data_dir") if given.get(option)]
-        if len(places) > 1:
-            raise UserError(f"{name}: {' and '.join(places)} say the same; give one of them")
+        said = [option for option in ("source", "data_files", "data_dir") if given.get(option)]
+        if len(said) > 1:
+            raise UserError(f"{name}: {' and '.join(said)} say the same; give one of them")
         for option in ("source", "data_dir"):
             if given.get(option):
                 given[option] = place(given[option])
+        if given.get("data_files"):
+            given["data_files"] = places(given["data_files"])
         config_name, part = self._named(config_name)
         try:
             super().__init__(cache_dir, dataset_name, config_name, **given, **({"part": part} if part else {}))

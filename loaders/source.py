@@ -29,6 +29,13 @@ def place(given: str | os.PathLike[str]) -> str:
     return str(Path(text).expanduser()) if text.startswith("~") else text
 
 
+def places(given: Any) -> Any:
+    """What `data_files` names, one, several or by split, as texts, which is all that `datasets` takes."""
+    if isinstance(given, Mapping):
+        return {name: places(inner) for name, inner in given.items()}
+    return [place(one) for one in given] if isinstance(given, list | tuple) else place(given)
+
+
 def sha256(path: Path) -> str:
     """SHA-256 of a file, read a little at a time."""
     with path.open("rb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,29 @@ def test_other_forms_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "UPPER.CSV").write_text("id\n1\n")
     rows = {path.name: [dict(r.row) for r in splits(str(path))[""]] for path in tmp_path.iterdir()}
     assert rows == {"list.json": [{"id": "1"}], "tabs.tsv": [{"id": "1", "prompt": "a, b"}], "UPPER.CSV": [{"id": "1"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id;prompt\n1;a, b\n2;c\n", "where a comma is the decimal point"),
+        ("\ufeffid;prompt\r\n1;a, b\r\n2;c\r\n;\r\n", "Excel's: a mark in front, an empty row behind"),
+        ("sep=;\r\nid;prompt\r\n1;a, b\r\n2;c\r\n", "a line for Excel in front"),
+        ("id\tprompt\n1\ta, b\n2\tc\n", "tabs under the name of commas"),
+        ('id,prompt\n1,"a, b"\n , \n2,c\n,\n', "rows of empty cells"),
+    ],
+)
+def test_tables_as_spreadsheets_write_them(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "rows.csv").write_bytes(text.encode())
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("rows.csv", "rows.csv.gz"):
+        rows = [dict(record.row) for record in splits(str(tmp_path / name))[""]]
+        assert rows == [{"id": "1", "prompt": "a, b"}, {"id": "2", "prompt": "c"}], why
+
+
+def test_an_empty_cell_of_the_only_column_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('response\na\n" "\n')
+    assert [record.row["response"] for record in splits(str(tmp_path / "rows.csv"))[""]] == ["a", " "]
 
 
 def test_a_folder_of_splits(tmp_path: Path) -> None:

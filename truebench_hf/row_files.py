@@ -82,10 +82,9 @@ def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> 
 def the_one(found: Splits, what: str) -> Rows:
     """The rows of the split named test, or of the only one. Raises UserError where that leaves several."""
     if "test" not in found and len(found) > 1:
-        raise UserError(
-            f"{what}: has no split test, and more than one other: {', '.join(found)}; save the one you mean to a "
-            "file, and give that"
-        )
+        in_files = all(rows.files for rows in found.values())
+        remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
+        raise UserError(f"{what}: has no split test, and more than one other: {', '.join(found)}; {remedy}")
     return found["test"] if "test" in found else next(iter(found.values()))
 
 
@@ -217,7 +216,7 @@ def _hub(data: str, flag: str) -> Splits:
         tables = load_dataset(name, revision=revision or None)
     except Exception as error:  # the client has many errors of its own; all mean: cannot be loaded
         why = " ".join(str(error).split())[:300]
-        raise UserError(f"{flag} {data}: cannot be loaded from the Hub: {why}") from error
+        raise UserError(f"{flag} {data}: no such path, and cannot be loaded from the Hub: {why}") from error
     return of_tables(dict(tables), data)
 
 

@@ -101,10 +101,24 @@ def _jsonl(path: Path, name: str) -> Iterator[tuple[str, Any]]:
 def _csv(path: Path, name: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
     with _opened(path, name) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), 1):
+        for number, row in enumerate(csv.DictReader(text, delimiter=_delimiter(text, delimiter)), 1):
             where = f"{name}, record {number}"
-            whole = None not in row and None not in row.values()
-            yield where, row if whole else UserError(f"{where}: has another number of fields than the header")
+            if None in row or None in row.values():
+                yield where, UserError(f"{where}: has another number of fields than the header")
+            elif len(row) == 1 or any(map(str.strip, row.values())):  # spreadsheets leave rows of empty cells
+                yield where, row
+
+
+def _delimiter(text: IO[str], usual: str) -> str:
+    """What stands between the cells: a spreadsheet writes semicolons where a comma is the decimal point.
+
+    The text is then at the header: a line `sep=;` before it, which such a program writes too, is taken off.
+    """
+    head = text.readline().rstrip("\r\n")
+    if head.startswith("sep=") and len(head) == 5:
+        return head[4]
+    text.seek(0)
+    return next((one for one in (usual, ";", "\t") if one in head), usual)
 
 
 def _parquet(path: Path, name: str) -> Iterator[tuple[str, Any]]:

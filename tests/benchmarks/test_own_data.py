@@ -214,7 +214,7 @@ def test_what_was_built_and_what_a_loader_gives_is_read_by_the_same_reader(tmp_p
     for split in ("train", "dev"):
         write(tmp_path / "mine" / f"{split}.jsonl", ROWS)
     with pytest.raises(
-        UserError, match="has no split test, and more than one other: dev, train; save the one you mean"
+        UserError, match="has no split test, and more than one other: dev, train; give the file of the one you mean"
     ):
         data.load(str(tmp_path / "mine"))
     write(tmp_path / "mine" / "test.csv", [ROWS[0] | {"criteria": "a"}])

@@ -260,5 +260,5 @@ for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
         assert from_hub(hub, tmp_path, "user/good@main") == ["1", "2"]
         assert "user/bad, row 0: has no prompt; " in from_hub(hub, tmp_path, "user/bad")
         missing = from_hub(hub, tmp_path, "user/absent")
-        assert "--data user/absent: cannot be loaded from the Hub" in missing
+        assert "--data user/absent: no such path, and cannot be loaded from the Hub" in missing
         assert "\n" not in missing

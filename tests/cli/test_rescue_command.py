@@ -46,6 +46,22 @@ def test_a_torn_ledger_is_rescued_and_the_run_goes_on(run: Run, capsys: pytest.C
     assert done.stdout == f"{run.out}: nothing is damaged; answers: judge {COUNT}, model {COUNT}\n"
 
 
+def test_where_nothing_could_be_saved_the_run_names_what_it_would_replace(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run.out / "ledger.sqlite").write_bytes(b"no database" * 999)
+    done = command_here(capsys, "rescue", str(run.out))
+    assert done.stdout.splitlines()[:2] == [
+        "answers saved: 0",
+        f"answers lost, as far as can be told: {2 * COUNT}; the command of the run begins anew, and names first what "
+        "results it would replace",
+    ]
+    done = run(capsys)
+    assert done.returncode == 2
+    assert "judgments.jsonl, scores.json" in done.stderr
+    assert "move these files away to begin anew" in done.stderr
+
+
 def test_run_json_is_made_again(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     before = (run.out / "run.json").read_text()
     (run.out / "run.json").write_text(before[:99])
@@ -86,7 +102,7 @@ def test_a_ledger_that_is_write_protected_is_left_alone(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the system's word: whoever runs as root may write anywhere."""
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     one_line(command_here(capsys, "rescue", str(run.out)), "ledger.sqlite: it is write-protected")
     assert not list(run.out.glob("*damaged*"))
 

@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.runs import ROOT
-from truebench_hf.engine.ledger import Ledger, canonical, digest, note_in
+from truebench_hf.engine.ledger import PAGE, Ledger, canonical, digest, note_in
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
@@ -221,6 +222,28 @@ def test_a_bit_that_flipped_on_the_disk(tmp_path: Path, what: str) -> None:
     assert again.damaged == 1
     assert [number for number, key in enumerate(keys) if again.get(key) is None] == [30]
     again.close()
+
+
+def test_pages_that_changed_places_lead_to_no_other_answer(tmp_path: Path) -> None:
+    # Every row is as it was written; SQLite, which trusts their order, would find another one, or none.
+    file = tmp_path / "ledger.sqlite"
+    ledger, keys = Ledger(file), [digest(str(number)) for number in range(200)]
+    for number, key in enumerate(keys):
+        ledger.put(key, "model", f"ask {number}" + "x" * 300, {"text": str(number)}, Usage())
+    ledger.close()
+    content = file.read_bytes()
+    leaves = [at for at in range(0, len(content), PAGE) if content[at] == 0x0A and len(content[at:]) >= PAGE][-8:]
+    for one, other in pairwise(leaves):
+        swapped = bytearray(content)
+        swapped[one : one + PAGE], swapped[other : other + PAGE] = (
+            content[other : other + PAGE],
+            content[one : one + PAGE],
+        )
+        file.write_bytes(swapped)
+        ledger = Ledger(file)
+        assert [ledger.get(key) for key in keys] == [{"text": str(number)} for number in range(200)]
+        assert (ledger.held, ledger.damaged) == (200, 0)
+        ledger.close()
 
 
 def test_damaged_rows_of_a_cache_that_several_open_at_once(tmp_path: Path) -> None:

@@ -68,6 +68,13 @@ def zeros(file: Path, page: int, count: int = 1) -> None:
         opened.write(bytes(count * PAGE))
 
 
+def replace(file: Path, old: bytes, new: bytes) -> None:
+    """Where it stands first, in the page that is the head."""
+    content = file.read_bytes()
+    assert 0 <= content.find(old) < PAGE
+    file.write_bytes(content.replace(old, new, 1))
+
+
 def test_a_sound_ledger_stays_as_it_is(run: Path) -> None:
     content = (run / "ledger.sqlite").read_bytes()
     found = rescue(run)
@@ -87,6 +94,8 @@ def test_a_sound_ledger_stays_as_it_is(run: Path) -> None:
             COUNT - 4,
             "the root of a table, which leads to all others and holds rows itself",
         ),
+        (lambda file: replace(file, b"TBL1", b"TBM1"), COUNT, "what tells whose file it is"),
+        (lambda file: replace(file, b"reasoning_t", b"seasoning_t"), COUNT, "what tells SQLite how the table was made"),
         (lambda file: os.truncate(file, 0), 0, "an empty file"),
         (lambda file: file.write_bytes(b"no database" * 999), 0, "something else"),
     ],
@@ -297,6 +306,14 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a database of another program"):
         rescue(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"ledger.sqlite": content}
+
+
+@pytest.mark.parametrize("content", [b"", b'{"settings": {}}\n', b"\0" * 3 * PAGE])
+def test_a_file_named_by_a_slip_stays(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"run\.json: holds no answer that can be read, .*; it stays as it is; move it"):
+        rescue(tmp_path / "run.json")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"run.json": content}
 
 
 @pytest.mark.parametrize("name", ["ledger.sqlite", "ledger.sqlite.part"])

@@ -116,6 +116,7 @@ def test_data_files_and_data_dir(tmp_path: Path) -> None:
     files = sorted(map(str, folder.iterdir()))
     ways: list[dict[str, Any]] = [
         {"data_files": str(MINI)}, {"data_files": files}, {"data_files": {"test": files}}, {"data_files": f"{folder}/*.jsonl"},
+        {"data_files": MINI}, {"data_files": sorted(folder.iterdir())}, {"data_files": {"test": [*map(Path, files)]}},
         {"data_dir": folder}, {"data_dir": str(folder)}, {"source": folder},
     ]  # fmt: skip
     for way in ways:

@@ -27,7 +27,8 @@ def _rescue(path: Annotated[str, typer.Argument(help="Folder of a run, or the fi
         say(f"{path}: nothing is damaged; answers: {saved or 'none'}")
     else:
         say(f"answers saved: {sum(found.saved.values()):,}{saved and f' ({saved})'}")
-        say(f"answers lost, as far as can be told: {found.lost:,}; the command of the run asks for them again")
+        again = "asks for them again" if found.saved else "begins anew, and names first what results it would replace"
+        say(f"answers lost, as far as can be told: {found.lost:,}; the command of the run {again}")
         say(f"the damaged file is {found.moved} now")
     if found.info:
         say(f"{path}: run.json was lost or torn, and is made again")

@@ -28,7 +28,8 @@ def read_info(path: Path) -> dict[str, Any]:
     """
     file = path / INFO
     try:
-        return parsed(file.read_text(encoding="utf-8-sig"))
+        info = parsed(file.read_text(encoding="utf-8-sig"))
+        return info if "settings" in info else _copy(path) or info
     except (FileNotFoundError, NotADirectoryError):
         return _copy(path) or {}
     except (OSError, ValueError) as error:
@@ -40,10 +41,9 @@ def read_info(path: Path) -> dict[str, Any]:
 def torn(path: Path) -> bool:
     """Whether a folder's `run.json` is lost, or none as we write them."""
     try:
-        parsed((path / INFO).read_text(encoding="utf-8-sig"))
+        return "settings" not in parsed((path / INFO).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return True
-    return False
 
 
 def parsed(text: str) -> dict[str, Any]:

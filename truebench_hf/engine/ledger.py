@@ -31,14 +31,17 @@ _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(COLUMNS))})
 _NOTES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"
 PAGE = 4096  # bytes of a page of the file
 PART = ".part"  # what a ledger is called beside the name until it is rescued
+_TABLES = "SELECT sql FROM sqlite_master"
 _NOTE = "SELECT CAST(value AS BLOB), checksum FROM notes WHERE name = ?"
-_OURS = 0x54424C31  # application_id: by it SQLite files tell whose they are
+OURS = 0x54424C31  # application_id: by it SQLite files tell whose they are
 # Text as bytes: damage may leave what is no text.
 _TEXTS = ("key", "role", "result", "session", "request")
 _SOUND = f"sound({', '.join(f'CAST({name} AS BLOB)' if name in _TEXTS else name for name in COLUMNS)})"
 _DAMAGED = {
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ
 }  # fmt: skip
+# Keys that do not follow each other: looked up by its key, another row would be found, or none.
+_DISORDER = "SELECT EXISTS (SELECT 1 FROM (SELECT key <= LAG(key) OVER () AS wrong FROM calls) WHERE wrong)"
 
 
 def canonical(value: Any) -> str:
@@ -141,23 +144,26 @@ class Ledger:
     def _refuse_foreign(self) -> None:
         # In this order: whoever makes the file at the same moment says first whose it is.
         filled = self._ask("SELECT EXISTS (SELECT 1 FROM sqlite_master)")[0][0]
-        if self._ask("PRAGMA application_id")[0][0] == _OURS:
+        if self._ask("PRAGMA application_id")[0][0] == OURS:
             return
+        if filled and as_made(self._ask(_TABLES)):
+            raise self._is_damaged("its head is not as it was written")
         if filled:
             raise UserError(f"{self._path} is no ledger of this version, or none at all; choose another {self._kind}")
         self._ask(f"PRAGMA page_size={PAGE}")
-        self._ask(f"PRAGMA application_id={_OURS}")
+        self._ask(f"PRAGMA application_id={OURS}")
 
     def _without_damaged(self) -> tuple[int, int]:
         """Take out the rows that are not as they were written; how many are left, and how many there were."""
         every, damaged = self._ask(f"SELECT COUNT(*), COUNT(*) FILTER (WHERE NOT {_SOUND}) FROM calls")[0]
-        if damaged:
+        if damaged or self._ask(_DISORDER)[0][0]:
             # Into a new table: a damaged key stands in the wrong place, where neither it nor its neighbours are found.
             with self._whole():
                 self._ask(f"CREATE TABLE sound_calls {_CALLS}")
                 self._ask(f"INSERT OR IGNORE INTO sound_calls SELECT * FROM calls WHERE {_SOUND}")
                 self._ask("DROP TABLE calls")
                 self._ask("ALTER TABLE sound_calls RENAME TO calls")
+            every = self._ask("SELECT COUNT(*) FROM calls")[0][0] + damaged
         return every - damaged, damaged
 
     @contextmanager
@@ -191,11 +197,20 @@ class Ledger:
         code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
         if is_busy(error):
             return in_use(self._shown, self._kind)
-        if {code, error.sqlite_errorcode} & _DAMAGED:
-            return damaged(self._path, error, self._path if self._kind == "file" else self._path.parent)
+        # An error in a statement, which are all right, means that the tables are not as they were made.
+        if {code, error.sqlite_errorcode} & {*_DAMAGED, sqlite3.SQLITE_ERROR}:
+            return self._is_damaged(error)
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             return write_error(f"{self._shown}: cannot write {self._path.name}", error)
         return UserError(f"cannot use the ledger {self._path}: {error}; move it away or choose another {self._kind}")
+
+    def _is_damaged(self, why: object) -> DamagedError:
+        return damaged(self._path, why, self._path if self._kind == "file" else self._path.parent)
+
+
+def as_made(tables: Iterable[Sequence[str | None]]) -> bool:
+    """Whether the table of the completions is among these, as we make it; a table is its statement in SQL."""
+    return any(str(sql).endswith(_CALLS) for (sql,) in tables)
 
 
 def checksum(values: Sequence[bytes | float]) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from truebench_hf.engine.info import INFO, LEDGER, calls, parsed, torn
 from truebench_hf.engine.ledger import (
     COLUMNS,
+    OURS,
     PART,
     DamagedError,
     Ledger,
@@ -48,7 +49,7 @@ def rescue(path: str | Path) -> Rescued:
     """Make the ledger of a run folder, or the file of a cache, anew from what can be read of it.
 
     What is sound stays as it is. Stopped at any moment, it is gone on with by the next call. Raises UserError where there
-    is no ledger, where a run uses it, and where the place cannot be written.
+    is no ledger, where a run uses it, where a file of another name holds no answer, and where the place cannot be written.
     """
     given = Path(path)
     file = given / LEDGER if given.is_dir() else given
@@ -82,6 +83,12 @@ def _rescued(file: Path, told: int) -> Rescued:
         if db is not None and _whole(db) == sum(saved.values()):
             part.unlink()
             return Rescued(saved)
+        if not saved and file.name != LEDGER:  # anything at all, by a slip
+            part.unlink()
+            raise UserError(
+                f"{file}: holds no answer that can be read, and is perhaps no ledger; it stays as it is; move it away to "
+                "begin anew"
+            )
         moved = _put_beside(file)
     part.replace(file)
     return Rescued(saved, max(lost, told - sum(saved.values())), moved)
@@ -135,8 +142,9 @@ def _whole(db: sqlite3.Connection) -> int | None:
     """How many rows SQLite finds in a file in which it finds nothing wrong; None where it does."""
     try:
         sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        held: int = db.execute("SELECT COUNT(*) FROM calls").fetchone()[0]
-        return held if sound else None
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == OURS
+        held: int = db.execute(f"SELECT COUNT(*) FROM (SELECT {', '.join(COLUMNS)} FROM calls)").fetchone()[0]
+        return held if sound and ours else None
     except sqlite3.DatabaseError:
         return None
 
