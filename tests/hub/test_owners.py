@@ -98,6 +98,22 @@ def test_branch_tag_and_gate(hub: HubStub, client: HubClient, mini: Path, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_tag_that_fails_does_not_deny_the_push(hub: HubStub, client: HubClient, mini: Path, status: int) -> None:
+    arguments = ("data", "push", mini, "--repo-id", "org/set", "--tag", "v1")
+    hub.fail_next("POST", "/tag/", status)
+    done = client.truebench(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "nothing was pushed" not in done.stderr
+    assert f"everything is there, at {hub.url}/datasets/org/set/commit/" in done.stderr
+    assert hub.files("dataset", "org/set")
+    done = client.truebench(*arguments)
+    assert "nothing new for dataset org/set" in done.stdout
+    assert hub.repo("dataset", "org/set").tags["v1"] == hub.repo("dataset", "org/set").head("main")
+
+
+@pytest.mark.slow
 def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, client: HubClient, mini: Path) -> None:
     assert client.truebench("data", "push", mini, "--repo-id", "org/set", "--gated", "auto").returncode == 0
     read = ("run", "--data", "org/set", "--model", "scripted:m.json", "--judge", "scripted:m.json", "--out", "x")
