@@ -242,7 +242,10 @@ def test_two_models_of_one_name_stay_two() -> None:
     ("edit", "told"),
     [
         (lambda info: info.pop("board"), "studies of kind metaeval have no leaderboard; there is nothing to publish"),
-        (lambda info: (info.pop("board"), info["sessions"][-1].update(finished=None)), "is not finished; finish it first"),
+        (
+            lambda info: (info.pop("board"), info["sessions"][-1].update(finished=None)),
+            "is not finished; finish it first",
+        ),
         (lambda info: info.update(board={"main": 3}), "holds a leaderboard that no study writes"),
         (lambda info: info["board"].update(rows=[]), "nothing of it is scored"),
         (lambda info: info.pop("settings"), "is not a run folder"),

@@ -28,7 +28,9 @@ def stage_figures(run: Path, out: Path) -> str:
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
     if "board" not in info:
         if (info.get("sessions") or [{}])[-1].get("finished"):
-            raise UserError(f"{run}: studies of kind {info.get('kind')} have no leaderboard; there is nothing to publish")
+            raise UserError(
+                f"{run}: studies of kind {info.get('kind')} have no leaderboard; there is nothing to publish"
+            )
         raise UserError(f"{run}: is not finished; finish it first, with the same command")
     told = anonymous.everything(info["board"])
     board = _board(run, told)
