@@ -15,6 +15,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
+from truebench_hf.hub.whose import check_real
 from truebench_hf.loaders.export import export
 from truebench_hf.space.board import runs as board
 
@@ -186,6 +187,16 @@ def test_a_run_of_a_test_double_is_published_only_by_force(hub: HubStub, client:
     assert done.stderr.count("\n") == 1
     assert hub.requests == []
     assert client.truebench(*arguments, "--force").returncode == 0
+
+
+def test_given_answers_of_a_test_double_are_known_by_the_board(tmp_path: Path) -> None:
+    run = shutil.copytree(EXPECTED / "flex" / "scored", tmp_path / "run")
+    info = json.loads((run / "run.json").read_text().replace("scripted:judge.json", "openai:judge"))
+    (run / "run.json").write_text(json.dumps(info))
+    assert "scripted:" not in json.dumps(info["settings"])  # the conversations were there before
+    with pytest.raises(UserError, match=r"was made with scripted:assistant\.json"):
+        check_real(run, force=False)
+    check_real(run, force=True)
 
 
 GOLDEN = ["metaeval/out", "tick/out", "facts/out", "flex/scored", "refine/out", "best-of/out", "pairwise/out"]
