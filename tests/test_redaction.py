@@ -260,7 +260,7 @@ def test_nothing_secret_goes_into_a_ledger_or_comes_out_of_a_call() -> None:
         assert KEY not in shown.replace("{KEY}", "")
         assert "Bearer x" not in str(caught.value)
     assert asked.knows(ChatRequest((Message("user", f"say {KEY}"),)))
-    rows = asked._ledger._ask("SELECT * FROM calls")
+    rows = asked._ledger._ask("SELECT key, role, request, result FROM calls")
     assert len(rows) == 1
     assert KEY not in repr(rows)
     assert rows[0][0] == digest(rows[0][2]), "the key is over what stands there"

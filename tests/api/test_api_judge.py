@@ -239,14 +239,14 @@ def test_damaged_answers_in_a_cache_are_asked_for_again(tmp_path: Path, capsys: 
     named = truebench_hf.model(asked, name="v1")
     for count, told in (
         (1, ""),
-        (2, f"cache {tmp_path}/cache: damaged or gone answers: 1; they are asked "),
+        (2, f"cache {tmp_path}/cache.sqlite: damaged or gone answers: 1; they are asked "),
         (2, ""),
     ):
-        assert judge("Hi.", "Hello.", "greets", named, cache=tmp_path / "cache").passed
+        assert judge("Hi.", "Hello.", "greets", named, cache=tmp_path / "cache.sqlite").passed
         assert len(asked.prompts) == count
         assert capsys.readouterr().err.startswith(told)
         if count == 1:
-            with sqlite3.connect(tmp_path / "cache") as db:
+            with sqlite3.connect(tmp_path / "cache.sqlite") as db:
                 db.execute("UPDATE calls SET result = 'x'")
             db.close()
 

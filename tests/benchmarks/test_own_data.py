@@ -180,7 +180,7 @@ def test_only_answers_need_no_criteria(
     chosen = [f"--data={path}", f"--model={models['model']}", f"--out={models['out']}"]
     refused = command_here(capsys, "run", *chosen, f"--judge={models['judge']}")
     assert refused.returncode == 2
-    assert "line 1: has no criteria; " in refused.stderr
+    assert "line 1: has no criteria, and the file has prompt; " in refused.stderr
     assert command_here(capsys, "generate", *chosen).returncode == 0
     rules = tmp_path / "rules.txt"
     rules.write_text("- names a colour\n- is one word\n")

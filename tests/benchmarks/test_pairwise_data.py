@@ -263,7 +263,7 @@ def test_recorded_preferences(row: dict[str, Any], decided: Decided, reason: str
     [
         ([{"id": "x", "prediction": "A"}], "has none of the pairs"),
         ([{"id": "p", "prediction": "A"}] * 2, "stands twice"),
-        ([{"id": "p"}], "'prediction' must name"),
+        ([{"id": "p"}], "missing field 'prediction'; the file has id"),
         ([{"id": "p", "prediction": "maybe"}], "'prediction' must name"),
     ],
 )

@@ -37,7 +37,7 @@ def test_help_is_quick_and_light() -> None:
         _, took, heavy = done.stdout.splitlines()[-1].split(" ", 2)
         assert heavy == "[]"
         runs.append(float(took))
-    assert min(runs) < 1.0, "seconds of computing: the clock would count what else the machine does"
+    assert min(runs) < 1.3, "seconds of computing: the clock would count what else the machine does"
 
 
 def test_import_alone_is_light_too() -> None:

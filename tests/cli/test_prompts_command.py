@@ -19,7 +19,7 @@ def test_list_names_every_prompt_with_its_use(capsys: Capsys) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[2:]}
     assert list(lines) == names() == sorted(ABOUT)
-    assert re.search(r"^  checklist +plain +judges all criteria", lines["checklist"])
+    assert re.search(r"^  checklist +plain, second, third +judges all criteria", lines["checklist"])
     assert "arbitrate" in lines["meta_judge"]
 
 
@@ -63,7 +63,7 @@ def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None
         (("checklst",), "unknown prompt 'checklst': did you mean checklist"),
         (("_rules",), "unknown prompt '_rules'"),
         (("rubric.plain",), "unknown prompt 'rubric.plain'"),
-        (("rubric", "--prompt", "rubric=nowhere.jinja"), "no such file, and no variant of ours (plain)"),
+        (("rubric", "--prompt", "rubric=nowhere.jinja"), "no such file, and no variant of ours (plain, second, third)"),
         (("rubric", "--prompt", "rubric={tmp}/evil.jinja"), "SecurityError"),
     ],
 )

@@ -18,10 +18,10 @@ def add_to(app: typer.Typer) -> None:
     app.command("rescue", help=help, epilog=TEXTS["rescue"], rich_help_panel=panels.REST)(_rescue)
 
 
-def _rescue(path: Annotated[Path, typer.Argument(help="Folder of a run, or the file of a cache.")]) -> None:
+def _rescue(path: Annotated[str, typer.Argument(help="Folder of a run, or the file of a cache.")]) -> None:
     from truebench_hf.engine.rescue import rescue
 
-    found = rescue(path)
+    found = rescue(Path(path))
     saved = ", ".join(f"{role} {count:,}" for role, count in found.saved.items())
     if found.moved is None:
         say(f"{path}: nothing is damaged; answers: {saved or 'none'}")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
+from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.records import Judged
+from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, judges, read, self_judged
 
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
@@ -63,7 +66,8 @@ class Comparison:
     """What two runs say of the instances that both hold.
 
     `differs` names what keeps the difference from being one of the models alone. `otherwise` are instances of one id
-    that do not ask the same in both; `only` those that one run alone holds.
+    that do not ask the same in both; `only` those that one run alone holds. `preferences` are
+    those of judges for the model of their family, where several judged both.
     """
 
     runs: tuple[Finished, Finished]
@@ -74,6 +78,7 @@ class Comparison:
     undecided: tuple[str, ...]
     otherwise: tuple[str, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
+    preferences: tuple[Preference, ...] = ()
 
     @property
     def self_judged(self) -> tuple[bool, bool]:
@@ -105,7 +110,15 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
         tuple(key for key in common if key not in set(same)),
         (tuple(key for key in one.items if key not in other.items),
          tuple(key for key in other.items if key not in one.items)),
+        tuple(_preferences(one, other)),
     )  # fmt: skip
+
+
+def _preferences(one: Finished, other: Finished) -> list[Preference]:
+    """What judges give one of the models beyond other judges; a run of FACTS has several."""
+    if one.kind != FACTS or one.model == other.model:
+        return []
+    return preferences({run.model: given(Path(run.where)).get("final", {}) for run in (one, other)})
 
 
 def _differ(first: float | None, second: float | None) -> bool:

@@ -43,6 +43,10 @@ def notes(found: Comparison) -> list[str]:
         for letter, own in zip("AB", found.self_judged, strict=True)
         if own
     ]
+    said += [
+        f"Self-preference of {one.judge}: beyond other judges it gives {', '.join(one.own)} {one.text} more than the other."
+        for one in found.preferences
+    ]
     return said
 
 
@@ -55,6 +59,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in found.flips],
         "undecided": list(found.undecided), "otherwise": list(found.otherwise),
         "only_a": list(found.only[0]), "only_b": list(found.only[1]), "self_judged": list(found.self_judged),
+        "self_preference": [asdict(one) for one in found.preferences],
     }  # fmt: skip
 
 

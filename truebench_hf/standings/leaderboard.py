@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
 from truebench_hf.records import JUDGMENTS, Head, read_heads
-from truebench_hf.space.board import runs, table, ties
+from truebench_hf.space.board import runs, self_preference, table, ties
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry, Run
+from truebench_hf.space.board.self_preference import Preference
 from truebench_hf.space.board.table import Kind
 from truebench_hf.standings.finished import judges, read_all, self_judged
 from truebench_hf.study.board import Column
@@ -36,7 +37,7 @@ class Leaderboard:
     """The lines in the order of the table, each with its group among its facts.
 
     `groups` says by letter what the lines of a group have in common, `mixes` the mix of categories at which its
-    languages are compared. `left_out` are folders, with the reason.
+    languages are compared. `left_out` are folders, with the reason. `preferences` are those of judges for their family.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Leaderboard:
     groups: Mapping[str, str]
     mixes: Mapping[str, Mix]
     left_out: Mapping[str, str]
+    preferences: tuple[Preference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,11 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(shown)
     plain = ties.by_score(runs.once(entries))
-    ranked = ties.paired(plain, _outcomes(plain, found))
+    outcomes = _outcomes(plain, found)
+    favoured = self_preference.of_entries(plain, outcomes)
+    if favoured:
+        merged = replace(merged, facts=(*merged.facts, self_preference.FACT))
+    ranked = self_preference.marked(ties.paired(plain, outcomes), favoured)
     order = table.select(merged, ranked, table.Filter())
     letters = _letters(order)
     mixes = {
@@ -87,6 +93,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
+        tuple({one.judge: one for one in favoured.values()}.values()),
     )
 
 
@@ -218,6 +225,7 @@ def as_json(found: Leaderboard) -> dict[str, Any]:
         "groups": dict(found.groups),
         "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in found.mixes.items()},
         "left_out": dict(found.left_out),
+        "self_preference": [asdict(one) for one in found.preferences],
         "rows": [
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,

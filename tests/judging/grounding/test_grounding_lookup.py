@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.facts import mini
 from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.judging.sentences import sentences
-from truebench_hf.loaders.facts_mini import rows
 
 DOCUMENT = (
     "The museum on the hill opens at 9.30 on weekdays, and at 10 on Sundays.\nIt is not open on Mondays. "
@@ -127,7 +127,7 @@ def test_other_scripts(document: str, quote: str, why: str) -> None:
     assert (found.found, found.ratio) == (True, 1.0), (why, found)
 
 
-ROWS = list(rows())
+ROWS = mini()
 SOURCES = [Source(row["user_request"], row["context_document"], row["system_instruction"]) for row in ROWS]
 PARTS = [
     [row["context_document"][start:end].strip() for start, end in sentences(row["context_document"], row["language"].lower())

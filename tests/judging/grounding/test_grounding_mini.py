@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row
+from tests.support.facts import mini
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
@@ -17,14 +18,13 @@ from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of
 from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.sentences import sentences
-from truebench_hf.loaders.facts_mini import rows
 from truebench_hf.metrics.grounding import grounding
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
 from truebench_hf.prompts import Prompts
 
-ROWS = list(rows())
+ROWS = mini()
 WRONG = {one["sentence"] for each in ROWS for one in each["ungrounded_sentences"]}
 KINDS = ("grounded_response", "ungrounded_response", "evasive_response")
 

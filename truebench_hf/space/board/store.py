@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.records import read_outcomes
-from truebench_hf.space.board import runs, table, ties
+from truebench_hf.space.board import runs, self_preference, table, ties
 from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.results import ResultsCopy
 from truebench_hf.space.board.runs import Entry, Run
@@ -63,8 +63,8 @@ class Board:
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
-        self._plain, kinds = self._scan()
-        self._show(self._plain, kinds, ties_known=_nothing_to_pair(self._plain))
+        self._plain, self._kinds = self._scan()
+        self._show(self._plain, self._kinds, ties_known=_nothing_to_pair(self._plain))
 
     def refresh(self) -> None:
         """Look at the sources again: plain ranks at once, ties after. Only what changed is read again."""
@@ -73,13 +73,16 @@ class Board:
                 self._hub.renew()
             entries, kinds = self._scan()
             old = self.snapshot
-            if old.ties_known and (entries, kinds) == (self._plain, old.kinds):
-                self._show(old.entries, kinds, ties_known=True)
+            if old.ties_known and (entries, kinds) == (self._plain, self._kinds):
+                self._show(old.entries, old.kinds, ties_known=True)
                 return
-            self._plain = entries
+            self._plain, self._kinds = entries, kinds
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
-                self._show(ties.paired(entries, self._all_outcomes(entries)), kinds, ties_known=True)
+                outcomes = self._all_outcomes(entries)
+                favoured = self_preference.of_entries(entries, outcomes)
+                ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
+                self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -136,6 +139,14 @@ class Board:
             found[entry.key] = kept[file][1]
         self._outcomes = kept
         return found
+
+
+def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
+    """The kinds, with a column for self-preference where an entry tells of it."""
+    told = {entry.kind for entry in entries if self_preference.FACT in entry.facts}
+    return tuple(
+        replace(kind, facts=(*kind.facts, self_preference.FACT)) if kind.name in told else kind for kind in kinds
+    )
 
 
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:
