@@ -128,6 +128,7 @@ MISSED = [
     (["run", "--data", "mini", "--model", "vllm:org/m", *SPECS[2:], "--out", "o"], "vllm:org/m needs vllm: pip install 'truebench-hf[vllm]'"),
     (["calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
     (["checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
+    (["compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -20,6 +21,10 @@ FLOORS = {
     "redaction": 0, "confidential": 0, "terminal": 0, "jsonl": 0, "rows": 0, "row_files": 0, "row_formats": 0, "whole_files": 0,
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
+TOP = {
+    "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "README.md", "CHANGELOG.md", "LICENSE",
+    "Makefile", "constraints.txt", "pyproject.toml", ".ci", ".gitignore", ".github",
+}  # fmt: skip
 OWNERS = ("metrics/modules/",)  # thin `evaluate` modules are nothing but their import
 
 
@@ -164,3 +169,13 @@ def test_the_list_of_packages_is_the_tree() -> None:
     assert len(settings["packages"]) == len(set(settings["packages"]))
     mapped = settings["package-dir"]
     assert mapped["truebench_hf.loaders"] == "loaders"
+
+
+def test_nothing_strays_into_the_repository() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [ROOT / name for name in listed.splitlines()]
+    heavy = [name_of(path) for path in files if path.is_file() and path.stat().st_size > 500_000]
+    assert heavy == [], "a wheel that was downloaded into the checkout stays in its history"
+    assert {path.relative_to(ROOT).parts[0] for path in files} <= TOP

@@ -144,5 +144,7 @@ class Report:
         return pandas.DataFrame(table, columns=["group", "name", "value", "n", "unscored", "low", "high"])
 
     def _repr_html_(self) -> str:
-        """The scores as a table, in a notebook."""
-        return str(self.to_pandas().to_html(index=False, float_format="{:.3f}".format, na_rep=""))
+        """The scores as a table, in a notebook: in percent, as people read them everywhere."""
+        table = self.to_pandas().rename(columns={"value": "%"})
+        table[["%", "low", "high"]] = 100 * table[["%", "low", "high"]].astype(float)
+        return str(table.to_html(index=False, float_format="{:.1f}".format, na_rep=""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,14 @@ def test_a_report_as_a_table() -> None:
     assert table.iloc[0].tolist() == ["", "overall", 0.5, 2, 1, 0.095, 0.905]
     assert table.iloc[1][["group", "name", "n"]].tolist() == ["by_language", "DE", 0]
     assert table.iloc[1][["value", "low"]].isna().all()
-    assert "overall" in GROUPED._repr_html_()
+    cells = re.findall(r"<t[hd]>(.*?)</t[hd]>", GROUPED._repr_html_())
+    assert cells == [
+        *("group", "name", "%", "n", "unscored", "low", "high"),
+        *("", "overall", "50.0", "2", "1", "9.5", "90.5"),  # as the terminal and the report show it
+        *("by_language", "DE", "", "0", "1", "", ""),
+    ]
+    assert "%" in Report({})._repr_html_()
+    assert "%" in Report({"overall": Score(None, 0)})._repr_html_()
     assert Report({}).to_pandas().empty
     assert Report({"overall": Score(None, 0)}).to_pandas()["value"].isna().all()
 

@@ -284,7 +284,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("two answer", {"data": "facts_mini", "model": "smollm2", "answers": "f"}, "name either"),
     ("no data", {"model": "smollm2"}, "--data is missing"),
     ("no judge", {"data": "facts_mini", "model": "smollm2", "judge": ()}, "name a --judge"),
-    ("a share for percent", {"data": "facts_mini", "model": "smollm2", "fail_under": 101.0}, "is a percentage"),
+    ("more than all", {"data": "facts_mini", "model": "smollm2", "fail_under": 101.0}, "is a percentage"),
+    ("a share for percent", {"data": "facts_mini", "model": "smollm2", "fail_under": 0.9}, "not a share; write 90"),
+    ("all as a share", {"data": "facts_mini", "model": "smollm2", "fail_under": 1.0}, "not a share; write 100"),
     ("two files of baselines", {"answers": "f", "baseline": "b.jsonl", "baseline_file": "c.jsonl"}, "leave out one"),
     ("a baseline for nothing", {"answers": "f", "eligibility": "none", "baseline": "smollm2"}, "leave out --baseline"),
     ("a name for a model", {"data": "facts_mini", "model": "smollm2", "model_name": "m"}, "goes with --answers"),
@@ -295,6 +297,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         FactsOptions(**{"out": str(tmp_path), "judge": ("scripted:j",), **options})
+
+
+def test_a_score_at_the_gate_passes_it(tmp_path: Path) -> None:
+    for percent in range(2, 101):
+        gate = FactsRun(FactsOptions(data="f", model="m", judge=("j",), out=str(tmp_path), fail_under=percent))
+        assert gate._failed(percent / 100) == "", "100 * 0.57 is less than 57"
+        assert f"under --fail-under {percent}" in gate._failed(percent / 100 - 0.0001)
 
 
 def test_templates_by_judge(tmp_path: Path) -> None:

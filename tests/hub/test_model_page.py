@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,8 +142,9 @@ def test_a_data_set_of_the_hub_is_the_one_named(
     info["settings"]["data"] = own
     (run / "run.json").write_text(json.dumps(info))
     if refused:
-        with pytest.raises(UserError, match=f"was run over {own}; publish it under that data set"):
+        with pytest.raises(UserError, match=f"was run over {own}; publish it under that data set, or add --force"):
             entries(run, dataset)
+        assert entries(run, dataset, force=True)[0].dataset_id == dataset.partition("@")[0]
     else:
         assert entries(run, dataset)[0].dataset_id == "org/truebench"
 
@@ -177,6 +179,46 @@ def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: 
     both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
     with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
         entries(write_run(tmp_path / "two", items, **both), "org/truebench")
+
+
+def changed(run: Path, to: Path, **settings: Any) -> Path:
+    """A copy of a run with other settings."""
+    copy = shutil.copytree(run, to)
+    info = json.loads((copy / "run.json").read_text())
+    (copy / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | settings}))
+    return copy
+
+
+@needs_real
+def test_a_folder_that_is_called_like_a_data_set_of_the_hub_is_a_folder(
+    german: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = changed(german, tmp_path / "run", data="data/truebench")  # as `truebench data build --out` made it
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="was run over data/truebench"):
+        entries(run, "org/truebench")
+    (tmp_path / "data" / "truebench").mkdir(parents=True)
+    assert entries(run, "org/truebench")[0].dataset_id == "org/truebench"
+
+
+@needs_real
+def test_an_entry_points_to_the_branch_that_has_the_run(german: Path) -> None:
+    (on_main,), (on_branch,) = (entries(german, "org/truebench", "org/results", r) for r in (None, "next/one"))
+    assert "/datasets/org/results/tree/main/runs/" in str(on_main.source_url)
+    assert "/datasets/org/results/tree/next%2Fone/runs/" in str(on_branch.source_url)
+
+
+@needs_real
+def test_the_mean_of_several_samples_says_so(tmp_path: Path) -> None:
+    chosen = data.select(data.load(str(REAL)), ["de"], [])
+    items = [
+        replace(item, response=replace(item.response, sample=sample))
+        for item in (judged(i, len(i.turns)) for i in chosen)
+        for sample in (1, 2)
+    ]
+    settings = {"language": ["DE"], "samples": 2, "data_sha256": data.data_hash(chosen)}
+    (entry,) = entries(write_run(tmp_path / "run", items, **settings), "org/truebench")
+    assert "; mean of 2 samples; n=182;" in str(entry.notes)
 
 
 def score_of(run: Path) -> float:

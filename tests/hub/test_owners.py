@@ -15,6 +15,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
+from truebench_hf.hub.whose import check_real
 from truebench_hf.loaders.export import export
 from truebench_hf.space.board import runs as board
 
@@ -98,6 +99,22 @@ def test_branch_tag_and_gate(hub: HubStub, client: HubClient, mini: Path, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_tag_that_fails_does_not_deny_the_push(hub: HubStub, client: HubClient, mini: Path, status: int) -> None:
+    arguments = ("data", "push", mini, "--repo-id", "org/set", "--tag", "v1")
+    hub.fail_next("POST", "/tag/", status)
+    done = client.truebench(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "nothing was pushed" not in done.stderr
+    assert f"everything is there, at {hub.url}/datasets/org/set/commit/" in done.stderr
+    assert hub.files("dataset", "org/set")
+    done = client.truebench(*arguments)
+    assert "nothing new for dataset org/set" in done.stdout
+    assert hub.repo("dataset", "org/set").tags["v1"] == hub.repo("dataset", "org/set").head("main")
+
+
+@pytest.mark.slow
 def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, client: HubClient, mini: Path) -> None:
     assert client.truebench("data", "push", mini, "--repo-id", "org/set", "--gated", "auto").returncode == 0
     read = ("run", "--data", "org/set", "--model", "scripted:m.json", "--judge", "scripted:m.json", "--out", "x")
@@ -172,6 +189,16 @@ def test_a_run_of_a_test_double_is_published_only_by_force(hub: HubStub, client:
     assert client.truebench(*arguments, "--force").returncode == 0
 
 
+def test_given_answers_of_a_test_double_are_known_by_the_board(tmp_path: Path) -> None:
+    run = shutil.copytree(EXPECTED / "flex" / "scored", tmp_path / "run")
+    info = json.loads((run / "run.json").read_text().replace("scripted:judge.json", "openai:judge"))
+    (run / "run.json").write_text(json.dumps(info))
+    assert "scripted:" not in json.dumps(info["settings"])  # the conversations were there before
+    with pytest.raises(UserError, match=r"was made with scripted:assistant\.json"):
+        check_real(run, force=False)
+    check_real(run, force=True)
+
+
 GOLDEN = ["metaeval/out", "tick/out", "facts/out", "flex/scored", "refine/out", "best-of/out", "pairwise/out"]
 
 
@@ -225,7 +252,11 @@ def test_two_models_of_one_name_stay_two() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (lambda info: info.pop("board"), "has no line for a leaderboard; finish it first"),
+        (lambda info: info.pop("board"), "studies of kind metaeval have no leaderboard; there is nothing to publish"),
+        (
+            lambda info: (info.pop("board"), info["sessions"][-1].update(finished=None)),
+            "is not finished; finish it first",
+        ),
         (lambda info: info.update(board={"main": 3}), "holds a leaderboard that no study writes"),
         (lambda info: info["board"].update(rows=[]), "nothing of it is scored"),
         (lambda info: info.pop("settings"), "is not a run folder"),

@@ -141,6 +141,26 @@ def test_preferences_name_the_better_response_and_numbers_are_refused() -> None:
             preference(label)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        # A remedy that is none (these modules have no positive=) sends the user round in a circle.
+        ("checklist_drfr", {"predictions": [["met"]]}, r"None is undecided\)$"),
+        ("grounding_score", {"predictions": ["supported"], "references": [[]]}, r"None is undecided\)$"),
+        ("rubric_agreement", {"predictions": ["met"], "references": ["yes"]}, r"name other classes by positive="),
+        ("truebench_score", {"predictions": ["Blue."], "references": "A colour"}, r"responses are judged with judge="),
+        ("rubric_agreement", {"pred": ["yes"], "refs": ["yes"]}, r"^give predictions= and references=, or add rows"),
+        ("checklist_drfr", {}, r"^give predictions=, or add rows before$"),
+    ],
+)
+def test_what_is_refused_comes_with_a_remedy_of_this_module(
+    load: Any, name: str, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UserError, match=told) as caught:
+        load(name).compute(**given)
+    assert "\n" not in str(caught.value)
+
+
 def test_of_several_peoples_labels_the_majority_holds() -> None:
     assert decided(["yes", 1, "FAIL"], yes_no) == "yes"
     assert decided(["yes", "no"], yes_no) is None  # a tie

@@ -85,8 +85,15 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     others = table(tmp_path / "b.json", [{"model": f"M{share}.json", "their score": share**2} for share in shares])
     found = correlate([str(tmp_path / "runs")], [others])
     assert [one.column for one in found.pairings] == ["hard", "soft (criterion)", "soft (turn)"]
-    assert [point.y for point in found.pairings[0].points] == pytest.approx([90, 60, 30])
-    grid = shown.sections(found)[0]
+    assert [point.y for point in found.pairings[0].points] == pytest.approx([0.9, 0.6, 0.3])
+    grid, plot = shown.sections(found)[:2]
+    # Data on the one scale, what people read in percent: the line, too.
+    assert grid.rows[0][-1] == f"{100 * found.pairings[0].slope:.3f}"  # type: ignore[union-attr, operator]
+    assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
+    told = json.loads(shown.files(found)["correlate.json"])["pairings"][0]
+    assert [point["y"] for point in told["models"]] == pytest.approx([0.9, 0.6, 0.3])
+    published = read_scores(["published"], (), "--scores", "--column").columns["Overall"]
+    assert published["o1"] == pytest.approx(0.6907)
     assert any(row[0] == "Chatbot Arena" for row in grid.paper)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])
     assert [one.column for one in chosen.pairings] == ["soft (turn)"]

@@ -75,7 +75,8 @@ def publish_results(
     dry_run, pushed, made = how.get("dry_run", False), [], None
     if model_repo and dataset:
         made = page(
-            run, model_repo, dataset, results_repo=repo_id, variant=variant, force=force, dry_run=dry_run
+            run, model_repo, dataset, results_repo=repo_id, revision=how.get("revision"), variant=variant, force=force,
+            dry_run=dry_run,
         )  # fmt: skip
     if repo_id:
         pushed.append(publish_run(run, repo_id, force=force, **how))

@@ -27,10 +27,11 @@ def stage_figures(run: Path, out: Path) -> str:
     if not info.get("settings"):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
     if "board" not in info:
-        raise UserError(
-            f"{run}: has no line for a leaderboard; finish it first, with the same command (studies of kind "
-            f"{info.get('kind')} that have none cannot be published)"
-        )
+        if (info.get("sessions") or [{}])[-1].get("finished"):
+            raise UserError(
+                f"{run}: studies of kind {info.get('kind')} have no leaderboard; there is nothing to publish"
+            )
+        raise UserError(f"{run}: is not finished; finish it first, with the same command")
     told = anonymous.everything(info["board"])
     board = _board(run, told)
     shown = {**public(info), "kind": info["kind"], "format": FORMAT, "board": told}

@@ -37,6 +37,7 @@ def page(
     dataset: str,
     *,
     results_repo: str | None = None,
+    revision: str | None = None,
     variant: str = "",
     force: bool = False,
     dry_run: bool = False,
@@ -44,13 +45,14 @@ def page(
     """Make `.eval_results/truebench.yaml` for a run, and find all that can be wrong with it; nothing is pushed.
 
     `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file. So does the part of
-    the release that the run is over. Raises UserError on bad names, on what `entries` finds, on the run of another model
-    without `force`, and, without `dry_run`, where the model's repository is not there.
+    the release that the run is over. `results_repo` is where the run itself goes, on the branch `revision`. Raises
+    UserError on bad names, on what `entries` finds, on the run of another model without `force`, and, without `dry_run`,
+    where the model's repository is not there.
     """
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    found = entries(run, dataset, results_repo)
+    found = entries(run, dataset, results_repo, revision, force=force)
     check_real(run, force)
     check_page(run, model_repo, force)
     if not dry_run:
@@ -73,26 +75,32 @@ def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -
         )
 
 
-def entries(run: str | Path, dataset: str, results_repo: str | None = None) -> list[EvalResultEntry]:
+def entries(
+    run: str | Path, dataset: str, results_repo: str | None = None, revision: str | None = None, *, force: bool = False
+) -> list[EvalResultEntry]:
     """The run's pass rates as entries for a model page, by the tasks of the benchmark: the data set `ORG/NAME[@REVISION]`.
 
     A run over a whole release has one for each task, one over a language or a category that of this task. Raises
-    UserError for a run over anything else, whose score must not stand beside those of others, and for one over another
-    data set on the Hub.
+    UserError for a run over anything else, whose score must not stand beside those of others, and, without `force`, for
+    one over another data set on the Hub.
     """
-    name, revision = name_and_revision(dataset, "--dataset")
+    name, wanted = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder))
     info = read_info(Path(run))
     settings = info["settings"]
     release, task = _part(run, staged, settings)
-    _same_data(run, str(settings.get("data")), name, revision)
+    if not force:
+        _same_data(run, str(settings.get("data")), name, wanted)
     scores = scores_of(task, staged.submission.report)
     if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")
-    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]})")
-    source = _source(results_repo, staged.run_id) | {"date": (info.get("sessions") or [{}])[-1].get("finished")}
-    return [_entry(name, revision, task, score, made, source) for task, score in scores.items()]
+    samples = f"; mean of {settings['samples']} samples" if settings.get("samples", 1) > 1 else ""
+    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}")
+    source = _source(results_repo, revision, staged.run_id) | {
+        "date": (info.get("sessions") or [{}])[-1].get("finished")
+    }
+    return [_entry(name, wanted, task, score, made, source) for task, score in scores.items()]
 
 
 def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
@@ -121,13 +129,15 @@ def _entry(
     )
 
 
-def _source(results_repo: str | None, run_id: str) -> dict[str, Any]:
+def _source(results_repo: str | None, revision: str | None, run_id: str) -> dict[str, Any]:
     """Where the run with all its judgments is, if it is anywhere."""
+    from urllib.parse import quote
+
     from huggingface_hub import constants
 
     if not results_repo:
         return {}
-    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/main/runs/{run_id}"
+    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}/runs/{run_id}"
     return {"source_url": url, "source_name": "Run with all judgments"}
 
 
@@ -146,7 +156,9 @@ def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple
 
 
 def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
-    """A run over a data set on the Hub is published under this one. A path has the same form, but a file's ending."""
+    """A run over a data set on the Hub is published under this one. A path has the same form, but is there, or ends so."""
+    if Path(data).expanduser().exists():  # as `--data` is read: a path goes before a Hub id
+        return
     own, _, own_revision = data.partition("@")
     try:
         check_name(own)
@@ -156,7 +168,10 @@ def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
         return
     if own != name or (revision and own_revision and revision != own_revision):
         wanted = f"{name}@{revision}" if revision else name
-        raise UserError(f"--dataset {wanted}: {run} was run over {data}; publish it under that data set")
+        raise UserError(
+            f"--dataset {wanted}: {run} was run over {data}; publish it under that data set, or "
+            "add --force if that is a folder with the same"
+        )
 
 
 def _made(index: Mapping[str, Any], data: str) -> str:

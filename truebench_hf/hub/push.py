@@ -141,7 +141,12 @@ def _commit(change: _Change, title: str, description: str, create_pr: bool, tag:
     else:
         url = f"{api.endpoint}/{'' if change.repo_type == 'model' else f'{change.repo_type}s/'}{repo_id}/commit/{head}"
     if tag:
-        api.create_tag(repo_id, tag=tag, revision=head, repo_type=change.repo_type, exist_ok=True)
+        try:
+            with hub_errors(repo_id):
+                api.create_tag(repo_id, tag=tag, revision=head, repo_type=change.repo_type, exist_ok=True)
+        except UserError as error:
+            told = str(error).replace("; nothing was pushed", "")
+            raise UserError(f"{told} (everything is there, at {url}, but for the tag: repeat the command)") from None
     return url, bool(operations)
 
 

@@ -13,7 +13,10 @@ from truebench_hf.models.loading import EMBEDDED
 
 def check_real(run: str | Path, force: bool) -> None:
     """Raise UserError for a run in which a `scripted:` model answered or judged, unless forced."""
-    doubles = [text for text in _texts(read_info(Path(run)).get("settings", {})) if text.startswith("scripted:")]
+    info = read_info(Path(run))
+    # Settings name who was asked; whose answers or conversations were given is told by the lines of the board.
+    told = [info.get("settings", {}), info.get("board", {})]
+    doubles = [text for text in _texts(told) if text.startswith("scripted:")]
     if doubles and not force:
         raise UserError(
             f"{run}: was made with {doubles[0]}, which answers by rules and is no model; add --force to publish it all "

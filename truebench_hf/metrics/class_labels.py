@@ -28,11 +28,12 @@ PREFERENCES = {word: label for label, words in _PREFERENCES.items() for word in 
 }
 
 
-def yes_no(label: Any, positive: Any = "yes", negative: Any = "no") -> str | None:
+def yes_no(label: Any, positive: Any = "yes", negative: Any = "no", *, hint: str = "") -> str | None:
     """ "yes" for the positive class, "no" for the negative, None for undecided (None, -1, "unknown").
 
     By default 1, True, PASS and "true" are yes, in any case, and 0, False, FAIL and "false" are no. With other names for
-    the classes only these are read: a text in any case, or a number. Raises UserError for every other label.
+    the classes only these are read: a text in any case, or a number. Raises UserError, which ends with `hint`, for every
+    other label.
     """
     given = _folded(label)
     if (positive, negative) != ("yes", "no"):
@@ -49,13 +50,12 @@ def yes_no(label: Any, positive: Any = "yes", negative: Any = "no") -> str | Non
     found = _YES_NO.get(given)
     if found is None:
         raise UserError(
-            f"label {label!r:.80} is neither 'yes' nor 'no' (nor PASS or FAIL, True or False, 1 or 0; None is undecided); "
-            "name other classes by positive= and negative="
+            f"label {label!r:.80} is neither 'yes' nor 'no' (nor PASS or FAIL, True or False, 1 or 0; None is undecided){hint}"
         )
     return None if found == "unknown" else found
 
 
-def tri_valued(label: Any) -> str | None:
+def tri_valued(label: Any, *, hint: str = "") -> str | None:
     """As `yes_no` with its default classes, and "unknown" (2, as in our data sets) for itself. Raises UserError."""
     if _missing(label):
         return None
@@ -63,7 +63,7 @@ def tri_valued(label: Any) -> str | None:
     found = "unknown" if given == "2" and not isinstance(label, str) else _YES_NO.get(given)
     if found is None:
         raise UserError(
-            f"label {label!r:.80} is not yes, no, unknown or None (PASS and FAIL, True and False, 1 and 0 are read, too)"
+            f"label {label!r:.80} is not yes, no, unknown or None (PASS and FAIL, True and False, 1 and 0 are read, too){hint}"
         )
     return found
 

@@ -75,6 +75,9 @@ class Module:
 
     def compute(self, **given: Any) -> dict[str, Any] | None:
         """The values over the rows added before and those given here; with `details`, each row's as well."""
+        names = self._feature_names()  # type: ignore[attr-defined]
+        if getattr(self, "writer", None) is None and all(given.get(name) is None for name in names):
+            raise UserError(f"give {' and '.join(f'{name}=' for name in names)}, or add rows before")
         try:
             return super().compute(**given)  # type: ignore[misc,no-any-return]
         except BaseException:

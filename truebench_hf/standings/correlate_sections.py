@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
@@ -19,9 +20,26 @@ _PRINTED = ("Hard", "Soft (criterion)", "Soft (turn)")
 
 
 def sections(found: Correlated) -> list[Section]:
-    """Everything a correlation shows, in order."""
+    """Everything a correlation shows, in order; shares in percent."""
+    found = replace(found, pairings=tuple(_in_percent(found, one) for one in found.pairings))
     drawn = [one for one in found.pairings if one.agreement.n > 1][:_PLOTS]
     return [_coefficients(found), *_far(found), *map(_plot, drawn), *_missing(found)]
+
+
+def _in_percent(found: Correlated, one: Pairing) -> Pairing:
+    """A pairing as it is read: scores that are shares, and the line through them, in percent."""
+    x, y = (
+        100 if name in of.shares else 1 for name, of in ((one.other, found.others), (one.column, found.scores))
+    )  # fmt: skip
+    points = tuple(
+        replace(point, x=x * point.x, y=y * point.y, expected=None if point.expected is None else y * point.expected)
+        for point in one.points
+    )
+    slope, start = one.slope, one.intercept
+    return replace(
+        one, points=points, slope=None if slope is None else slope * y / x,
+        intercept=None if start is None else y * start,
+    )  # fmt: skip
 
 
 def title(found: Correlated) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,15 @@ _MOST = 6  # columns taken where none is named
 class ModelScores:
     """Scores by column and by the model's name without its provider; None where a model has none.
 
-    `truebench`: they are TRUEBench's, so that the paper's Table 7 may stand beside. `notes` say what a reader must know.
+    `truebench`: they are TRUEBench's, so that the paper's Table 7 may stand beside. `shares` are the columns of our own
+    figures that are shares (0 to 1), which people read in percent; a table's are as it gives them. `notes` say what a
+    reader must know.
     """
 
     where: str
     columns: Mapping[str, Mapping[str, float | None]]
     truebench: bool = False
+    shares: Collection[str] = ()
     notes: tuple[str, ...] = field(default=())
 
 
@@ -60,14 +63,16 @@ def _published(columns: Sequence[str], flag: str) -> ModelScores:
     rows = paper_rows(TRUEBENCH, "truebench_table5")
     printed = [name for name in rows[0] if name != "Model"]
     wanted = _chosen(columns or ["Overall"], printed, flag)
-    found = {name: {row["Model"]: row[name] for row in rows} for name in wanted}
-    return ModelScores("TRUEBench as published", found, truebench=True)
+    found = {
+        name: {row["Model"]: None if row[name] is None else row[name] / 100 for row in rows} for name in wanted
+    }  # fmt: skip
+    return ModelScores("TRUEBench as published", found, truebench=True, shares=wanted)
 
 
 def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
     found: dict[str, dict[str, float | None]] = {}
     there: dict[str, Path] = {}
-    settings, kinds = set[str](), set[str]()
+    settings, kinds, shares = set[str](), set[str](), set[str]()
     for root in folders:
         below = list(runs.folders([Path(root)]))
         if not below:
@@ -82,8 +87,9 @@ def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_f
                     raise UserError(f"{name} stands in {there[name]} and in {folder}; name one run of each model")
                 there[name] = folder
                 settings.add(entry.setting)
-                for column, value in _columns(run, entry, folder).items():
+                for column, (value, share) in _columns(run, entry, folder).items():
                     found.setdefault(column, {})[name] = value
+                    shares |= {column} if share else set()
     if not there:
         raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
     if len(kinds) > 1:
@@ -91,27 +97,23 @@ def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_f
     notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
     wanted = _chosen(columns, list(found), column_flag) if columns else list(found)
     return ModelScores(
-        ", ".join(folders), {name: found[name] for name in wanted}, kinds == {TRUEBENCH},
+        ", ".join(folders), {name: found[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
         notes if len(settings) > 1 else (),
     )  # fmt: skip
 
 
-def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, float | None]:
-    """The main score of a run, of TRUEBench the hard and both soft ones; shares in percent, as papers print them."""
+def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[float | None, bool]]:
+    """The main score of a run, of TRUEBench the hard and both soft ones, and whether it is a share."""
     if run.kind != TRUEBENCH:
         main = next(column for column in run.columns if column.name == run.main)
-        return {main.title: _times(100 if main.percent else 1, entry.overall.value)}
-    found = {SOFT["overall"]: _times(100, entry.overall.value)}
+        return {main.title: (entry.overall.value, main.percent)}
+    found = {SOFT["overall"]: (entry.overall.value, True)}
     file = folder / "scores.json"
     scores = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
     for name, title in list(SOFT.items())[1:]:
         if isinstance(scores, dict) and isinstance(one := scores.get(name), dict):
-            found[title] = _times(100, _number(one.get("value")))
+            found[title] = (_number(one.get("value")), True)
     return found
-
-
-def _times(factor: float, value: float | None) -> float | None:
-    return None if value is None else factor * value
 
 
 def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:

@@ -86,6 +86,10 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions):
             raise UserError("--model-name goes with --answers")
         if self.fail_under is not None and not 0 <= self.fail_under <= 100:
             raise UserError(f"--fail-under {self.fail_under}: is a percentage, 0 to 100")
+        if self.fail_under is not None and 0 < self.fail_under <= 1:  # a gate that nothing would fail
+            raise UserError(
+                f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {100 * self.fail_under:g}"
+            )
         if not 0 <= self.temperature < inf:
             raise UserError(f"--temperature {self.temperature}: must be at least 0")
         at_least_one(self, "max_tokens")

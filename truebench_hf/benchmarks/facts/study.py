@@ -206,7 +206,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def _failed(self, final: float | None) -> str:
         """What --fail-under finds wrong with the final score."""
         least = self.options.fail_under
-        if least is None or (final is not None and 100 * final >= least):
+        if least is None or (final is not None and round(100 * final, 9) >= least):  # 100 * 0.57 is less than 57
             return ""
         if final is None:
             return f"a judge decided nothing, so that there is no score to hold against --fail-under {least:g}"

@@ -143,5 +143,5 @@ def _ready(instance: Instance, given: Any) -> Judged:
 
 
 def _verdict(criterion: Criterion, label: Any) -> Verdict:
-    found: Any = tri_valued(label)
+    found: Any = tri_valued(label, hint="; responses are judged with judge=SPEC")
     return Verdict(criterion, found, "" if found else "no label was given")

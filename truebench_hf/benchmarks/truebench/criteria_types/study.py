@@ -21,6 +21,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_ca
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
 from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
@@ -68,6 +69,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
         self.sheets: Annotations | None = None
         if self.options.humans:
+            need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
             self.sheets = sheets.read_back(list(self.options.humans))
             raters.check(self.sheets)
             if not self.options.model:  # else the responses are yet to be made

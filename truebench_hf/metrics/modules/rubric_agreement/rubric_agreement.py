@@ -37,8 +37,11 @@ class RubricAgreement(Module, evaluate.Metric):  # type: ignore[misc]
         return information(_DESCRIPTION, _INPUTS, ("predictions", "references"), ("rubriceval",))
 
     def _score(self, predictions, references, positive="yes", negative="no"):  # type: ignore[no-untyped-def]
+        def read(label):  # type: ignore[no-untyped-def]
+            return yes_no(label, positive, negative, hint="; name other classes by positive= and negative=")
+
         columns = predictions, references
-        judged, gold = ([decided(row, lambda one: yes_no(one, positive, negative)) for row in c] for c in columns)
+        judged, gold = ([decided(row, read) for row in c] for c in columns)
         values = dataclasses.asdict(agreement(gold, judged)) | {"cohen_kappa": cohen_kappa(gold, judged).value}
         words = {"yes": positive, "no": negative, None: None}
         rows = (
