@@ -93,7 +93,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple({one.judge: one for one in favoured.values()}.values()),
+        tuple({id(one): one for one in favoured.values()}.values()),  # of two data sets they may be equal
     )
 
 
