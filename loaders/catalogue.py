@@ -80,10 +80,11 @@ _ENTRIES = (
     Entry(
         "rubric_mini",
         "RubricEval mini",
-        "Rubric judgments in contrast pairs whose labels are certain by construction",
+        "Rubric judgments in contrast pairs whose labels are certain by construction, easy and hard",
         "apache-2.0",
         "rubriceval",
         "https://arxiv.org/abs/2603.25133",
+        splits=("easy", "hard"),
         task="text-classification",
         command="metaeval",
         tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),

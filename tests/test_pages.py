@@ -64,6 +64,7 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("label/out") == listed["run"] | listed["label sample"] | listed["label read"]
     assert written("arbitrate/out") == listed["arbitrate"] | listed["arbitrate-sheets"]
     assert written("criteria/out") == written("criteria/prompts") == listed["validate"]
+    assert written("refinement/out") == listed["refine-criteria"]
     assert written("metaeval/out") == listed["metaeval"]
     assert written("calibrate/priced") == listed["calibrate"]
     assert written("contrast/out") == listed["contrast"]

@@ -89,6 +89,29 @@ def of_row(record: Record, number: str = "1") -> Instance:
     return Instance(*_names(record, number), tuple(_with_row(record, turns)), system, record.maybe("context"), history)
 
 
+def as_row(instance: Instance) -> dict[str, Any]:
+    """The row of an instance: `of_row` makes the same of it again. What says nothing is left out."""
+    turns = [
+        {"prompt": turn.prompt, "criteria": [_plain(one) for one in turn.criteria]}
+        | ({} if turn.reference is None else {"reference": turn.reference})
+        for turn in instance.turns
+    ]
+    names = {name: getattr(instance, name) for name in ("language", "category", "task", "system", "context")}
+    history = [{"role": one.role, "content": one.content} for one in instance.history]
+    return {
+        "id": instance.id,
+        **{k: v for k, v in names.items() if v},
+        **({"history": history} if history else {}),
+        "turns": turns,
+    }
+
+
+def _plain(one: Criterion) -> str | dict[str, Any]:
+    more = {"kind": one.kind, "condition": one.condition, "weight": None if one.weight == 1 else one.weight}
+    found = {name: value for name, value in more.items() if value is not None}
+    return {"text": one.text, **found} if found else one.text
+
+
 def id_of(record: Record, number: str) -> str:
     """The id of a row; `number` where it has none. Raises UserError on one that cannot be."""
     name = "id" if _there(record, "id") else "index"

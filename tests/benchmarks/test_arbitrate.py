@@ -67,7 +67,7 @@ def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
     easy, hard = (read_rows(tmp_path / "out" / "labels" / f"{split}.jsonl") for split in ("easy", "hard"))
     assert {row["rubric"]: row["label"] for row in easy} == {k: v[4] for k, v in TABLE.items() if v[3] == "easy"}
     assert {row["rubric"]: row["label"] for row in hard} == {k: v[4] for k, v in TABLE.items() if v[3] == "hard"}
-    assert set(COLUMNS) - {"pair_id"} <= set(easy[0])
+    assert set(COLUMNS) - {"pair_id", "trap", "measurable"} <= set(easy[0])
     assert easy[0]["checklist"] == list(TABLE), "the whole checklist, for judges at checklist level"
     assert [a["label"] for a in easy[0]["annotations"]] == ["yes"] * 4
     silent = next(row for row in hard if row["rubric"] == "silence is no agreement")

@@ -118,7 +118,7 @@ def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any],
 
 def test_rubric_mini_keeps_its_names_and_checklists() -> None:
     items = rubric_rows.read("rubric_mini")
-    assert len(items) == 378
+    assert len(items) == 378 + 560
     built = {row["id"]: row for row in rubric_rows.load("rubric_mini")}
     for item in items:
         for i, criterion in enumerate(item.case.criteria):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,9 @@ ROW: dict[str, Any] = {
 
 def test_rubric_mini_by_response() -> None:
     found = items(load("rubric_mini"))
-    assert (len(found), sum(len(item.rubrics) for item in found)) == (378, 1670)
+    assert (len(found), sum(len(item.rubrics) for item in found)) == (378 + 560, 1670 + 1120)
+    splits = Counter(rubric.split for item in found for rubric in item.rubrics)
+    assert splits == {"easy": 1670, "hard": 1120}
     assert all(item.labelled == item.case for item in found), "every rubric of a checklist has its row, in order"
 
 

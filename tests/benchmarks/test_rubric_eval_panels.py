@@ -10,9 +10,10 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import sections, spreads
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Dots
 

@@ -13,7 +13,8 @@ from tests.support.openai_server import OpenAIServer
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, taxonomy
 from truebench_hf.errors import UserError
 

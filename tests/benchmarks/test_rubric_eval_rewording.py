@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import AGAIN, OTHERS, Rewording
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, sections

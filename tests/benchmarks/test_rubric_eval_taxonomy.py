@@ -110,13 +110,13 @@ def test_every_type_is_explained_to_the_model(tmp_path: Path) -> None:
 
 def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
     found = distinct(data.read("rubric_mini"))
-    assert len({(one.item.instruction_id, one.rubric.text) for one in found}) == len(found) == 189
-    assert sum(sum(one.rows.values()) for one in found) == 1670
+    assert len({(one.item.instruction_id, one.rubric.text) for one in found}) == len(found) == 189 + 280
+    assert sum(sum(one.rows.values()) for one in found) == 1670 + 1120
     assert all(one.rubric.kind for one in found)
     counts = by_source(found)
     assert [c.category for c in counts] == ["constrained", "compositional", "multi_turn", "system"]
-    assert (sum(c.instructions for c in counts), sum(c.rubrics for c in counts)) == (44, 189)
-    assert [sum(c.rows.values()) for c in counts] == [516, 378, 388, 388]
+    assert (sum(c.instructions for c in counts), sum(c.rubrics for c in counts)) == (44 + 140, 189 + 280)
+    assert [sum(c.rows.values()) for c in counts] == [516 + 280, 378 + 280, 388 + 280, 388 + 280]
 
 
 def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
     assert "paper: Total" in done.stdout
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
     assert kept["type_accuracy"]["value"] is None
-    assert sum(kind["known"] for kind in kept["kinds"].values()) == 189
+    assert sum(kind["known"] for kind in kept["kinds"].values()) == 189 + 280
 
 
 def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:

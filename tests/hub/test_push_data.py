@@ -77,13 +77,13 @@ def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_
     rows, one, names = client.value("""
         import json
         from datasets import load_dataset
-        table = load_dataset("org/rubric_mini", split="test")
+        table = load_dataset("org/rubric_mini", split="hard")
         labels = {c: table.features[c].names for c in ("rubric_type", "dimension", "label")}
         rows = [{**row, **{c: names[row[c]] for c, names in labels.items()}} for row in table]
-        system = load_dataset("org/rubric_mini", "system", split="test", streaming=True)
+        system = load_dataset("org/rubric_mini", "system", split="hard", streaming=True)
         print(json.dumps([rows, [row["id"] for row in system], labels["label"]]))
     """)
-    assert rows == rubric_rows(seed=0)
+    assert rows == rubric_rows(seed=0, split="hard")
     assert one == [row["id"] for row in rows if row["instruction_category"] == "system"]
     assert names == ["no", "yes"]
 

@@ -14,7 +14,7 @@ import pytest
 import truebench_hf
 from tests.support.tables import named
 from truebench_hf.benchmarks.facts import screening
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.errors import UserError
@@ -62,8 +62,9 @@ def test_what_is_built_in_comes_out_unchanged(name: str, config: str) -> None:
 
 
 def test_rubric_mini_has_names_for_its_labels() -> None:
-    table = truebench_hf.load("rubric_mini", split="test")
-    assert named(table) == rubric_rows(seed=0)
+    for split in SPLITS:
+        table = truebench_hf.load("rubric_mini", split=split)
+        assert named(table) == rubric_rows(seed=0, split=split)
     assert tuple(table.column_names) == COLUMNS
     assert table.features["rubric_type"].names == list(RUBRIC_TYPES)
     assert table.features["label"].str2int("yes") == 1
@@ -80,12 +81,13 @@ def test_export_and_builder_agree_on_every_configuration(name: str, tmp_path: Pa
     for number, config in enumerate(dict.fromkeys((known[0], known[len(known) // 2], known[-1]))):
         builder = corpus(name).builder(cache_dir=str(tmp_path / f"cache{number}"), config_name=config)
         builder.download_and_prepare()
-        theirs = builder.as_dataset("test")
-        assert len(theirs) == built.facts.rows[config]["test"] > 0
-        ours = load_dataset(str(tmp_path / "out"), config, split="test", cache_dir=str(tmp_path / "loaded"))
+        split = list(built.facts.rows[config])[-1]
+        theirs = builder.as_dataset(split)
+        assert len(theirs) == built.facts.rows[config][split] > 0
+        ours = load_dataset(str(tmp_path / "out"), config, split=split, cache_dir=str(tmp_path / "loaded"))
         assert ours.features == theirs.features
         assert ours.to_list() == theirs.to_list()
-    streamed = load_dataset(str(tmp_path / "out"), known[-1], split="test", streaming=True)
+    streamed = load_dataset(str(tmp_path / "out"), known[-1], split=split, streaming=True)
     assert list(streamed) == theirs.to_list()
 
 

@@ -62,7 +62,7 @@ def test_a_configuration_by_any_of_its_names(config: str) -> None:
 def test_other_names_of_configurations() -> None:
     assert len(truebench_hf.load("mini", "Multi-Turn", "test")) == len(truebench_hf.load("mini", "multi turn", "test"))
     assert len(truebench_hf.load("mini", "default", "test")) == 36
-    assert truebench_hf.load("rubric_mini", "Multi-turn", "test")[0]["instruction_category"] == "multi_turn"
+    assert truebench_hf.load("rubric_mini", "Multi-turn", "easy")[0]["instruction_category"] == "multi_turn"
     languages = [name for name, code in corpus("truebench").builder.OTHER.items() if len(code) == 2]
     assert len(languages) == len({truebench_hf.load("mini", name, "test")[0]["language"] for name in languages}) == 12
 
@@ -100,7 +100,7 @@ def test_a_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert "1 of 37 rows cannot be used and are left out" in caplog.messages[0]
     assert len(list(truebench_hf.load("truebench", "german", "test", source=source, streaming=True))) == 3
     splits = truebench_hf.load("rubric_mini", streaming=True)
-    assert next(iter(splits["test"]))["rubric_index"] == 0
+    assert next(iter(splits["hard"]))["rubric_index"] == 0
 
 
 def folders(tmp_path: Path) -> Path:
@@ -147,7 +147,8 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
 
 def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
     rows = [
-        {n: v for n, v in row.items() if n != "pair_id"} for row in truebench_hf.load("rubric_mini", split="test[:4]")
+        {n: v for n, v in row.items() if n not in ("pair_id", "trap", "measurable")}
+        for row in truebench_hf.load("rubric_mini", split="easy[:4]")
     ]
     for split in ("easy", "hard"):
         part = rows[:2] if split == "easy" else rows[2:]

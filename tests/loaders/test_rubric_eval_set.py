@@ -16,7 +16,7 @@ from truebench_hf.loaders.export import export
 
 ROWS = [{**row, "split": "hard" if n % 3 else "easy"} for n, row in enumerate(mini_rows(seed=0))]
 for extra in ROWS:
-    del extra["pair_id"]
+    del extra["pair_id"], extra["trap"], extra["measurable"]
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:

@@ -203,10 +203,10 @@ def test_polars_columns_are_read(load: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("split", ["test[:40]", "test"])
+@pytest.mark.parametrize("split", ["easy[:40]", "easy"])
 def test_the_label_column_of_our_own_data_set(load: Any, split: str) -> None:
-    rows = truebench_hf.load("rubric_mini", split="test")
-    rows = rows.select(range(40)) if split != "test" else rows
+    rows = truebench_hf.load("rubric_mini", split="easy")
+    rows = rows.select(range(40)) if split != "easy" else rows
     found = load("rubric_agreement").compute(predictions=rows["label"], references=rows["label"])
     assert (found["accuracy"], found["tp"]) == (
         1.0,
@@ -501,7 +501,7 @@ def test_combined_with_accuracy_and_with_each_other(load: Any, tmp_path: Path) -
     assert both.compute() == found
 
     ours = evaluate.combine([load("rubric_agreement"), load("checklist_drfr"), load("grounding_score")])
-    labels = truebench_hf.load("rubric_mini", split="test")["label"]
+    labels = truebench_hf.load("rubric_mini", split="easy")["label"]
     found = ours.compute(predictions=labels, references=labels)
     assert found["accuracy"] == 1.0
     assert found["rubric_agreement_n"] == found["checklist_drfr_n"] == found["grounding_score_n"] == len(labels)

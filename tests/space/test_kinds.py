@@ -143,14 +143,17 @@ def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str
 
 
 def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.metaeval.study import MetaevalOptions, metaeval
+    from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+    from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
     board = Board([tmp_path])
     kind = _kind(board, papers.JUDGES)
     assert kind not in board.snapshot.models
-    (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
+    measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
+    assert [kind.text(e, "Data") for e in measured[1:]] == ["rubric_mini, easy", "rubric_mini, hard"]
+    entry = measured[0]
     # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
     shown = [
         kind.text(entry, name) for name in ("Rank", "Model", "Paradigm", "Data", "Overall", *kind.groups["Categories"])
@@ -159,7 +162,7 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
     pooled = {name: kind.cell(entry, name) for name in kind.groups["All rows pooled"]}
     assert (pooled["Met found"], pooled["Unmet found"], pooled["Passes"]) == (100.0, 0.0, 100.0)
     assert all(isinstance(kind.cell(entry, name), float) for name in kind.groups["Rubric types"]), "all of them occur"
-    assert entry.overall.ci95 == pytest.approx((0.353, 0.647), abs=0.001)
+    assert entry.overall.ci95 == pytest.approx((0.428, 0.572), abs=0.001)
 
 
 def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, Sim
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, Arbitration
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, Calibration
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval, MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import Metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, TaxonomyStudy
 from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.categories.study import Categories, CategoriesOptions
@@ -33,6 +34,8 @@ from truebench_hf.benchmarks.tick.validation.study import Validate, ValidateOpti
 from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
 from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.cli import panels
@@ -51,6 +54,10 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "validate": (
         ValidateCriteriaOptions, ValidateCriteria,
         "Have a model look for what is wrong with the criteria of a benchmark, or with its instructions.",
+    ),
+    "refine-criteria": (
+        RefineCriteriaOptions, RefineCriteria,
+        "Refine criteria until judge and people agree, and a validator finds no defect.",
     ),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
     "calibrate": (
@@ -91,7 +98,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge", "validate"), panels.SCORE)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
 _PANELS |= dict.fromkeys(
     ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
 )

@@ -89,6 +89,17 @@ TEXTS = {
     "get a number, language or keyword altered (E1), a demand on the form added (E2), a criterion removed (E3), by --seed. "
     "They are asked about under all 8 sets of aspects: 2,400 calls.\n\n"
     f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: instances are undecided.\n\n{_GOING_ON}",
+    "refine-criteria": "One command, repeated with what people filled in. First: responses are made (--model) or taken over "
+    "(--responses) and judged, and OUT/sheets asks people, who see no criteria, whether each passes. With --human: where people and "
+    "judge differ OUT/worklist.csv (and worklist.html, a form of it) asks why. A bad response passes by a criterion that is unclear, or for "
+    "want of one that is missing; a good one fails by one that is too strict. Fill in kind, criterion (its number) and new text (the "
+    "word remove takes the criterion away), or new prompt; keep leaves all as it is. With --revisions: only changed instances are judged again, "
+    "the validator looks at them, and what is open makes the next work list; accept takes the validator's proposal. A row may be "
+    "copied, for a second change. A revised prompt is answered anew by --model, on new sheets; --responses to it no longer count.\n\n"
+    "criteria_history.jsonl has every version of every criterion, data.jsonl the data as it stands: `truebench run --data "
+    "OUT/data.jsonl`. Kappa of judge and people stands before and after every round, on the responses that the criteria were "
+    "refined on.\n\n"
+    f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: responses were not judged, or instances not validated.\n\n{_GOING_ON}",
     "metaeval": "Five paradigms are compared: a checklist or a rubric a call, each with or without reasoning, and "
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
     "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "

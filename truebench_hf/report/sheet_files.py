@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.csv_cells import unguard
+from truebench_hf.report.csv_table import read_table, text_of
 
 FIELDS = ("id", "annotator", "question", "options", "answer", "note")
 _NEEDED = ("id", "annotator", "options", "answer")
@@ -41,12 +38,7 @@ def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
     readers = {".csv": _csv_rows, ".json": _json_rows}
     if path.suffix.lower() not in readers:
         raise UserError(f"{path}: give the .csv or .json file of an annotator")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")  # line breaks inside a field stay as they are
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8; save it as CSV UTF-8") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
+    text = text_of(path)
     for where, row in readers[path.suffix.lower()](text, str(path)):
         yield _answer(row, where, written)
 
@@ -77,29 +69,8 @@ def _chosen(given: str, options: tuple[str, ...] | list[str], where: str) -> str
 
 
 def _csv_rows(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole documents stand in one field
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, where))
-    try:
-        header = [name.strip() for name in next(reader)]
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                row: dict[str, Any] = dict(zip(header, map(unguard, cells), strict=False))
-                row["options"] = tuple(row.get("options", "").split("|"))
-                yield f"{where}, line {reader.line_num}", row
-    except csv.Error as error:
-        raise UserError(f"{where}, line {reader.line_num}: not CSV: {error}") from error
-
-
-def _delimiter(text: str, where: str) -> str:
-    """What separates the columns: spreadsheet programs write what their country uses."""
-    first = text.split("\n", 1)[0]
-    for delimiter in (",", ";", "\t"):
-        names = [name.strip().strip('"') for name in first.split(delimiter)]
-        if set(_NEEDED) <= set(names):
-            if doubled := [name for name in FIELDS if names.count(name) > 1]:
-                raise UserError(f"{where}: column {doubled[0]!r} stands twice")
-            return delimiter
-    raise UserError(f"{where}: not an annotation sheet: its first line must name the columns {', '.join(_NEEDED)}")
+    for place, cells in read_table(text, where, _NEEDED, FIELDS, "an annotation sheet"):
+        yield place, {**cells, "options": tuple(cells.get("options", "").split("|"))}
 
 
 def _json_rows(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:

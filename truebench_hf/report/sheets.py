@@ -34,7 +34,7 @@ from truebench_hf.types import Message
 from truebench_hf.whole_files import write_whole
 
 __all__ = [
-    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "export", "form", "label_rows", "material",
+    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "check_names", "export", "form", "label_rows", "material",
     "read_back",
 ]  # fmt: skip
 
@@ -74,7 +74,7 @@ def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Seque
     and where a sheet is there already: it may hold somebody's work.
     """
     items = _items(rows)
-    _check_names(annotators)
+    check_names(annotators)
     folder = Path(out)
     files = [folder / f"{name}.{kind}" for name in annotators for kind in ("csv", "html")]
     if there := next((file for file in files if file.exists()), None):
@@ -159,7 +159,8 @@ def _short(value: object) -> bool:
     return isinstance(value, str) and bool(value) and value == value.strip() and value.isprintable()
 
 
-def _check_names(annotators: Sequence[str]) -> None:
+def check_names(annotators: Sequence[str]) -> None:
+    """Raise UserError where these cannot be names of annotators, and of their files."""
     if not annotators or len({name.casefold() for name in annotators}) != len(annotators):
         raise UserError("give one or more annotators, each with a name of its own")
     for name in annotators:

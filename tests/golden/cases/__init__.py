@@ -13,6 +13,7 @@ from tests.golden.cases import (
     flex,
     meta,
     pairs,
+    refinement,
     runs,
     standings,
     stick,
@@ -36,4 +37,5 @@ CASES = (
     *checklists.CASES,
     *stick.CASES,
     *compare.CASES,
+    *refinement.CASES,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf import row_files
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.rubric_eval.rows import Responses
 from truebench_hf.errors import UserError
@@ -25,7 +26,7 @@ def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
     the row that cannot be read, or the remedy where nothing is found.
     """
     if row_files.built(data, "rubric_mini"):
-        return masked(mini_rows())  # type: ignore[no-any-return]
+        return [_in_split(masked(row), split) for split in SPLITS for row in mini_rows(split=split)]
     found = row_files.splits(data, ("rubric_mini",), flag)
     return [_in_split(masked(record.row), split) for split, records in found.items() for record in records]
 

@@ -75,6 +75,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     """Who judges, and how."""
 
     PANEL: ClassVar[str] = "Judging"
+    OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ()  # which the command fills beside those of its judges
 
     judge: tuple[str, ...] = role(
         help="Judge: a spec like the model's; may be repeated, for --panel.",
@@ -176,7 +177,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
             abstain_band=band, calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
             votes=self.votes, sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )  # fmt: skip
-        used = prompts_used(settings)
+        used = (*prompts_used(settings), *self.OTHER_PROMPTS)
         for name in pairs(self.prompt, "--prompt"):
             if name in names() and name not in used:  # the prompts themselves refuse a name that there is not
                 raise UserError(f"--prompt {name}: is not used by this judge, whose prompts are {', '.join(used)}")

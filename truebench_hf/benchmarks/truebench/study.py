@@ -40,7 +40,7 @@ from truebench_hf.models.conversation import converse
 from truebench_hf.records import RESPONSES, Judged, response_lines, unanswered
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.study.study import O, Study, T
+from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
@@ -48,19 +48,15 @@ Answered = tuple[Instance, Response]
 Samples = tuple[Instance, tuple[Response, ...]]
 
 
-class Judging(Study[O, T, list[Judged], Report]):
-    """What `run` and `judge` share: who judges, and what comes of it."""
+class Judges(Study[O, T, D, V]):
+    """What all have that judge as `run` does: one judge, a cascade or a panel, as `judges`."""
 
-    kind = KIND
-    files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
     options: Any  # with those of JudgeOptions
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]
 
     def check(self) -> None:
-        if (labels := Path(self.options.out) / FILE).exists():
-            read_labels(labels)  # now, not when all is paid for
         judge = (self.roles["cascade_judge"] or self.roles["judge"])[0]
         self.options.check_cascade(asdict(judge.identity))
 
@@ -76,6 +72,18 @@ class Judging(Study[O, T, list[Judged], Report]):
         members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
         breaker = self.judge(options.settings, "tie_breaker", part="tie-breaker") if options.tie_breaker else None
         return Panel(members, options.panel, options.panel_weights, breaker)
+
+
+class Judging(Judges[O, T, list[Judged], Report]):
+    """What `run` and `judge` share: who judges, and what comes of it."""
+
+    kind = KIND
+    files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
+
+    def check(self) -> None:
+        if (labels := Path(self.options.out) / FILE).exists():
+            read_labels(labels)  # now, not when all is paid for
+        super().check()
 
     def score(self, done: Sequence[list[Judged]]) -> Outcome[Report]:
         return results(self.folder, [item for samples in done for item in samples])

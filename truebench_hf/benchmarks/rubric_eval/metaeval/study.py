@@ -9,146 +9,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
 from truebench_hf.engine.gate import GivenUp
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.calibrated import read_calibration
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
-from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
 from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
-from truebench_hf.study.options import PanelOptions, ReplyOptions, StudyOptions, numbered
+from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
 Found = dict[tuple[str, ...], tuple[Verdict, ...]]
-_PANEL = Binds(
-    "panel",
-    lambda o: o.panel_shown,
-    grows=True,
-    again="the same judges in their order, --panel, --weights and --tie-breaker",
-)
-_FITTED = Binds("decision", lambda o: o.decision, late=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
-    """Which judges are measured on which labelled data, and how they judge."""
-
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
-    judge: tuple[str, ...] = role(
-        help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
-        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
-    )
-    paradigms: str = option(
-        "all", help=f"all, or some of {', '.join(PARADIGMS)}, separated by commas.",
-        binds=Binds("paradigms", lambda o: list(o.chosen_paradigms), grows=True),
-    )  # fmt: skip
-    threshold: float | None = option(
-        None, binds=_FITTED,
-        help="Decision paradigm: P(yes) from which a rubric is met; that of --calibration, otherwise 0.5."
-    )  # fmt: skip
-    calibration: str | None = option(
-        None, binds=_FITTED, help="calibration.json of the one judge, from `truebench calibrate`."
-    )
-    votes: int = option(
-        1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
-    )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judges.")
-    reworded: bool = option(
-        False, binds=Binds("reworded", lambda o: o.wordings, grows=True),
-        help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
-    )  # fmt: skip
-    panel: str | None = option(
-        None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.judge:
-            raise UserError("name at least one --judge")
-        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
-            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
-        if self.calibration and len(self.judge) > 1:
-            raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
-        self.check_panel(len(self.judge))
-        if self.reworded:
-            rewording.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
-        if (self.calibration or self.threshold is not None) and "decision" not in self.chosen_paradigms:
-            raise UserError("--calibration and --threshold are about the decision paradigm; add it to --paradigms")
-
-    @property
-    def chosen_paradigms(self) -> tuple[str, ...]:
-        """The paradigms asked for, in the order of `PARADIGMS`."""
-        names = [name.strip() for name in self.paradigms.split(",") if name.strip()]
-        if names == ["all"]:
-            return tuple(PARADIGMS)
-        for name in names:
-            if name not in PARADIGMS:
-                raise unknown("paradigm", name, ("all", *PARADIGMS))
-        if not names:
-            raise UserError("--paradigms names none; write all, or some separated by commas")
-        return tuple(name for name in PARADIGMS if name in names)
-
-    @property
-    def decision(self) -> dict[str, Any]:
-        """How the decision paradigm decides, as a folder notes it; {} where it is not asked for."""
-        if "decision" not in self.chosen_paradigms:
-            return {}
-        settings = self.settings("decision")
-        fitted = asdict(settings.calibrator) if settings.calibrator else None
-        return {"threshold": settings.threshold, "calibrator": fitted}
-
-    @property
-    def wordings(self) -> list[str]:
-        """The other wordings that judges are asked by, as a folder notes them; none without `reworded`."""
-        return rewording.wordings_used(map(self.settings, self.chosen_paradigms)) if self.reworded else []
-
-    @property
-    def panel_name(self) -> str:
-        """The name the panel has in tables: its rule, and the weights of its judges if it has any."""
-        weights = ",".join(f"{weight:g}" for weight in self.panel_weights)
-        return f"panel ({f'{self.panel} {weights}'.rstrip()})"
-
-    @property
-    def panel_shown(self) -> str | None:
-        """Everything about the panel in one line; None without one."""
-        if self.panel is None:
-            return None
-        ties = f"; {self.tie_breaker} breaks ties" if self.tie_breaker else ""
-        return f"{self.panel_name} of {', '.join(numbered(self.judge))}{ties}"
-
-    def settings(self, paradigm: str) -> JudgeSettings:
-        """How a judge decides under a paradigm."""
-        level, reasoning = PARADIGMS[paradigm]
-        by_probability = level == "decision" and self.calibration is not None
-        fitted = read_calibration(str(self.calibration), self.judge[0], self.prompts) if by_probability else None
-        return JudgeSettings(
-            level=level,
-            reasoning=reasoning,
-            structured=self.structured,
-            threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
-            calibrator=fitted.calibrator if fitted else None,
-            votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
-            sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
-        )
 
 
 class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):

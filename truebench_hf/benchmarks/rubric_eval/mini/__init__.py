@@ -1,12 +1,12 @@
 """rubric_mini: a meta-evaluation set for judges whose labels are certain by construction (paper 003, section 3).
 
 Every answer is put together from passages written to meet or to break one rubric each, so that no annotator is needed.
-Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over).
+Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`,
+and `hard`, whose edits leave length, position and single words alike (see `hard`).
 """
 
 from __future__ import annotations
 
-import json
 import random
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.mini import (
     compositional_world,
     constrained_en,
     constrained_world,
+    hard,
     multi_turn_en,
     multi_turn_world,
     system_en,
@@ -24,7 +25,9 @@ from truebench_hf.benchmarks.rubric_eval.mini import (
 from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, template_rows
 from truebench_hf.benchmarks.rubric_eval.mini.template import Template
 
-__all__ = ["COLUMNS", "TEMPLATES", "rows"]
+__all__ = ["COLUMNS", "SPLITS", "TEMPLATES", "rows"]
+
+SPLITS = ("easy", "hard")
 
 TEMPLATES: tuple[Template, ...] = (
     *constrained_en.TEMPLATES,
@@ -38,18 +41,26 @@ TEMPLATES: tuple[Template, ...] = (
 )
 
 
-def rows(seed: int = 0) -> list[dict[str, Any]]:
-    """All rows, one rubric judgment each, in the columns of `COLUMNS`.
+def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
+    """All rows of a split, one rubric judgment each, in the columns of `COLUMNS`.
 
     The same seed gives the same rows. Another seed changes the order of templates, checklists and edits, and which of the
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    found: list[dict[str, Any]] = json.loads(_made(seed))  # of their own for every caller
-    return found
+    return [_own(row) for row in _made(seed, split)]
+
+
+def _own(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that its caller may change: its lists, and what these hold, are copies."""
+    return {
+        name: [dict(part) if isinstance(part, dict) else part for part in value] if isinstance(value, list) else value
+        for name, value in row.items()
+    }
 
 
 @cache
-def _made(seed: int) -> str:
-    drawn = random.Random(f"order {seed}").sample(TEMPLATES, len(TEMPLATES))
-    return json.dumps([row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))])
+def _made(seed: int, split: str) -> list[dict[str, Any]]:
+    templates = {"easy": TEMPLATES, "hard": hard.templates()}[split]
+    drawn = random.Random(f"order {seed}").sample(templates, len(templates))
+    return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]

@@ -54,7 +54,11 @@ def template_rows(template: Template, rng: random.Random) -> list[Row]:
     slots = [template.slots[i] for i in checklist]
     rows: list[Row] = []
     for number, labels in enumerate(answers):
-        passages = {str(i + 1): _passage(slot, met) for i, slot, met in zip(checklist, slots, labels, strict=True)}
+        passages = {
+            f"{i + 1}_{place}" if place else str(i + 1): passage
+            for i, slot, met in zip(checklist, slots, labels, strict=True)
+            for place, passage in enumerate(slot.passages(met))
+        }
         shared = _answer_columns(template, values, number, fill(template.answer, {**values, **passages}), slots)
         for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
             rows.append({**shared, **_rubric_columns(slot, met, values, passages), "rubric_index": index})
@@ -63,11 +67,12 @@ def template_rows(template: Template, rng: random.Random) -> list[Row]:
     return [{column: row[column] for column in COLUMNS} for row in rows]
 
 
-COLUMNS = (*(column for column in ALL_COLUMNS if column not in ("context", "reference")), "pair_id")
-
-
-def _passage(slot: Slot, met: bool) -> str:
-    return slot.yes if met else slot.no
+COLUMNS = (
+    *(column for column in ALL_COLUMNS if column not in ("context", "reference")),
+    "pair_id",
+    "trap",
+    "measurable",
+)
 
 
 def _answer_columns(
@@ -96,11 +101,15 @@ def _rubric_columns(slot: Slot, met: bool, values: Mapping[str, str], passages: 
         "label": label,
         "annotations": [{"annotator": "construction", "label": label}],
         "rationales": [{"judge": "construction", "rationale": _why(slot, met, {**values, **passages})}],
+        "trap": slot.trap or None,
+        "measurable": bool(slot.measure) if slot.trap else None,
     }
 
 
 def _why(slot: Slot, met: bool, gaps: Mapping[str, str]) -> str:
-    here, other = (_quoted(fill(_passage(slot, side), gaps)) for side in (met, not met))
+    here, other = (
+        " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
+    )
     if met:
         return f"Certain by construction: the deciding passage is {here}; the breaking variant has {other}."
     return f"Certain by construction: the deciding passage is {here}; a meeting answer has {other}."

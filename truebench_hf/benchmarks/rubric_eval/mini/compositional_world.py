@@ -88,7 +88,7 @@ TEMPLATES: tuple[Template, ...] = (
             ),
             Slot(
                 "quality_requirements",
-                "Adds no fact that is not in the notes, such as the price of the furniture.",
+                "Names no sum of money, since the notes hold none.",
                 "",
                 " за 80 тысяч рублей",
             ),
@@ -110,11 +110,11 @@ TEMPLATES: tuple[Template, ...] = (
         user(
             "Responda, como rececionista do Hotel [[h]], a um hóspede que chega às 23 h com um cão pequeno. Regras: se a "
             "chegada for depois das 22 h, indique o código da porta [[c]]; caso contrário, diga que a receção está "
-            "aberta. Animais pequenos são aceites e pagam 15 euros. Calcule também o total de duas noites a 80 euros "
+            "aberta. Animais pequenos são aceites e pagam 15 euros. O pequeno-almoço começa às 7 h; indique-o. Calcule também o total de duas noites a 80 euros "
             "mais a taxa do cão."
         ),
-        "Boa tarde,\n\n[[3]] [[1]] O seu cão é bem-vindo e a taxa é de [[4]] euros. "
-        "O total da estadia é de [[2]] euros.\n\nAté breve",
+        "Boa tarde,\n\n[[3]] [[1]] O seu cão é bem-vindo e a taxa é de 15 euros. "
+        "O pequeno-almoço começa às [[4]] h. O total da estadia é de [[2]] euros.\n\nAté breve",
         (
             Slot(
                 "conditional_logic",
@@ -129,7 +129,7 @@ TEMPLATES: tuple[Template, ...] = (
                 "sou o rececionista do Hotel [[h]].",
                 "sou da empresa de limpeza do Hotel [[h]].",
             ),
-            Slot("quality_requirements", "States the fee for the dog correctly, 15 euros.", "15", "25"),
+            Slot("quality_requirements", "States the start of breakfast correctly, 7 h.", "7", "8"),
         ),
         {"h": ("Miramar", "Ribeira"), "c": ("4816", "7203")},
     ),
@@ -149,7 +149,7 @@ TEMPLATES: tuple[Template, ...] = (
                 "conditional_logic",
                 "Refuses the request, since the days left do not suffice.",
                 "Ihr Antrag ist abgelehnt, weil ein Urlaubstag fehlt.",
-                "Ihr Antrag ist genehmigt, auch wenn ein Urlaubstag fehlt.",
+                "Ihr Antrag ist noch in Prüfung, weil ein Urlaubstag fehlt.",
             ),
             Slot(
                 "task_completion",

@@ -87,8 +87,8 @@ TEMPLATES: tuple[Template, ...] = (
         "EN",
         chat(
             "I need lunch ideas for our workshop in [[city]]. One guest, Mr Rossi, is allergic to nuts.",
-            "Noted: nothing with nuts for Mr Rossi. How many dishes would you like?",
-            "Exactly three dishes as bullet points. If a dish contains cheese, mark it with (V). Food only, please, no "
+            "Noted: no dish will contain nuts. How many dishes would you like?",
+            "Exactly three dishes as bullet points. If a dish contains cheese, mark it with (C). Food only, please, no "
             "remarks about the room.",
         ),
         "Lunch in [[city]]:\n\n- [[3]]\n- [[1]]\n- Grilled vegetables with rice[[4]]\n\n[[2]]",
@@ -107,8 +107,8 @@ TEMPLATES: tuple[Template, ...] = (
             ),
             Slot(
                 "conditional_logic",
-                "Marks the dish that contains cheese with (V).",
-                "Pasta with cheese (V)",
+                "Marks the dish that contains cheese with (C).",
+                "Pasta with cheese (C)",
                 "Pasta with cheese",
             ),
             Slot("quantity_limit", "Offers exactly three bullet points.", "", "\n- Tomato soup with bread"),
@@ -186,8 +186,8 @@ TEMPLATES: tuple[Template, ...] = (
             Slot(
                 "task_completion",
                 "Supplies the example of a week that was asked for.",
-                "For example, you may begin the week at home on Monday.",
-                "Ask your team lead if anything is unclear.",
+                "For example, a week may begin with days at home and end with days in the office.",
+                "Questions about working at home or in the office may be put to the colleagues.",
             ),
         ),
         {"month": ("April", "October")},

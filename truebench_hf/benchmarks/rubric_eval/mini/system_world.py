@@ -189,10 +189,10 @@ TEMPLATES: tuple[Template, ...] = (
         with_system(
             "Vous êtes conseillère de l'agence [[a]] et vous vous présentez ainsi. Vous calculez toujours le prix "
             "total. Vous ne citez jamais d'autre agence. Les prix doivent être exacts : le billet coûte 40 euros, la "
-            "chambre 60 euros la nuit.",
+            "chambre 60 euros la nuit. Le train part à 9 h ; dites-le.",
             "Combien coûtent un billet et deux nuits ?",
         ),
-        "[[1]] Le billet coûte 40 euros et la chambre [[4]] euros la nuit. Le total est de [[2]] euros.[[3]]",
+        "[[1]] Le billet coûte 40 euros et la chambre 60 euros la nuit. Le total est de [[2]] euros.[[3]] Le train part à [[4]] h.",
         (
             Slot(
                 "role_persona",
@@ -207,7 +207,7 @@ TEMPLATES: tuple[Template, ...] = (
                 "",
                 " Voyages Martin demande davantage.",
             ),
-            Slot("quality_requirements", "Quotes the price of the room correctly, 60 euros.", "60", "50"),
+            Slot("quality_requirements", "States the departure of the train correctly, 9 h.", "9", "8"),
         ),
         {"a": ("Horizon", "Belle Route")},
     ),

@@ -14,13 +14,24 @@ class Slot:
     """One rubric and the two passages that decide it.
 
     `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
-    it; neither changes the label of any other rubric. Passages may hold gaps of other slots.
+    it; neither changes the label of any other rubric. Passages may hold gaps of other slots. An edit in several places
+    goes on in `also`, whose pairs (yes, no) fill the gaps `[[n_1]]`, `[[n_2]]` and so on.
+
+    Of the hard split only: `trap` names what makes the rubric hard, and `measure` what a program would measure, "" where
+    the rubric text and the response alone do not let it decide.
     """
 
     kind: str
     rubric: str
     yes: str
     no: str
+    also: tuple[tuple[str, str], ...] = ()
+    trap: str = ""
+    measure: str = ""
+
+    def passages(self, met: bool) -> list[str]:
+        """What stands in the gaps of this slot, in their order."""
+        return [yes if met else no for yes, no in ((self.yes, self.no), *self.also)]
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class People:
 def response_id(instance: Instance, response: Response) -> str:
     """A name for what was said in answer to an instance, equal for equal answers; it tells nothing of its model."""
     said = [[message.role, message.content] for message in response.messages]
-    return digest(canonical([instance.id, said]))[:16]
+    return f"r{digest(canonical([instance.id, said]))[:15]}"  # no spreadsheet program takes it for a number
 
 
 def export(folder: str, annotators: Sequence[str], out: str | None = None, seed: int = 0) -> list[Path]:

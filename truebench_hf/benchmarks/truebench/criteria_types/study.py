@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
-from truebench_hf.answer_files import read_answers
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people as raters
 from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
@@ -21,15 +19,15 @@ from truebench_hf.benchmarks.truebench.criteria_types.scores import Row, score
 from truebench_hf.benchmarks.truebench.criteria_types.sections import LEAD, TITLE, sections
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
+from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_by_model
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.records import JUDGMENTS, RESPONSES, response_lines
+from truebench_hf.records import RESPONSES, response_lines
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations
 from truebench_hf.study.items import Items
@@ -38,14 +36,6 @@ from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Instance, Response
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An instance with the responses to it that were given; several of one model are its samples."""
-
-    instance: Instance
-    given: Sequence[Response]
 
 
 class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[str, Any]]):
@@ -65,25 +55,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
                 f"--type flask: no instance has one of the categories that the paper names skills for: "
                 f"{', '.join(skills_by_category())}; give the data a column category, or name other types"
             )
-        given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
-        if both := set(given) & set(map(str, numbered(options.model))):
-            raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
-        # A file often answers a part of the data: what nobody answered has nothing to compare.
-        silent = (
-            []
-            if options.model
-            else [i for i in chosen if not any(one.answers for of in given.values() for one in of[i.id])]
-        )
-        gone = {instance.id for instance in silent}
-        self.models = [*given, *map(str, numbered(options.model))]
-        return Items(
-            [Answered(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
-            lambda one: one.instance.id,
-            lambda one: [asdict(one.instance), [asdict(response) for response in one.given]],
-            lambda one: (one.instance.language, one.instance.category),
-            size=lambda one: len(one.instance.turns),
-            left_out=tuple(f"instance {instance.id}, to which there is no response" for instance in silent),
-        )  # fmt: skip
+        items, self.models = answered(options, chosen)
+        return items
 
     def _needs_criteria(self) -> bool:
         return bool({"biggen", "checklist"} & set(self.options.types))
@@ -167,17 +140,6 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
                 f"Rows of sheets about other responses, left out: {len(people.strangers)} (the first: {first})."
             )
         return notes
-
-
-def _file(given: str) -> Path:
-    """The file of answers of a run folder, or a file itself. Raises UserError where a folder has none."""
-    path = Path(given)
-    if not path.is_dir():
-        return path
-    found = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
-    if found is None:
-        raise UserError(f"--responses {given}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
-    return found
 
 
 def _lines(row: Row, people: People | None) -> list[dict[str, Any]]:

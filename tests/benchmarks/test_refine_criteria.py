@@ -1,0 +1,792 @@
+"""`truebench refine-criteria`: the whole loop through the real command, what it refuses, and what it never loses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.openai_answers import passes
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.benchmarks.truebench.refinement import history
+from truebench_hf.benchmarks.truebench.refinement.filled import _alike
+from truebench_hf.benchmarks.truebench.refinement.form import page
+from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement.study import refine_criteria
+from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.instances import as_row, of_rows
+from truebench_hf.rows import Record
+from truebench_hf.types import Criterion, Instance, Message, Turn
+
+Cells = Mapping[str, str]
+Capsys = pytest.CaptureFixture[str]
+EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
+# One criterion is unclear, one is missing, one too strict; of the rest judge and people say the same.
+DATA = [
+    {"id": "greet", "prompt": "Greet the customer.", "criteria": ["It greets nicely."]},
+    {"id": "lines", "prompt": "Write three lines.", "criteria": ["It is about rain."]},
+    {"id": "colour", "prompt": "Name a colour.", "criteria": ["It names a colour.", "It is in capitals."]},
+    *({"id": f"sum {n}", "prompt": f"What is {n} + {n}?", "criteria": ["It is right."]} for n in range(9)),
+]
+FAILS = {
+    "Hey you.": ["polite"], "One line.": ["three lines"], "blue": ["capitals"], "dog": ["colour", "capitals"],
+    "no idea": ["right"],
+}  # fmt: skip
+ONE = {"greet": "Hey you.", "lines": "One line.", "colour": "blue"} | {f"sum {n}": "no idea" for n in range(9)}
+OTHER = {"greet": "Dear customer.", "lines": "1\n2\n3", "colour": "dog"} | {f"sum {n}": f"{2 * n}" for n in range(9)}
+BAD = {"Hey you.", "One line.", "dog", "no idea"}  # to people
+
+
+def said(verdict: str, **lists: Any) -> dict[str, str]:
+    return {"reply": f"Looked.\n```json\n{json.dumps(EMPTY | lists | {'verdict': verdict})}\n```"}
+
+
+def judge_rules() -> list[dict[str, Any]]:
+    own = [{"contains": text, "verdicts": dict.fromkeys(keys, "FAIL")} for text, keys in FAILS.items()]
+    return [*own, {"contains": "<criteria", "verdicts": {}}]
+
+
+class Loop:
+    """A folder that goes forward by repeating one command with what people filled in."""
+
+    def __init__(self, folder: Path, capsys: Capsys, validator: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.folder, self.out, self._capsys = folder, folder / "out", capsys
+        self.judged, self.validated = folder / "judge.log", folder / "validator.log"
+        data = write_jsonl(folder / "data.jsonl", DATA)
+        files = [
+            write_jsonl(folder / f"{name}.jsonl", [{"id": key, "response": text} for key, text in of.items()])
+            for name, of in (("one", ONE), ("other", OTHER))
+        ]
+        self.base = [
+            "--data", data, "--responses", files[0], "--responses", files[1],
+            "--judge", script(folder / "judge.json", judge_rules()), "--judge-arg", f"record={self.judged}",
+            "--validator", script(folder / "validator.json", [*validator, {"contains": "", **said("PASS")}]),
+            "--validator-arg", f"record={self.validated}", "--out", str(self.out),
+        ]  # fmt: skip
+        self.worklist = self.out / "worklist.csv"
+
+    def run(self, *more: str) -> Done:
+        return command_here(self._capsys, "refine-criteria", *self.base, *more)
+
+    def labelled(self) -> list[str]:
+        """The first run, its sheets filled in, and the option that gives them back."""
+        done = self.run()
+        assert done.returncode == 0, done.stderr
+        fill_sheet(self.out / "sheets" / "first.csv", lambda row: "fail" if row["Response"] in BAD else "pass")
+        return ["--human", str(self.out / "sheets")]
+
+    def result(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.out / "refinement.json").read_text(encoding="utf-8"))
+        return found
+
+    def calls(self) -> tuple[int, int]:
+        return tuple(len(f.read_text().splitlines()) if f.exists() else 0 for f in (self.judged, self.validated))  # type: ignore[return-value]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def write(path: Path, found: Sequence[Cells], encoding: str = "utf-8-sig", delimiter: str = ",") -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in found for name in row)), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(found)
+    path.write_bytes(text.getvalue().encode(encoding))
+
+
+def fill_sheet(path: Path, answer: Callable[[Cells], str]) -> None:
+    write(path, [row | {"answer": answer(row)} for row in rows(path)])
+
+
+def fill(path: Path, said: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
+    """Fill in the rows of a work list by instance and the first word of what they are about."""
+    found = rows(path)
+    keys = [(row["instance"], row["what"].split()[0]) for row in found]
+    assert set(said) <= set(keys), keys
+    write(path, [row | dict(said.get(key, {})) for key, row in zip(keys, found, strict=True)])
+
+
+FIRST = {
+    ("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite.", "why": "Nicely?", "who": "eva"},
+    ("lines", "people"): {"kind": "missing", "new text": "It has three lines."},
+    ("colour", "people"): {"kind": "Too Strict", "criterion": "2.0", "new text": "remove"},
+}  # fmt: skip
+
+
+def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_nothing(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    loop = Loop(tmp_path, capsys)
+    human = loop.labelled()
+    assert loop.calls() == (24, 0), "every response once, and nothing to validate yet"
+    done = loop.run(*human)
+    assert done.returncode == 0, done.stderr
+    # 24 responses: people pass 12, the judge passes 13 of them; 21 alike. By chance 1/2: (21/24 - 1/2) / (1/2) = 0.75.
+    before = loop.result()["rounds"][0]
+    assert (before["n"], before["kappa"], before["band"]) == (24, pytest.approx(0.75), "substantial")
+    assert before["ci95"][0] < 0.75 < before["ci95"][1]
+    assert (before["people_fail_judge_passes"], before["people_pass_judge_fails"]) == (2, 1)
+    assert [(row["instance"], row["choices"]) for row in rows(loop.worklist)] == [
+        ("greet", "unclear | missing | prompt | keep"),
+        ("lines", "unclear | missing | prompt | keep"),
+        ("colour", "too strict | prompt | keep"),
+    ]
+    assert "2. It is in capitals. [no]" in rows(loop.worklist)[2]["criteria"]
+    fill(loop.worklist, FIRST)
+    taken = [*human, "--revisions", str(loop.worklist)]
+    done = loop.run(*taken)
+    assert done.returncode == 0, done.stderr
+    result = loop.result()
+    after = result["rounds"][1]
+    assert (after["kappa"], after["band"], after["n"]) == (1.0, "almost perfect", 24)
+    assert after["changes"] == {"revised": 1, "removed": 1, "added": 1, "prompts": 0, "kept": 0}
+    assert (after["validated"], after["validated_clean"], result["clean"], result["open"]) == (3, 3, True, {})
+    assert loop.calls() == (24 + 6, 3), "only what changed is judged again, and validated"
+    assert rows(loop.worklist) == []
+    assert "Nothing is open" in done.stdout
+    assert "after round 1" in done.stdout
+    # Every version, of changed criteria and others.
+    lines = [json.loads(line) for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
+    told = {one: [(v["version"], v["text"], v["change"], v["round"]) for v in lines if v["id"] == one] for one in (
+        "greet#1", "lines#2", "colour#2", "sum 3#1", "greet#prompt 1")}  # fmt: skip
+    assert told == {
+        "greet#1": [(1, "It greets nicely.", "original", 0), (2, "It is polite.", "revised", 1)],
+        "lines#2": [(1, "It has three lines.", "added", 1)],
+        "colour#2": [(1, "It is in capitals.", "original", 0), (2, None, "removed", 1)],
+        "sum 3#1": [(1, "It is right.", "original", 0)],
+        "greet#prompt 1": [(1, "Greet the customer.", "original", 0)],
+    }
+    assert next((v["why"], v["who"], v["kind"]) for v in lines if v["round"]) == ("Nicely?", "eva", "unclear")
+    # What `truebench run` takes back.
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert list(refined) == [row["id"] for row in DATA]
+    assert refined["greet"] == ["It is polite."]
+    assert refined["lines"] == ["It is about rain.", "It has three lines."]
+    assert refined["colour"] == ["It names a colour."]
+    # The same command again changes and asks nothing.
+    kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
+    again = loop.run(*taken)
+    assert again.returncode == 0, again.stderr
+    assert loop.calls() == (30, 3)
+    assert kept == {name: (loop.out / name).read_bytes() for name in kept}
+
+
+LONG = {"criterion": 2, "why": "Three is the number.", "instead": ["It has exactly three lines."]}
+GONE = {"criterion": 1, "why": "Nobody asks for rain.", "instead": []}
+
+
+def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: Capsys) -> None:
+    validator = [
+        {"contains": ["It is about rain.", "It has three lines."], **said("FAIL", errors=[LONG], excessive=[GONE])},
+        {"contains": "It is polite.", **said("FAIL", missing=[{"turn": 1, "why": "Whom?", "add": "It names the customer."}])},
+    ]  # fmt: skip
+    loop = Loop(tmp_path, capsys, validator)
+    human = loop.labelled()
+    assert loop.run(*human).returncode == 0
+    fill(loop.worklist, FIRST)
+    taken = [*human, "--revisions", str(loop.worklist)]
+    assert loop.run(*taken).returncode == 0
+    first = loop.result()
+    assert (first["clean"], first["rounds"][1]["kappa"]) == (False, 1.0)
+    assert (first["rounds"][1]["validated_clean"], first["rounds"][1]["findings"]) == (1, {"E1": 1, "E2": 1, "E3": 1})
+    assert [(row["instance"], row["criterion"], row["proposal"], row["choices"]) for row in rows(loop.worklist)] == [
+        ("greet", "", "It names the customer.", "accept | missing | prompt | keep"),
+        ("lines", "2", "It has exactly three lines.", "accept | error | prompt | keep"),
+        ("lines", "1", "remove", "accept | too strict | prompt | keep"),
+    ]
+    found = rows(loop.worklist)
+    write(loop.worklist, [
+        found[0] | {"kind": "keep", "why": "There is one customer."},
+        found[1] | {"kind": "accept"},
+        found[2] | {"kind": "accept"},
+    ])  # fmt: skip
+    assert loop.run(*taken).returncode == 0
+    second = loop.result()
+    assert second["clean"], second
+    assert [one["kappa"] for one in second["rounds"]] == [pytest.approx(0.75), 1.0, 1.0]
+    assert second["rounds"][2]["changes"] == {"revised": 1, "removed": 1, "added": 0, "prompts": 0, "kept": 1}
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["lines"] == ["It has exactly three lines."]
+    assert refined["greet"] == ["It is polite."]
+    assert sorted(file.name for file in (loop.out / "rounds").iterdir()) == ["1.jsonl", "2.jsonl"]
+
+
+# What comes back is hostile.
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with inputs, and in `out` the first work list."""
+    folder = tmp_path_factory.mktemp("labelled")
+    loop = Loop(folder, None)  # type: ignore[arg-type]
+    base: dict[str, Any] = {}
+    for flag, value in zip(loop.base[::2], loop.base[1::2], strict=True):
+        name = flag.removeprefix("--").replace("-", "_")
+        base[name] = (
+            (*base.get(name, ()), value) if name in ("responses", "judge_arg", "validator_arg", "judge") else value
+        )
+    refine_criteria(RefineCriteriaOptions(**base))
+    fill_sheet(loop.out / "sheets" / "first.csv", lambda row: "fail" if row["Response"] in BAD else "pass")
+    refine_criteria(RefineCriteriaOptions(**base, human=(str(loop.out / "sheets"),)))
+    return folder
+
+
+@pytest.fixture
+def ready(labelled: Path, tmp_path: Path, capsys: Capsys) -> tuple[Loop, list[str]]:
+    """The same folder, for one test; and the options that take its work list in."""
+    shutil.copytree(labelled / "out", tmp_path / "out")
+    loop = Loop(labelled, capsys)
+    loop.out, loop.worklist = tmp_path / "out", tmp_path / "out" / "worklist.csv"
+    loop.base[-1] = str(loop.out)
+    return loop, ["--human", str(loop.out / "sheets"), "--revisions", str(loop.worklist)]
+
+
+Table = list[dict[str, str]]
+
+
+def filled(found: Table, **more: str) -> Table:
+    """The work list with its first row filled in."""
+    said = {
+        "kind": "unclear",
+        "criterion": "1",
+        "new text": "It is polite.",
+        **{k.replace("_", " "): v for k, v in more.items()},
+    }
+    return [found[0] | said, *found[1:]]
+
+
+REFUSED: list[tuple[Callable[[Table], Table], str, str]] = [
+    (lambda t: filled(t, kind="wrong"), "column 'kind' holds 'wrong'; write unclear, missing, prompt or keep", "an unknown kind"),
+    (lambda t: filled(t, kind="too strict"), "column 'kind' holds 'too strict'", "a kind of another disagreement"),
+    (lambda t: filled(t, kind=""), "column 'kind' is blank, and others are filled in", "text without a kind"),
+    (lambda t: filled(t, criterion=""), "column 'criterion' is blank; instance greet has the criteria 1", "which one?"),
+    (lambda t: filled(t, criterion="7"), "column 'criterion' holds 7", "no such criterion"),
+    (lambda t: filled(t, criterion="1, 2"), "column 'criterion' holds '1, 2'; write one number", "two numbers"),
+    (lambda t: filled(t, criterion="01.Feb"), "write one number", "what a spreadsheet program made of it"),
+    (lambda t: filled(t, criterion="9" * 5000), "write one number", "more digits than Python reads"),
+    (lambda t: filled(t, new_prompt="Hello?", turn="0"), "has turns 1 to 1", "no turn either"),
+    (lambda t: filled(t, criterion="²"), "write one number", "a digit to Python, no number"),
+    (lambda t: filled(t, new_text=""), "column 'new text' is blank", "no text"),
+    (lambda t: filled(t, new_text=" It greets nicely. "), "is criterion 1 as it is", "the same text"),
+    (lambda t: filled(t, new_text="Remove"), "nothing is left of the criteria of instance greet", "the last criterion"),
+    (lambda t: filled(t, kind="missing"), "a missing criterion has no number yet", "missing, and which"),
+    (lambda t: filled(t, kind="missing", criterion="", new_text="remove"), "adds nothing", "missing, and removed"),
+    (lambda t: filled(t, kind="prompt"), "column 'new text' is about a criterion", "a prompt, and a text"),
+    (lambda t: filled(t, kind="prompt", new_text=""), "column 'new prompt' is blank", "no prompt"),
+    (lambda t: filled(t, new_prompt="Greet the customer."), "is the prompt as it is", "the same prompt"),
+    (lambda t: filled(t, new_prompt="Hello?", turn="2"), "has turns 1 to 1", "no such turn"),
+    (lambda t: filled(t, kind="keep"), "column 'new text' is filled in, and the kind is keep", "nothing, and something"),
+    (lambda t: filled(t, row="abc"), "row abc of instance greet is not on the work list", "a changed id"),
+    (lambda t: filled(t, row=t[1]["row"]), "of instance greet is not on the work list", "the id of another row"),
+    (lambda t: filled(t, instance="nobody"), "of instance nobody is not on the work list", "a changed instance"),
+    (lambda t: filled(t, round="2"), "is of round 2, and this folder is at round 1", "another round"),
+    (lambda t: [*filled(t), filled(t, new_text="It is kind.")[0]], "criterion 1 of instance greet is changed otherwise at", "two"),
+    (lambda t: [*filled(t), filled(t, new_text="remove")[0]], "is changed otherwise at", "revised and removed"),
+    (
+        lambda t: [*filled(t), filled(t, kind="keep", criterion="", new_text="")[0]],
+        "is answered otherwise at", "kept and changed",
+    ),
+    (
+        lambda t: [filled(t, new_prompt="A?")[0], filled(t, new_prompt="B?")[0]],
+        "the prompt of turn 1 of instance greet is changed otherwise", "two prompts",
+    ),
+    (
+        lambda t: [{k: v for k, v in row.items() if k != "new prompt"} for row in filled(t)],
+        "not a work list: its first line must name the columns", "a lost column",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edit", "told", "why"), REFUSED, ids=[why for _, _, why in REFUSED])
+def test_a_work_list_that_says_too_little_or_two_things_is_refused_by_its_line(
+    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], told: str, why: str
+) -> None:
+    loop, taken = ready
+    write(loop.worklist, edit(rows(loop.worklist)))
+    before, calls = loop.worklist.read_bytes(), loop.calls()
+    done = loop.run(*taken)
+    assert done.returncode == 2, (why, done.stdout, done.stderr)
+    assert told in done.stderr, why
+    assert len(done.stderr.strip().splitlines()) == 1, why
+    assert (loop.worklist.read_bytes(), loop.calls()) == (before, calls), why
+    assert len(loop.result()["rounds"]) == 1, why
+
+
+@pytest.mark.parametrize(
+    ("edit", "encoding", "delimiter", "text", "why"),
+    [
+        (lambda t: t, "utf-8", ",", "It is polite.", "without the mark of UTF-8"),
+        (lambda t: t, "utf-8-sig", ";", "It is polite; or kind.", "another separator"),
+        (lambda t: t, "utf-8-sig", "\t", "Es ist höflich, 丁寧だ 🙂.", "tabs, and other scripts"),
+        (lambda t: t, "utf-8-sig", ",", "=HYPERLINK(1)", "a formula is a text"),
+        (lambda t: t, "utf-8-sig", ",", 'It says "no\nway".', "quotation marks and a line break"),
+        (lambda t: t[:1], "utf-8-sig", ",", "It is polite.", "rows are missing"),
+        (lambda t: t[::-1], "utf-8-sig", ",", "It is polite.", "another order"),
+        (lambda t: [t[0], *t], "utf-8-sig", ",", "It is polite.", "the same row twice"),
+        (lambda t: [row | {"mine": "x"} for row in t], "utf-8-sig", ",", "It is polite.", "a column of one's own"),
+        (lambda t: [{k: row[k] for k in reversed(row)} for row in t], "utf-8-sig", ",", "It is polite.", "columns moved"),
+        (lambda t: [*t, dict.fromkeys(t[0], "")], "utf-8-sig", ",", "It is polite.", "a blank row"),
+    ],
+)  # fmt: skip
+def test_what_a_spreadsheet_program_makes_of_a_work_list_is_taken(
+    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], encoding: str, delimiter: str, text: str, why: str
+) -> None:
+    loop, taken = ready
+    write(loop.worklist, edit(filled(rows(loop.worklist), new_text=text)), encoding, delimiter)
+    done = loop.run(*taken)
+    assert done.returncode == 0, (why, done.stderr)
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == [text], why
+    assert loop.result()["rounds"][1]["changes"]["revised"] == 1, why
+    left = [row["instance"] for row in rows(loop.worklist)]
+    assert left[-2:] == ["lines", "colour"], why
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("row,ö\n".encode("latin-1"), "not UTF-8; save it as CSV UTF-8"),
+        ("row,round\n".encode("utf-16"), "not UTF-8; save it as CSV UTF-8"),
+        (b"", "not a work list"),
+        (b"{}", "not a work list"),
+    ],
+)
+def test_another_file_is_no_work_list(ready: tuple[Loop, list[str]], content: bytes, told: str) -> None:
+    loop, taken = ready
+    loop.worklist.write_bytes(content)
+    for options in (taken, taken[:2]):
+        done = loop.run(*options)
+        assert (done.returncode, loop.worklist.read_bytes()) == (2, content)
+        assert told in done.stderr
+
+
+def test_what_somebody_filled_in_is_never_lost(ready: tuple[Loop, list[str]], tmp_path: Path) -> None:
+    loop, taken = ready
+    unfilled = loop.run(*taken)
+    assert unfilled.returncode == 0
+    assert "nothing was changed" in unfilled.stdout
+    write(loop.worklist, filled(rows(loop.worklist)))
+    mine = loop.worklist.read_bytes()
+    without = loop.run(*taken[:2])
+    assert without.returncode == 2
+    assert f"is filled in; add --revisions {loop.worklist}" in without.stderr
+    sheetless = loop.run()
+    assert sheetless.returncode == 2
+    assert "name them again by --human" in sheetless.stderr
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(mine)
+    assert loop.run(*taken[:3], str(copy)).returncode == 2, "the copy, and the list in the folder is filled in"
+    assert loop.worklist.read_bytes() == mine
+    assert loop.run(*taken).returncode == 0
+    # A list that was taken in is known again, and one that was edited since is of another round.
+    again = loop.run(*taken[:3], str(copy))
+    assert again.returncode == 0, again.stderr
+    assert "was taken in as round 1" in again.stdout
+    write(copy, filled(rows(copy), new_text="It is kind."))
+    late = loop.run(*taken[:3], str(copy))
+    assert late.returncode == 2
+    assert "is of round 1, and this folder is at round 2" in late.stderr
+    assert len(loop.result()["rounds"]) == 2
+
+
+def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: tuple[Loop, list[str]]) -> None:
+    loop, taken = ready
+    for number, text in enumerate(("It is kind.", "It is warm.", "It is kind."), 1):
+        write(loop.worklist, filled(rows(loop.worklist), new_text=text))
+        assert loop.run(*taken).returncode == 0
+        assert len(loop.result()["rounds"]) == number + 1
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == ["It is kind."]
+
+
+def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:
+    loop, taken = ready
+    write(loop.worklist, filled(rows(loop.worklist)))
+    assert loop.run(*taken, "--rounds", "1").returncode == 0
+    found = rows(loop.worklist)
+    write(loop.worklist, [found[0] | {"kind": "missing", "new text": "It is three lines."}])
+    done = loop.run(*taken, "--rounds", "1")
+    assert done.returncode == 2
+    assert "would be round 2; raise --rounds 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("edit", "code", "told"),
+    [
+        (lambda t: t[:3], 0, "Responses without a label"),  # rows are missing
+        (lambda t: [row | {"answer": ""} for row in t], 0, "No response is labelled yet"),
+        (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Rows of sheets about other responses, left out: 1 (the first: abc)"),
+        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "none of its rows is about these responses"),
+        (lambda t: [*t, t[0] | {"answer": "pass"}, t[0] | {"answer": "fail"}], 2, "remove one"),
+        (lambda t: [row | {"options": "yes|no", "answer": ""} for row in t], 2, "asks for yes or no, not for pass or fail"),
+    ],
+)  # fmt: skip
+def test_sheets_that_are_not_as_they_went_out(
+    labelled: Path, tmp_path: Path, capsys: Capsys, edit: Callable[[Table], Table], code: int, told: str
+) -> None:
+    loop = Loop(labelled, capsys)
+    loop.base[-1] = str(tmp_path / "out")
+    sheet = tmp_path / "sheet.csv"
+    write(sheet, edit(rows(labelled / "out" / "sheets" / "first.csv")))
+    done = loop.run("--human", str(sheet))
+    assert done.returncode == code, done.stderr
+    assert told in done.stdout + done.stderr
+
+
+# Prompts, several turns, and being killed.
+
+
+def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [
+        {"id": "t", "turns": [{"prompt": "Hello.", "criteria": ["It greets."]}, {"prompt": "Now shorter.", "criteria": ["It is short."]}]},
+        {"id": "u", "prompt": "Name a colour.", "criteria": ["It is a colour."]},
+    ])  # fmt: skip
+    given = write_jsonl(
+        tmp_path / "g.jsonl", [{"id": "t", "response": ["Hi there.", "Hi."]}, {"id": "u", "response": "red"}]
+    )
+    model = script(tmp_path / "m.json", [
+        {"contains": "one word", "reply": "Ho."}, {"contains": "shorter", "reply": "Hullo there."},
+        {"contains": "Hello", "reply": "Hullo."}, {"contains": "colour", "reply": "blue"},
+    ])  # fmt: skip
+    base = [
+        "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
+        "--judge", script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {"one word": "PASS"}}]),
+        "--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}]),
+    ]  # fmt: skip
+    assert command_here(capsys, *base).returncode == 0
+    sheets, worklist = tmp_path / "out" / "sheets", tmp_path / "out" / "worklist.csv"
+    fill_sheet(sheets / "first.csv", lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
+    taken = [*base, "--human", str(sheets), "--revisions", str(worklist)]
+    assert command_here(capsys, *taken[:-2]).returncode == 0
+    (row,) = rows(worklist)
+    assert (row["instance"], row["turn"], row["criteria"]) == (
+        "t",
+        "",
+        "Turn 1\n1. It greets. [yes]\nTurn 2\n2. It is short. [yes]",
+    )
+    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word."}])
+    unclear = command_here(capsys, *taken)
+    assert unclear.returncode == 2
+    assert "column 'turn' is blank; instance t has turns 1 to 2" in unclear.stderr
+    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word.", "turn": "2"}])
+    done = command_here(capsys, *taken)
+    assert done.returncode == 0, done.stderr
+    before, after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"]
+    assert (before["n"], after["n"], after["changes"]["prompts"]) == (4, 2, 1)
+    assert (after["not_judged"], after["not_labelled"]) == (0, 2), (
+        "the given one answers another prompt, the new one is new"
+    )
+    (more,) = (sheet for sheet in sheets.iterdir() if sheet.is_dir())
+    assert [one["Response"] for one in rows(more / "first.csv")] == ["Ho."]
+    assert f"once filled in, add --human {more}" in done.stdout
+    fill_sheet(more / "first.csv", lambda row: "pass")
+    assert command_here(capsys, *taken, "--human", str(more)).returncode == 0
+    after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"][1]
+    assert (after["n"], after["not_labelled"], after["people_fail_judge_passes"]) == (3, 1, 0)
+    (one, _) = load(str(tmp_path / "out" / "data.jsonl"))
+    assert [turn.prompt for turn in one.turns] == ["Hello.", "Now in one word."]
+    assert len(list(sheets.iterdir())) == 3, "no further sheets"
+
+
+# The first, the one that says what was taken in, and what is written after it.
+FILES = ["rounds/1.jsonl", "criteria_history.jsonl", "data.jsonl", "worklist.jsonl", "worklist.csv", "refinement.json"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_killed_before_any_file_the_same_command_goes_on(
+    ready: tuple[Loop, list[str]], monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    loop, taken = ready
+    fill(loop.worklist, FIRST)
+    write_lines = RunFolder.write_lines
+
+    def killed(self: RunFolder, name: str, parts: Any) -> Path:
+        if name == file:
+            raise KeyboardInterrupt
+        return write_lines(self, name, parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "write_lines", killed)
+        assert loop.run(*taken).returncode != 0
+    calls = loop.calls()
+    done = loop.run(*taken)
+    assert done.returncode == 0, done.stderr
+    result = loop.result()
+    assert (result["clean"], len(result["rounds"]), result["rounds"][1]["kappa"]) == (True, 2, 1.0)
+    assert loop.calls() == calls
+    assert rows(loop.worklist) == []
+    assert json.loads((loop.out / "rounds" / "1.jsonl").read_text().splitlines()[0])["why"] == "Nicely?"
+
+
+@pytest.mark.slow
+def test_killed_while_the_validator_is_asked_it_goes_on(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    loop = Loop(tmp_path, capsys)
+    with OpenAIServer() as server:
+        server.add_scripts([{"contains": "You review the criteria", "message": {"content": said("PASS")["reply"]}}])
+        at = loop.base.index("--validator")
+        loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
+        human = loop.labelled()
+        assert loop.run(*human).returncode == 0
+        fill(loop.worklist, FIRST)
+        taken = [*human, "--revisions", str(loop.worklist)]
+        server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
+        command = [sys.executable, "-m", "truebench_hf.cli.main", "refine-criteria", *loop.base, *taken]
+        with (tmp_path / "log").open("w") as log:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while loop.calls()[0] < 30 or server.stats()["total"] < 3:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < until, (tmp_path / "log").read_text()
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+        assert len(rows(loop.worklist)) == 3, "as it was filled in"
+        assert len(loop.result()["rounds"]) == 1
+        done = loop.run(*taken)
+        assert done.returncode == 0, done.stderr
+        assert (loop.calls()[0], server.stats()["total"]) == (30, 4), "what was under way, and nothing else"
+        assert loop.result()["clean"]
+
+
+# Pieces.
+
+
+def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
+    whole = Instance(
+        "a", "KO", "Editing", "Email",
+        (
+            Turn("One.", (Criterion("x"), Criterion("y", "kind", "if z", -2.5)), "right"),
+            Turn("Two.", ()),
+        ),
+        "system", "context", (Message("user", "q"), Message("assistant", "a")),
+    )  # fmt: skip
+    bare = Instance("b", "", "", "", (Turn(" =1 \n", (Criterion("- not a list\nof two"),)),))
+    records = [Record(one.id, json.loads(json.dumps(as_row(one)))) for one in (whole, bare)]
+    assert of_rows(records) == [whole, bare]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"instance": "greet"}', "no version of a criterion"),
+        ('{"instance": "greet", "turn": "1", "criterion": 1, "version": 1, "text": "x"}', "no version of a criterion"),
+        ('{"instance": "greet", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "does not begin as in the data"),
+        ('{"instance": "other", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "would be dropped"),
+        ('{"instance": "greet", "turn": 1, "criterion": 9, "version": 2, "text": null, "change": "removed", "round": 1}',
+         "do not follow from each other"),
+        ("{", "criteria_history.jsonl, line"),
+    ],
+)  # fmt: skip
+def test_a_history_that_was_tampered_with_is_refused(ready: tuple[Loop, list[str]], line: str, told: str) -> None:
+    loop, taken = ready
+    with (loop.out / history.FILE).open("a") as file:
+        file.write(line + "\n")
+    done = loop.run(*taken)
+    assert done.returncode == 2, done.stdout
+    assert told in done.stderr
+
+
+def test_the_form_shows_all_and_runs_nothing() -> None:
+    row = Row(
+        "a1", "i", "m", "people FAIL, the judge passes", "</script><script>alert(1)</script>", "1. <b>", "why", ("unclear", "keep"),
+        None, 1,
+    )  # fmt: skip
+    text = page([row], 2)
+    assert "<script>alert" not in text
+    assert "<b>" not in text.split("<script", 1)[0]
+    assert text.count("<option>") == 3
+    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1]) == [cells(row, 2)]
+    assert page([], 1)
+
+
+def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: Path, capsys: Capsys) -> None:
+    both = {"criterion": 1, "why": "Two things.", "instead": ["It is polite.", "It is short."]}
+    validator = [
+        {"contains": "polite and short", **said("PASS", composite=[both])},
+        {"contains": "three lines.\n", "reply": "No idea."},
+        {"contains": "cannot be used", "reply": "Still none."},
+    ]
+    loop = Loop(tmp_path, capsys, validator)
+    human = loop.labelled()
+    assert loop.run(*human).returncode == 0
+    fill(
+        loop.worklist,
+        FIRST | {("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite and short."}},
+    )
+    taken = [*human, "--revisions", str(loop.worklist)]
+    assert loop.run(*taken).returncode == 3
+    split, unread = rows(loop.worklist)
+    assert (split["what"], split["proposal"]) == (
+        "validator: several conditions in one criterion",
+        "It is polite.\nIt is short.",
+    )
+    assert (unread["instance"], unread["what"], unread["choices"]) == (
+        "lines",
+        "validator: nothing could be read",
+        "prompt | keep",
+    )
+    assert unread["reason"]
+    write(
+        loop.worklist,
+        [split | {"kind": "composite", "new text": "It is polite.\n\nIt is brief."}, unread | {"kind": "keep"}],
+    )
+    done = loop.run(*taken)
+    assert done.returncode == 0, done.stderr
+    assert loop.result()["clean"]
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert refined["greet"] == ["It is polite.", "It is brief."]
+    # What was removed or added has a number of its own for life.
+    ids = [json.loads(line)["id"] for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
+    assert [one for one in ids if one.startswith("greet#")] == [
+        "greet#prompt 1",
+        "greet#1",
+        "greet#1",
+        "greet#1",
+        "greet#2",
+    ]
+
+
+def test_annotators_who_are_tied_leave_a_response_open(tmp_path: Path, capsys: Capsys) -> None:
+    loop = Loop(tmp_path, capsys)
+    assert loop.run("--annotators", "eva, jon").returncode == 0
+    for name, bad in (("eva", BAD), ("jon", BAD - {"One line."})):
+        fill_sheet(
+            loop.out / "sheets" / f"{name}.csv", lambda row, bad=bad: "fail" if row["Response"] in bad else "pass"
+        )  # type: ignore[misc]
+    done = loop.run("--human", str(loop.out / "sheets"))
+    assert done.returncode == 0
+    assert "Responses without a label (annotators are tied, or gave no answer), left out: 1" in done.stdout
+    assert [row["instance"] for row in rows(loop.worklist)] == ["greet", "colour"]
+    assert loop.result()["rounds"][0]["n"] == 23
+
+
+def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", [{"id": n, "prompt": f"Say {n}.", "criteria": ["x"]} for n in (1, 2)])
+    given = write_jsonl(tmp_path / "g.jsonl", [{"id": 1, "response": text} for text in ("one", "uno")])
+    base = ["--data", data, "--responses", given, "--judge", script(tmp_path / "j.json", judge_rules())]
+    base += ["--validator", script(tmp_path / "v.json", []), "--out", str(tmp_path / "out")]
+    estimate = command_here(capsys, "refine-criteria", *base, "--estimate")
+    assert (estimate.returncode, (tmp_path / "out").exists()) == (0, False)
+    assert "How many rounds people need is not known" in estimate.stdout
+    done = command_here(capsys, "refine-criteria", *base)
+    assert done.returncode == 0, done.stderr
+    assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
+    assert {row["Response"] for row in rows(tmp_path / "out" / "sheets" / "first.csv")} == {"one", "uno"}
+
+
+def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsys) -> None:
+    loop = Loop(tmp_path, capsys)
+    validate = ["validate", "--data", loop.base[1], "--validator", loop.base[11], "--out", str(loop.out)]
+    assert command_here(capsys, *validate).returncode == 0
+    done = loop.run()
+    assert done.returncode == 2
+    assert "criteria-validation" in done.stderr, "not what its work list looks like"
+
+
+@pytest.mark.parametrize(
+    ("instance", "cell", "alike"),
+    [
+        ("007", "7", True), ("7", "7.0", True), ("1e3", "1000", True), ("a", "a", True), (" a", "a", True),
+        ("a", "b", False), ("7", "8", False), ("7", "", False), ("a", "nan", False), ("nan", "nan", True),
+    ],
+)  # fmt: skip
+def test_an_id_that_a_spreadsheet_program_took_for_a_number(instance: str, cell: str, alike: bool) -> None:
+    assert _alike(instance, cell) is alike
+
+
+RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+
+
+@pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
+@pytest.mark.slow
+def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models and the judge over HTTP; people let one bad pass of the judge stand for each model, and forgive all fails."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    out = tmp_path / "out"
+    with OpenAIServer() as server:
+        base = ["refine-criteria", "--data", str(RELEASE), "--limit", "14", "--out", str(out)]
+        for role in ("model", "judge"):
+            base += [f"--{role}", f"openai:{role}", f"--{role}-base-url", server.url]
+        base += ["--model", "openai:second"]
+        base += ["--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}])]
+        assert command_here(capsys, *base).returncode == 0
+        judged = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert len(judged) == 28
+        assert len({row["language"] for row in judged}) > 5
+        verdict = {row["messages"][-1]["content"].strip(): row["passed"] for row in judged}
+        sheet = out / "sheets" / "first.csv"
+        passing = [row["Response"].strip() for row in rows(sheet) if verdict[row["Response"].strip()]]
+        bad = set(passing[:2])
+        fill_sheet(sheet, lambda row: "fail" if row["Response"].strip() in bad else "pass")
+        human = [*base, "--human", str(out / "sheets")]
+        assert command_here(capsys, *human).returncode == 0
+        found = rows(out / "worklist.csv")
+        assert {row["what"].split(",")[0] for row in found} == {"people FAIL", "people PASS"}
+        texts = {
+            row["instance"]: [one["messages"][-1]["content"] for one in judged if one["id"] == row["instance"]]
+            for row in found
+        }
+        changes: list[dict[str, str]] = []
+        for row in found:
+            turns = str(row["criteria"].count("Turn ") or 1)
+            if row["what"].startswith("people FAIL"):
+                mine = next(text for text in texts[row["instance"]] if text.strip() in bad)
+                others = [text for text in texts[row["instance"]] if text != mine]
+                new = next(
+                    t for n in range(999) if not passes(mine, t := f"Demand {n}.") and all(passes(o, t) for o in others)
+                )
+                changes.append(row | {"kind": "missing", "new text": new, "turn": turns})
+                continue
+            failed = re.findall(r"^(\d+)\. (?:(?!\n\d+\. )[\s\S])*? \[no\]$", row["criteria"], re.MULTILINE)
+            for number in failed:
+                # An easy demand in its place, which both responses meet in every turn.
+                every = [
+                    m["content"]
+                    for one in judged
+                    if one["id"] == row["instance"]
+                    for m in one["messages"]
+                    if m["role"] == "assistant"
+                ]
+                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n}.") for text in every))
+                changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
+        write(out / "worklist.csv", changes)
+        before = server.stats()["total"]
+        done = command_here(capsys, *human, "--revisions", str(out / "worklist.csv"))
+        assert done.returncode == 0, done.stderr
+        first, last = json.loads((out / "refinement.json").read_text())["rounds"]
+        changed = {row["instance"] for row in found}
+        asked = sum(
+            len(row["prompts"] if "prompts" in row else row["verdicts"]) for row in judged if row["id"] in changed
+        )
+        assert server.stats()["total"] - before <= asked, "only turns of changed instances are judged again"
+    wrong = (first["people_fail_judge_passes"], first["people_pass_judge_fails"])
+    assert wrong == (2, sum(not value for value in verdict.values()))
+    assert (last["n"], last["kappa"]) == (28, 1.0)
+    assert last["ci95"] is not None
+    refined = {one.id: one for one in load(str(out / "data.jsonl"))}
+    original = {one.id: one for one in load(str(RELEASE))}
+    assert {name for name in refined if refined[name] != original[name]} == changed

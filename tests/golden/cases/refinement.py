@@ -1,0 +1,85 @@
+"""`refine-criteria`: one criterion is unclear, one missing, one too strict; the validator is content in the second round."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.golden.case import Case, Step
+from tests.golden.cases.inputs import rows, scripts
+
+_EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
+_BAD = ("Hey you.", "One line.", "dog")
+
+
+def _said(verdict: str, **lists: Any) -> str:
+    return f"I looked.\n```json\n{json.dumps(_EMPTY | lists | {'verdict': verdict})}\n```"
+
+
+def _write() -> None:
+    rows("data", [
+        {"id": "greet", "prompt": "Greet the customer.", "criteria": ["It greets nicely."], "language": "EN"},
+        {"id": "lines", "prompt": "Write three lines.", "criteria": ["It is about rain."], "language": "EN"},
+        {"id": "colour", "prompt": "Name a colour.", "criteria": ["It names a colour.", "=It is in capitals."], "language": "EN"},
+    ])  # fmt: skip
+    answers = [
+        ("Greet", "Hey you.", "Dear customer."),
+        ("three lines", "One line.", "1\n2\n3"),
+        ("colour", "blue", "dog"),
+    ]
+    long = {"criterion": 2, "why": "Three is the number.", "instead": ["It has exactly three lines."]}
+    scripts({
+        "one": [{"contains": key, "reply": first} for key, first, _ in answers],
+        "other": [{"contains": key, "reply": second} for key, _, second in answers],
+        "judge": [
+            {"contains": "Hey you.", "verdicts": {"polite": "FAIL"}}, {"contains": "One line.", "verdicts": {"three": "FAIL"}},
+            {"contains": "blue", "verdicts": {"capitals": "FAIL"}}, {"contains": "dog", "verdicts": {"colour": "FAIL"}},
+            {"contains": "<criteria", "verdicts": {}},
+        ],
+        "validator": [
+            {"contains": "It has three lines.", "reply": _said("FAIL", errors=[long])},
+            {"contains": "", "reply": _said("PASS")},
+        ],
+    })  # fmt: skip
+
+
+def _edit(path: str, fill: Callable[[dict[str, str]], Mapping[str, str]]) -> Step:
+    def step() -> None:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            found = list(csv.DictReader(file))
+        with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.DictWriter(file, list(found[0]))
+            writer.writeheader()
+            writer.writerows(row | dict(fill(row)) for row in found)
+
+    return step
+
+
+_CHANGES = {
+    "greet": {"kind": "unclear", "criterion": "1", "new text": "It is polite.", "why": "Nicely?", "who": "eva"},
+    "lines": {"kind": "missing", "new text": "It has three lines."},
+    "colour": {"kind": "too strict", "criterion": "2", "new text": "remove"},
+}
+_RUN = (
+    "refine-criteria --data data.jsonl --model scripted:one.json --model scripted:other.json --judge scripted:judge.json "
+    "--validator scripted:validator.json --out out"
+)
+_TAKEN = f"{_RUN} --human out/sheets --revisions out/worklist.csv"
+
+CASES = (
+    Case(
+        "refinement", _write,
+        (
+            _RUN,
+            _edit("out/sheets/first.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
+            f"{_RUN} --human out/sheets",
+            _edit("out/worklist.csv", lambda row: _CHANGES[row["instance"]]),
+            _TAKEN,
+            _edit("out/worklist.csv", lambda row: {"kind": "accept"}),
+            _TAKEN,
+        ),
+    ),
+)  # fmt: skip

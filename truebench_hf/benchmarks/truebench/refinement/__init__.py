@@ -1,0 +1,1 @@
+"""Criteria refined until judge and people agree, and a validator finds no defect (paper 000, section 3.4, appendix F)."""

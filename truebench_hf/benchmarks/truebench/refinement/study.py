@@ -1,0 +1,262 @@
+"""`truebench refine-criteria`: criteria are refined until judge and people agree, and a validator finds no defect.
+
+Abstract: responses of several models are judged by the criteria, people say of each whether it passes, and where the two
+differ people change criteria or prompts; what changed is judged anew and validated, round by round (paper 000, section
+3.4, appendix F). All between two rounds is a work list that people fill in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import instances, jsonl
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.criteria_types import people
+from truebench_hf.benchmarks.truebench.refinement import filled, form, history, worklist
+from truebench_hf.benchmarks.truebench.refinement.history import State, Version
+from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
+from truebench_hf.benchmarks.truebench.refinement.sections import sections
+from truebench_hf.benchmarks.truebench.refinement.worklist import Row
+from truebench_hf.benchmarks.truebench.several import Answered, answered
+from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
+from truebench_hf.benchmarks.truebench.validation.findings import Validation
+from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.engine.info import read_info
+from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import cases
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.caller import metered
+from truebench_hf.models.conversation import converse
+from truebench_hf.records import JUDGMENTS, Judged, judgment_lines
+from truebench_hf.report import sheets
+from truebench_hf.report.sheet_answers import Annotations
+from truebench_hf.report.sheet_files import read_answers as read_rows
+from truebench_hf.study.items import Items
+from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.options import numbered
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Instance, Response
+
+SHEETS, DATA, LISTED, TAKEN = "sheets", "data.jsonl", "worklist.jsonl", "rounds"
+_OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
+
+
+class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any]]):
+    """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
+
+    kind, unit = "criteria-refinement", "instances"
+    files = (
+        "refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN, SHEETS,
+    )  # fmt: skip
+    editable = {worklist.FILE: ""}  # noqa: RUF012
+    prompts = ("validate_criteria",)
+    unforeseen = "How many rounds people need is not known: this is what the next one takes."
+
+    def items(self) -> Items[Answered]:
+        """The instances; of one that is sampled all responses are."""
+        options = self.options
+        every = data.load(options.data, options.column, options.criteria)
+        return answered(options, data.select(every, options.language, options.category))[0]
+
+    def check(self) -> None:
+        """Everything that people filled in is read before anything is paid for."""
+        super().check()
+        options, folder = self.options, Path(self.options.out)
+        check_prompts(self.prompts, options.prompts)
+        sheets.check_names(options.names)
+        self.sheets = sheets.read_back(list(options.human)) if options.human else Annotations({}, {}, {})
+        if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
+            raise UserError(
+                f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
+                f"the sheets that this command wrote into {folder / SHEETS}"
+            )
+        self.instances = {one.instance.id: one.instance for one in self.chosen}
+        self.asked, self.history = set(self.sheets.labels), list[Version]()
+        if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
+            self._refuse_to_lose(folder)
+            self.history = history.read(folder, self.instances)
+            written = sorted((folder / SHEETS).rglob("*.csv"))
+            self.asked |= {answer.item for file in written for answer in read_rows(file)}
+        self.round = max((one.round for one in self.history), default=0)
+        self.lines: list[filled.Line] = []  # what is taken in now
+        self.note = ""
+        if options.revisions:
+            self._take_in(Path(options.revisions))
+        self.states = {
+            key: history.states(instance, self.history, self.round) for key, instance in self.instances.items()
+        }
+
+    def _refuse_to_lose(self, folder: Path) -> None:
+        """Raise UserError where the folder has a work list in the making, and the command does not name it."""
+        there, given = folder / worklist.FILE, self.options.revisions
+        if (folder / LISTED).exists() and not self.options.human:
+            raise UserError(f"--out {folder}: has a work list made from sheets; name them again by --human")
+        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and filled.read(there):
+            raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
+
+    def _take_in(self, path: Path) -> None:
+        """The next round, from a filled-in work list; none where nothing is filled in, or where it was taken in."""
+        lines = filled.read(path)
+        if not lines:
+            self.note = f"{path}: no row has a kind, a new text or a new prompt yet; nothing was changed."
+            return
+        if taken := [one.round for one in self.history if one.source == filled.source(lines)]:
+            self.note = f"{path} was taken in as round {taken[0]}."
+            return
+        if self.round >= self.options.rounds:
+            raise UserError(
+                f"--revisions {path}: would be round {self.round + 1}; raise --rounds {self.options.rounds}"
+            )
+        listed = {row.id: row for row in _listed(Path(self.options.out) / LISTED)}
+        now = {key: history.states(one, self.history, self.round)[-1] for key, one in self.instances.items()}
+        before = [version for one in self.instances.values() for version in history.originals(one)]
+        made = filled.revisions(lines, listed, now, [*before, *self.history], self.round + 1)
+        filled.check_left(self.instances, [*self.history, *made])
+        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, lines
+
+    def setup(self) -> None:
+        super().setup()
+        self.schemas = SchemaFallback(self.caller("validator"))
+
+    async def work(self, one: Answered) -> Done:
+        """The instance in all its states, of which only those that differ from what there was ask for something."""
+        found: dict[Instance, Round] = {}
+        for state in self.states[one.instance.id]:
+            if state.instance not in found:
+                found[state.instance] = await self._round(one, state)
+        return tuple(replace(found[state.instance], state=state) for state in self.states[one.instance.id])
+
+    async def _round(self, one: Answered, state: State) -> Round:
+        numbers = range(1, len(self.options.model) + 1)
+        made = await asyncio.gather(*(self._made(state.instance, number) for number in numbers))
+        asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
+        given = [r if asked else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in one.given]
+        verdicts, validation = await asyncio.gather(
+            asyncio.gather(*(self._judged(state.instance, response) for response in (*given, *made))),
+            self._validated(state.instance, changed=state.instance != one.instance),
+        )
+        return Round(state, tuple(verdicts), validation)
+
+    async def _validated(self, instance: Instance, *, changed: bool) -> Validation | None:
+        return await validate_instance(self.schemas, instance, self.options.prompts) if changed else None
+
+    async def _made(self, instance: Instance, number: int) -> Response:
+        named = str(numbered(self.options.model)[number - 1])
+        part = "model" if len(self.options.model) == 1 else f"model {named}"
+        response = await converse(instance, self.caller("model", number, part), self.options.sampling)
+        return replace(response, model=named)
+
+    async def _judged(self, instance: Instance, response: Response) -> Judged:
+        spent = metered()
+        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
+        return judged(instance, response, verdicts, spent | {"model": response.usage})
+
+    def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
+        labels = self._labels(done)
+        new = self._sheets(done)
+        listed = open_rows(done, labels, self.history) if self.options.human else []
+        result = scores(done, labels, self.history, listed) | {"usage": self.provenance["usage"]}
+        last = [judged for one in done for judged in one[-1].judged]
+        undecided = [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
+        facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
+        return Outcome(
+            result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
+            lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
+            notes=self._notes(last, labels, listed, new), facts=facts,
+            incomplete=len(undecided) + sum(row.what == worklist.UNREAD for row in listed),
+        )  # fmt: skip
+
+    def _files(
+        self, done: Sequence[Done], result: Mapping[str, Any], last: Sequence[Judged], listed: Sequence[Row]
+    ) -> dict[str, Any]:
+        """What was taken in comes first, and the next work list late: killed between, the same command goes on."""
+        files: dict[str, Any] = {}
+        if self.lines:
+            files[f"{TAKEN}/{self.round}.jsonl"] = [dict(line.cells) for line in self.lines]
+        files |= {
+            history.FILE: history.lines(list(self.instances.values()), self.history),
+            DATA: [instances.as_row(one[-1].state.instance) for one in done],
+            JUDGMENTS: judgment_lines(last, self.options.judge_name),
+        }
+        if self.options.human:
+            number = self.round + 1
+            files[LISTED] = [asdict(row) for row in listed]
+            files |= {"worklist.html": form.page(listed, number), worklist.FILE: worklist.table(listed, number)}
+        return files | {"refinement.json": result}
+
+    def _labels(self, done: Sequence[Done]) -> dict[str, bool | None]:
+        """What people say of each response, by its id: None where they are tied, or gave no answer."""
+        known = {name(judged) for one in done for round in one for judged in round.judged}
+        if self.options.human and not known & set(self.sheets.labels):
+            raise UserError("--human: none of its rows is about these responses; give the sheets made for them")
+        settled = sheets.adjudicate(self.sheets).labels
+        return {key: None if settled[key] is None else settled[key] == "pass" for key in settled if key in known}
+
+    def _sheets(self, done: Sequence[Done]) -> Path | None:
+        """Write sheets of the responses on which there are none yet: all of them, or what a revised prompt made anew."""
+        last = [(judged.instance, judged.response) for one in done for judged in one[-1].judged]
+        asked = [row for row in people.questions(last) if row["id"] not in self.asked]
+        if not asked:
+            return None
+        folder = Path(self.options.out) / SHEETS
+        if folder.exists():
+            folder /= "more_" + digest(canonical([row["id"] for row in asked]))[:8]
+        part = Path(self.options.out) / f"{SHEETS}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        sheets.export(asked, part, self.options.names, self.options.seed)
+        part.replace(folder)  # whole, or absent
+        return folder
+
+    def _notes(
+        self, last: Sequence[Judged], labels: Mapping[str, bool | None], listed: Sequence[Row], new: Path | None
+    ) -> list[str]:
+        options, out = self.options, self.options.out
+        notes = [self.note] if self.note else []
+        notes += cut_off(sum(bool(one.response.truncated) for one in last))
+        notes += weak_judges([*options.judge, options.validator])
+        if strange := [key for key in self.sheets.labels if key not in labels]:
+            notes.append(f"Rows of sheets about other responses, left out: {len(strange)} (the first: {strange[0]}).")
+        if options.human and (blank := sum(labels.get(name(one)) is None for one in last if name(one))):
+            notes.append(f"Responses without a label (annotators are tied, or gave no answer), left out: {blank}.")
+        if new:
+            notes.append(f"Sheets for annotators, who see no criteria: {new}; once filled in, add --human {new}.")
+        elif not options.human and (Path(out) / SHEETS).exists():
+            notes.append(
+                f"Nobody has judged these responses yet: fill in {out}/{SHEETS}, and add --human {out}/{SHEETS}."
+            )
+        if options.human and not any(label is not None for label in labels.values()):
+            notes.append("No response is labelled yet: there is nothing to hold the judge against.")
+        elif listed:
+            notes.append(
+                f"Open rows of {out}/{worklist.FILE} (worklist.html is a form of it): {len(listed)}. Fill in what you decide, "
+                f"and repeat the command with --revisions {out}/{worklist.FILE}."
+            )
+        elif options.human:
+            notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
+        return notes
+
+
+def _listed(file: Path) -> list[Row]:
+    """The work list as it was written. Raises UserError where there is none."""
+    if not file.exists():
+        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
+    found = []
+    for where, row in jsonl.read(file):
+        try:
+            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
+        except (TypeError, KeyError) as error:
+            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
+    return found
+
+
+def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:
+    """One step of the loop; `truebench refine-criteria` in Python. Returns refinement.json. Raises UserError."""
+    return RefineCriteria(options).run().value

@@ -1,0 +1,69 @@
+"""Responses of several models to the same instances: those that are given, and who makes the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from truebench_hf.answer_files import read_answers
+from truebench_hf.errors import UserError
+from truebench_hf.given_responses import responses_by_model
+from truebench_hf.records import JUDGMENTS, RESPONSES
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import numbered
+from truebench_hf.types import Instance, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An instance with the responses to it that were given; several of one model are its samples."""
+
+    instance: Instance
+    given: Sequence[Response]
+
+
+class Responding(Protocol):
+    """Options that say where responses come from."""
+
+    @property
+    def responses(self) -> tuple[str, ...]: ...  # files and run folders
+
+    @property
+    def model(self) -> tuple[str, ...]: ...  # who makes them
+
+
+def answered(options: Responding, chosen: Sequence[Instance]) -> tuple[Items[Answered], list[str]]:
+    """The instances with what was given, of one that is sampled all; and the names of all models.
+
+    What nobody answered and nobody will is left out. Raises UserError where a model's responses are given and made, and
+    as `given_responses`.
+    """
+    made = list(map(str, numbered(options.model)))
+    given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
+    if both := set(given) & set(made):
+        raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
+    # A file often answers a part of the data.
+    silent = [] if made else [i for i in chosen if not any(one.answers for of in given.values() for one in of[i.id])]
+    gone = {instance.id for instance in silent}
+    items = Items(
+        [Answered(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
+        lambda one: one.instance.id,
+        lambda one: [asdict(one.instance), [asdict(response) for response in one.given]],
+        lambda one: (one.instance.language, one.instance.category),
+        size=lambda one: len(one.instance.turns),
+        left_out=tuple(f"instance {instance.id}, to which there is no response" for instance in silent),
+    )  # fmt: skip
+    return items, [*given, *made]
+
+
+def _file(given: str) -> Path:
+    """The file of answers of a run folder, or a file itself. Raises UserError where a folder has none."""
+    path = Path(given)
+    if not path.is_dir():
+        return path
+    found = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
+    if found is None:
+        raise UserError(f"--responses {given}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
+    return found

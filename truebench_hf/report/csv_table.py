@@ -1,0 +1,54 @@
+"""Tables that people fill in with a spreadsheet program, read back by the names of their columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from truebench_hf.errors import UserError
+from truebench_hf.report.csv_cells import unguard
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; line breaks inside a cell stay as they are. Raises UserError where it is not UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8; save it as CSV UTF-8") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def read_table(
+    text: str, where: str, needed: Sequence[str], columns: Sequence[str], what: str
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """(where, cells by column) of the rows that are not blank, whatever separates the columns.
+
+    Raises UserError where a needed column is absent or one of `columns` stands twice (`what` says what the file is to
+    be), and where it is no CSV.
+    """
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole documents stand in one cell
+    delimiter = _delimiter(text, where, needed, columns, what)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        header = [name.strip() for name in next(reader)]
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield f"{where}, line {reader.line_num}", dict(zip(header, map(unguard, cells), strict=False))
+    except csv.Error as error:
+        raise UserError(f"{where}, line {reader.line_num}: not CSV: {error}") from error
+
+
+def _delimiter(text: str, where: str, needed: Sequence[str], columns: Sequence[str], what: str) -> str:
+    """What separates the columns: spreadsheet programs write what their country uses."""
+    first = text.split("\n", 1)[0]
+    for delimiter in (",", ";", "\t"):
+        names = [name.strip().strip('"') for name in first.split(delimiter)]
+        if set(needed) <= set(names):
+            if doubled := [name for name in columns if names.count(name) > 1]:
+                raise UserError(f"{where}: column {doubled[0]!r} stands twice")
+            return delimiter
+    raise UserError(f"{where}: not {what}: its first line must name the columns {', '.join(needed)}")
