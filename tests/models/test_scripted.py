@@ -115,3 +115,9 @@ def test_it_needs_only_the_standard_library() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_the_default_has_replies_one_by_one_too(tmp_path: Path) -> None:
+    path = script(tmp_path / "default.json", RULES, {"reply": ["one", "two"]}).partition(":")[2]
+    model = from_file(path, ScriptedOptions())
+    assert [ask(model, "what else").text for _ in range(3)] == ["one", "two", "two"]

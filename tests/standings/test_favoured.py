@@ -47,6 +47,27 @@ def test_boards_mark_what_a_judge_gives_its_family(tmp_path: Path) -> None:
     assert board.snapshot.version == version, "nothing new, nothing shown anew"
 
 
+@pytest.mark.parametrize(
+    ("asks", "told", "why"),
+    [
+        ({}, 2, "two data sets, each judged by both"),
+        ({"q0": "Another question."}, 0, "files of one name and with the same ids, but not the same data"),
+    ],
+)
+def test_judges_are_held_against_each_other_on_the_same_data_alone(
+    tmp_path: Path, asks: dict[str, str], told: int, why: str
+) -> None:
+    for part in ("one", "two") if told else ("one",):
+        for judge, own in (("gpt-judge", 21), ("claude-judge", 15)):
+            differs = {"asks": asks if judge == "gpt-judge" else {}}
+            more = {"categories": {"q0": part}}
+            finished(tmp_path / part / judge, "gpt-model", passing(own), judge=judge, **differs, **more)
+            finished(tmp_path / part / judge, "qwen-model", passing(15), judge=judge, **differs, **more)
+    found = leaderboard([str(tmp_path)])
+    assert len(found.preferences) == told, why
+    assert sum(FACT in entry.facts for entry in found.entries) == told, why
+
+
 A, B, C = "openai:gpt-4o (rubric)", "openai:claude-4 (rubric)", "openai:gpt-5 (rubric)"
 
 

@@ -173,3 +173,15 @@ def test_two_hundred_runs_of_three_thousand_instances(tmp_path: Path) -> None:
     assert time.process_time() - began < 20  # 5 s, most of them for reading 260 MB
     assert len(found.entries) == 200
     assert {name.removeprefix("mix:") for name in found.entries[0].scores if name.startswith("mix:")} == set(LANGUAGES)
+
+
+def test_a_finished_study_without_a_board_is_not_told_to_be_finished(folder: Path, tmp_path: Path) -> None:
+    for name, finished_at in (("done", "2026-01-01T00:00:00Z"), ("half", None)):
+        (tmp_path / name).mkdir()
+        info = {"kind": "criteria-types", "format": 1, "sessions": [{"finished": finished_at}]}
+        (tmp_path / name / "run.json").write_text(json.dumps(info))
+    found = leaderboard([str(folder / "runs"), str(tmp_path)])
+    done, half = (found.left_out[str(tmp_path / name)] for name in ("done", "half"))
+    assert "criteria-types" in done
+    assert "repeating" not in done
+    assert "repeating its command" in half

@@ -101,16 +101,16 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         message = f"scripted:{path}: not a usable script: {type(error).__name__}: {error}"
         raise UserError(f"{message}; see truebench_hf/models/scripted.py for the format") from error
-    used = [0] * len(rules)
+    used = [0] * (len(rules) + 1)  # the default comes last
 
     def find(text: str, key: tuple[str, ...]) -> dict[str, Any]:
         rule: dict[str, Any]
-        for i, rule in enumerate(rules):
-            if any(k in rule for k in key) and all(needle in text for needle in needles[i]):
-                used[i] += 1
-                replies = rule.get("reply")
-                return rule | {"reply": replies[min(used[i], len(replies)) - 1]} if isinstance(replies, list) else rule
-        return default
+        for i, rule in enumerate([*rules, default]):
+            if i == len(rules) or (any(k in rule for k in key) and all(needle in text for needle in needles[i])):
+                break
+        used[i] += 1
+        replies = rule.get("reply")
+        return rule | {"reply": replies[min(used[i], len(replies)) - 1]} if isinstance(replies, list) else rule
 
     def reply(request: ChatRequest) -> Answer:
         prompt = request.messages[-1].content

@@ -12,25 +12,29 @@ from truebench_hf.report.sections import Section
 from truebench_hf.terminal import say
 
 
-def write_texts(out: Path, files: Mapping[str, str]) -> None:
-    """Write files into a folder, and say so. Raises UserError where they cannot be written."""
+def present(
+    title: str, sections: Sequence[Section], out: Path | None = None, *, notes: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Show the sections, and write them as a page, with `files` beside it. Raises UserError where they cannot be written.
+
+    Written first: who reads the terminal through a pipe may close it (`| head`).
+    """
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (out / name).write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
-    say(f"in {out}: {', '.join(files)}")
+        if out is not None:
+            _write(out, "".join(page(title, sections, notes=notes)), files or {})
+    finally:
+        show(sections, notes=notes)
+    if out is not None:
+        say(f"report: {out}")
+    if out is not None and files:
+        say(f"in {out.parent}: {', '.join(files)}")
 
 
-def present(title: str, sections: Sequence[Section], out: Path | None = None, *, notes: Sequence[str] = ()) -> None:
-    """Show the sections, and write them as a page. Raises UserError where that cannot be written."""
-    show(sections, notes=notes)
-    if out is None:
-        return
+def _write(out: Path, report: str, files: Mapping[str, str]) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text("".join(page(title, sections, notes=notes)), encoding="utf-8", errors="backslashreplace")
+        for path, text in {out: report, **{out.parent / name: text for name, text in files.items()}}.items():
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
-    say(f"report: {out}")

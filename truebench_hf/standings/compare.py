@@ -103,7 +103,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     scores = [(key, one.scores[key], other.scores[key]) for key in same]
     flips = [Flip(one.items[key], other.items[key], (a, b)) for key, a, b in scores if _differ(a, b)]  # type: ignore[arg-type]
     return Comparison(
-        (one, other), tuple(_differs(one, other)), _line(one, other, same),
+        (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(one, other, same),
         {name: _by(one, other, same, key) for name, key in GROUPS.items()},
         tuple(sorted(flips, key=lambda flip: flip.scores[0] - flip.scores[1])),
         tuple(key for key, a, b in scores if a is None or b is None),
@@ -129,7 +129,8 @@ def _asked(run: Finished, key: str) -> Any:
     """What an instance asks: its texts and, where they are the data's own, its criteria."""
     instance = run.items[key].instance
     criteria = [[] if run.kind == FACTS else [(c.text, c.weight) for c in turn.criteria] for turn in instance.turns]
-    return instance.system, instance.context, instance.history, [turn.prompt for turn in instance.turns], criteria
+    turns = [(turn.prompt, turn.reference) for turn in instance.turns]
+    return instance.system, instance.context, instance.history, turns, criteria
 
 
 def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
@@ -148,14 +149,16 @@ def _by(one: Finished, other: Finished, keys: list[str], group: Callable[[Judged
     return {name: _line(one, other, members[name]) for name in ordered(members, (*CATEGORIES, *LANGUAGES))}
 
 
-def _differs(one: Finished, other: Finished) -> list[str]:
-    """What of data and judging is not the same in both, each in a few words."""
+def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
+    """What of data and judging is not the same in both, each in a few words.
+
+    Of data of which one run has more (a sample, say) the same instances are compared: that they are `otherwise` counts.
+    """
     found = []
     for run in (one, other):
         if not run.settings:
             return [f"nothing is known of how {run.where} was judged (no run.json)"]
-    hashes = [run.settings.get("data_sha256") for run in (one, other)]
-    if hashes[0] != hashes[1]:
+    if otherwise:
         found.append("other data")
     pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
     unlike = [name for name, (a, b) in pairs.items() if a != b]

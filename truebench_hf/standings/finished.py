@@ -70,8 +70,7 @@ def read_all(where: str) -> list[Finished]:
         raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
     if kind not in _READERS:
         raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(_READERS)} score their instances")
-    sessions = info.get("sessions")  # a submission has none
-    if sessions and not (isinstance(sessions[-1], dict) and sessions[-1].get("finished")):
+    if not is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, reader = _READERS[kind]
     by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}
@@ -88,6 +87,12 @@ def _finished(where: str, kind: str, model: str, about: str, info: Mapping[str, 
     items = {name: found[0][0] for name, found in samples.items()}
     scores = {name: mean([score for _, score in found]) for name, found in samples.items()}
     return Finished(where, kind, model, rows[0][2], info.get("settings", {}), about, items, scores)
+
+
+def is_finished(info: Mapping[str, Any]) -> bool:
+    """Whether a `run.json` is of a run that came to its end; a submission tells of no sessions, and did."""
+    sessions = info.get("sessions")
+    return not sessions or bool(isinstance(sessions[-1], dict) and sessions[-1].get("finished"))
 
 
 def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:

@@ -22,7 +22,7 @@ from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry, Run
 from truebench_hf.space.board.self_preference import Preference
 from truebench_hf.space.board.table import Kind
-from truebench_hf.standings.finished import judges, read_all, self_judged
+from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
 from truebench_hf.study.board import Column
 from truebench_hf.terminal import warn
 
@@ -93,7 +93,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple({one.judge: one for one in favoured.values()}.values()),
+        tuple({id(one): one for one in favoured.values()}.values()),  # of two data sets they may be equal
     )
 
 
@@ -107,12 +107,23 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
         for folder in there:
             run = runs.read(folder)
             if run is None:
-                left_out[str(folder)] = "no results that a leaderboard can show; finish it by repeating its command"
+                left_out[str(folder)] = _why_not(folder, kind)
             elif run.kind != kind:
                 left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
             elif folder.resolve() not in found:
                 found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
     return list(found.values())
+
+
+def _why_not(folder: Path, kind: str) -> str:
+    """Why a folder has no results to be shown."""
+    try:
+        info = read_info(folder)
+    except UserError:
+        info = {}
+    if info.get("kind", kind) != kind and is_finished(info):
+        return f"finished, but a study of kind {info['kind']} like this one has no place on a leaderboard"
+    return "no results that a leaderboard can show; finish it by repeating its command"
 
 
 def _heads(folder: Path) -> Mapping[str, Head]:

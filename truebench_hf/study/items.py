@@ -16,6 +16,9 @@ T = TypeVar("T")
 class Items(Generic[T]):
     """`every` item, in the order of the data. `content` is all of an item that shapes results; it binds the folder.
 
+    `asked` is the part of it that the data holds, where answers are given with it: by that, runs of several models are
+    known to be over the same data.
+
     A sample keeps the shares of the groups that `strata` names; of items of one `group` one is taken before a second
     of any. Items of the largest `size` are begun first, so that none is left over alone at the end. `left_out` says of
     rows of the data why they are no items.
@@ -28,6 +31,7 @@ class Items(Generic[T]):
     group: Callable[[T], str] | None = None
     size: Callable[[T], int] = lambda item: 0
     left_out: tuple[str, ...] = ()
+    asked: Callable[[T], Any] | None = None
     drawn: bool = True  # by this study; else they were bound by another one in the same folder
 
     def sampled(self, limit: int | None, seed: int) -> list[T]:
@@ -37,3 +41,7 @@ class Items(Generic[T]):
     def sha256(self, some: Sequence[T]) -> str:
         """A hash over the content of some of the items, whatever file they came from."""
         return digest(canonical([self.content(item) for item in some]))
+
+    def data_sha256(self, some: Sequence[T]) -> str:
+        """The same over what they ask, whoever answered it."""
+        return digest(canonical([(self.asked or self.content)(item) for item in some]))

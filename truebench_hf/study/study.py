@@ -259,7 +259,7 @@ class Study(Generic[O, T, D, V]):
         return held | self._bound_items() | self.known, free - self.unasked
 
     def _bound_items(self) -> dict[str, Any]:
-        items = {"items": len(self.chosen), "data_sha256": self.all.sha256(self.chosen)}
+        items = {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}
         if not self.all.drawn:
             return items
         limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None

@@ -91,6 +91,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             tasks, lambda task: task.item.id, _content,
             lambda task: (task.item.split, task.item.domain, task.item.task, task.item.language),
             lambda task: task.document, size=lambda task: len(task.item.document),
+            asked=lambda task: [asdict(task.item), task.document],
         )  # fmt: skip
 
     def _baselines(self, given: Sequence[Given]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -189,6 +189,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             pairs, lambda pair: pair[0].id,
             lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), *map(asdict, pair[1])],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
+            asked=lambda pair: asdict(pair[0]),
         )  # fmt: skip
 
     def bars(self) -> dict[str, int]:

@@ -34,6 +34,13 @@ class _RunFile(BaseModel):
     board: Board
     submitted: bool = False
     content: Annotated[str, Field(max_length=100)] = ""
+    settings: Any = None
+
+    @property
+    def data(self) -> str:
+        """The hash of what was asked; "" where it is not told."""
+        told = self.settings.get("data_sha256") if isinstance(self.settings, dict) else None
+        return told if isinstance(told, str) else ""
 
     @field_validator("board")
     @classmethod
@@ -60,6 +67,7 @@ class Entry:
 
     `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot be
     told from its own, `approximate` where it rests on totals alone. `misprints` names the columns whose figure the paper misprints.
+    `data` is the hash of what was asked, "" where it is not known.
     """
 
     key: str  # stands in links
@@ -77,6 +85,7 @@ class Entry:
     rank: int | None = None
     last: int | None = None
     approximate: bool = False
+    data: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -148,19 +157,20 @@ def read(folder: Path) -> Run | None:
         return None
     content = digest(told.content or canonical(told.board.as_json()))
     there = folder if (folder / "judgments.jsonl").exists() else None
-    return lines(told.kind, told.board, "submitted" if told.submitted else "measured", content, there)
+    return lines(told.kind, told.board, "submitted" if told.submitted else "measured", content, there, told.data)
 
 
-def lines(kind: str, board: Board, source: Source, content: str, folder: Path | None = None) -> Run:
+def lines(
+    kind: str, board: Board, source: Source, content: str, folder: Path | None = None, data: str = ""
+) -> Run:  # fmt: skip
     """The board of a study as lines to show. What was submitted or printed is never ranked with what was measured."""
     entries, ascending = [], board.order == "ascending"
     for number, row in enumerate(board.rows):
         setting = f"{source} {row.setting}"
         key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
         overall = row.scores.get(board.main, Score(None, 0))
-        entries.append(
-            Entry(key, kind, row.name, source, setting, overall, row.scores, row.facts, ascending, folder, content)
-        )
+        facts = (row.scores, row.facts, ascending, folder, content)
+        entries.append(Entry(key, kind, row.name, source, setting, overall, *facts, data=data))
     return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit)
 
 

@@ -63,13 +63,14 @@ def _preference(given: Mapping[str, Mapping[str, Results]], judge: str) -> Prefe
 def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dict[str, Preference]:
     """By the key of an entry the preference of its judge for its model; of others there is none.
 
-    Entries belong together by their data; `outcomes` holds the results by instance, by key.
+    Entries belong together by their data, of which many files have one name, and by who measured: a submission says
+    nothing of what was measured here. `outcomes` holds the results by instance, by key.
     """
-    groups: dict[tuple[str, str], dict[tuple[str, str], Entry]] = defaultdict(dict)
+    groups: dict[tuple[str, str, str], dict[tuple[str, str], Entry]] = defaultdict(dict)
     for entry in entries:
-        judge, data = entry.facts.get("Judge"), entry.facts.get("Data")
-        if judge and data and entry.key in outcomes and ties.is_the_share(entry, outcomes[entry.key]):
-            groups[entry.kind, data].setdefault((entry.name, judge), entry)
+        judge = entry.facts.get("Judge")
+        if judge and entry.data and entry.key in outcomes and ties.is_the_share(entry, outcomes[entry.key]):
+            groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
     found: dict[str, Preference] = {}
     for cells in groups.values():
         given: dict[str, dict[str, Results]] = defaultdict(dict)
