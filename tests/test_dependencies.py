@@ -132,6 +132,7 @@ MISSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "told"), MISSED, ids=[" ".join(case[0][:2]) for case in MISSED])
 def test_a_missing_extra_is_one_line_before_anything_is_paid_for(here: Path, arguments: list[str], told: str) -> None:
     done = bare(here, *arguments)
@@ -139,6 +140,7 @@ def test_a_missing_extra_is_one_line_before_anything_is_paid_for(here: Path, arg
     assert not (here / "o").exists()
 
 
+@pytest.mark.slow
 def test_a_run_and_a_meta_evaluation_need_no_extra(here: Path) -> None:
     done = bare(here, "run", "--data", "mini", "--limit", "3", *SPECS, "--out", "run")
     assert done.returncode == 0, done.stderr

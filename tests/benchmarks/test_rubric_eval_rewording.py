@@ -174,14 +174,16 @@ def test_wordings_differ_and_branch_alike(name: str) -> None:
         ("truebench", "tick", ""), (None, "compositional", "multi_turn", "system"), (None, "Forty-two."), (None, "if it rains")
     )  # fmt: skip
     sizes: dict[str, list[int]] = {}
+    chosen = {wording: Prompts({name: wording} if wording else {}) for wording in ("", *OTHERS)}
     for benchmark, category, reference, condition in reasons:
         criteria = (Criterion("is short", None, condition),)
         case = Case(
             base.instruction, base.response, criteria, category=category, benchmark=benchmark, reference=reference
         )
         for wording in ("", *OTHERS):
-            chosen = Prompts({name: wording} if wording else {})
-            text = chosen.render(name, **sections(case), structured=False, reasoning=True, criterion="is short")
+            text = chosen[wording].render(
+                name, **sections(case), structured=False, reasoning=True, criterion="is short"
+            )
             sizes.setdefault(wording, []).append(text.count("\n- ") if name != "decision" else text.count(". "))
     assert sizes[""] == sizes["second"] == sizes["third"] or name == "decision"
     for one, other in itertools.combinations(sizes, 2):  # a branch adds to all wordings, or to none

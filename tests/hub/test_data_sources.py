@@ -45,6 +45,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_every_address_leads_to_the_rows(client: HubClient, hub: HubStub, tmp_path: Path) -> None:
     export("truebench_mini", tmp_path / "set")
     (tmp_path / "set" / "raw").mkdir()
