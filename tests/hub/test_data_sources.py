@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.benchmarks.truebench.data import MINI
