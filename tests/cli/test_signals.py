@@ -45,6 +45,14 @@ def ready(process: subprocess.Popen[str]) -> bool:
     return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
+@pytest.fixture(autouse=True)
+def _signals_as_at_a_terminal() -> None:
+    """A test before may have left one ignored in this process, and what is started here would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in (signal.SIG_IGN, None):
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def ended(process: subprocess.Popen[str], number: int, within: float = 15) -> None:
     told, problem = process.communicate(timeout=within)
     assert (process.returncode, told, problem) == (128 + number, "", STOPPED)
