@@ -133,8 +133,9 @@ def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning:
 
 def _cases() -> Iterable[Case]:
     bare = replace(_SAMPLE, history=(), benchmark=None)
+    short = Criterion("It is short.", None, "Is it a summary?")
     full = replace(
-        _SAMPLE, criteria=(Criterion("It is short.", None, "Is it a summary?"),), context="A document.",
+        _SAMPLE, criteria=(short,), context="A document.", measured={short: "15 words"},
         history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
     )  # fmt: skip
     asked = replace(bare, benchmark="tick")

@@ -74,7 +74,7 @@ class MetaJudge:
         values = _values(case, order.sample(decided, len(decided)))
         if self.decides:
             state = self.prompts.render("meta_judge", **values, decision=True, structured=False)
-            (verdict,) = await self._judge.by_probability(case.criteria, state)
+            (verdict,) = await self._judge.by_probability(case.criteria, values["criteria"], state)
         else:
             (verdict,) = await self._judge.by_text("meta_judge", case.criteria, values | {"decision": False})
         return verdict

@@ -1,0 +1,75 @@
+"""What rules decide of a case before a judge is asked, and what judges are told of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.rules.measured import Measured, measure
+from truebench_hf.judging.rules.reading import found
+from truebench_hf.rules import Rule
+from truebench_hf.types import Criterion, Verdict
+
+MODES = ("off", "evidence", "decide")
+JUDGE = "rules"  # who decided, in verdicts and tables
+_LONGEST = 300  # characters of what is stated of one criterion
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A case in two parts: the verdicts that rules give, by the place of their criterion, and the rest for a judge."""
+
+    verdicts: Mapping[int, Verdict]
+    rest: Case
+
+    def joined(self, judged: Sequence[Verdict]) -> tuple[Verdict, ...]:
+        """One verdict per criterion, in order, with those on `rest` that a judge gave."""
+        left = iter(judged)
+        return tuple(self.verdicts.get(place) or next(left) for place in range(len(self.verdicts) + len(judged)))
+
+
+def ruled(case: Case, mode: str) -> Ruled:
+    """What rules make of a case: with `decide` verdicts where they leave no doubt, and facts beside what is left.
+
+    With `evidence` there are facts alone, with `off` the case is left as it is.
+    """
+    if mode == "off":
+        return Ruled({}, case)
+    verdicts: dict[int, Verdict] = {}
+    facts: dict[Criterion, str] = {}
+    for place, criterion in enumerate(case.criteria):
+        stated, met = _measured(criterion, case.response)
+        if met is not None and mode == "decide":
+            verdicts[place] = Verdict(criterion, "yes" if met else "no", f"measured: {stated}", JUDGE)
+        elif stated:
+            facts[criterion] = stated
+    left = tuple(one for place, one in enumerate(case.criteria) if place not in verdicts)
+    return Ruled(verdicts, replace(case, criteria=left, measured=facts))
+
+
+def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
+    """What the rules of a criterion measure, in a line, and whether it is met where they leave no doubt.
+
+    Nothing is decided of an empty response, which keeps to every upper limit, nor under a condition: whether it holds
+    is for judges.
+    """
+    rules = found(criterion)
+    if rules is None:
+        return "", None
+    every = [_once(rule, response) for rule in rules.rules]
+    stated = "; ".join(dict.fromkeys(filter(None, (" ".join(one.facts.split()) for one in every))))
+    if not rules.complete or criterion.condition or not response.strip() or not stated:
+        return _short(stated), None
+    met = [one.met for one in every]
+    return _short(stated), False if False in met else None if None in met else True
+
+
+@lru_cache(maxsize=4096)  # several judges, votes and levels ask about the same response
+def _once(rule: Rule, response: str) -> Measured:
+    return measure(rule, response)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
