@@ -66,6 +66,8 @@ class ArbitrateOptions(LabellingOptions):
         for flag, names in (("--judge", self.judge), ("--meta-judge", self.meta_judge)):
             if len(names) < 2:
                 raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")
+        if self.rules == "decide":
+            raise UserError("--rules decide: nothing would be left to arbitrate of what rules decide; use evidence or off")
         if self.candidate and self.reference is None:
             raise UserError("a --candidate is ranked on trusted labels: name them with --reference")
         if both := set(self.candidate) & set(self.judge):
@@ -145,7 +147,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
             MetaJudge(
                 self.caller("meta_judge", number, f"{part} {name}"), options.prompts,
                 options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
-                options.structured,
+                options.structured, options.rules,
             )
             for number, (spec, name) in enumerate(zip(options.meta_judge, numbered(options.meta_judge), strict=True), 1)
         )  # fmt: skip

@@ -77,7 +77,7 @@ def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]
             cells |= _whole(scores)
         setting = digest(canonical([made["data_sha256"], split, made.get("rules", "off")]))
         facts = {"Paradigm": paradigm_words(scores.paradigm), "Data": data if split == "all" else f"{data}, {split}"}
-        facts |= rules_fact(made) | (marks if split == "all" else {})
+        facts |= {**rules_fact(made), **(marks if split == "all" else {})}
         yield Row(anonymous.name(scores.judge), setting, cells, facts)
 
 
