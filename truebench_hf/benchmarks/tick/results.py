@@ -110,8 +110,9 @@ def _board(
     asked = [asdict(one.listed.instance) for one in graded]  # with its criteria, whoever wrote them
     setting = digest(canonical([asked, anonymous.settings(how)]))
     facts = {
-        "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
-        "Data": anonymous.name(str(made.get("data") or "one instruction")), **rules_fact(made),
+        "Judge": anonymous.name(judge) + "".join(f" (rules {mode})" for mode in rules_fact(made).values()),
+        "Checklists": _from(graded, anonymous.name)[:LONGEST],
+        "Data": anonymous.name(str(made.get("data") or "one instruction")),
     }  # fmt: skip
     if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)

@@ -1,0 +1,181 @@
+"""Rules through the real commands: who decided stands in the records, folders and boards keep modes apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import Done, command_here, script, write_jsonl
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
+from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.errors import UserError
+from truebench_hf.judging.rules.deciding import MODES
+
+SHORT = {"text": "At most three words.", "rule": {"kind": "count", "unit": "words", "max": 3}}
+ROWS = [
+    {"id": "a", "prompt": "Name a river.", "criteria": ["names a river", SHORT]},
+    {"id": "b", "prompt": "Name a lake.", "criteria": [SHORT]},
+]
+ANSWERS = [{"contains": "river", "reply": "The great river Rhine."}, {"contains": "lake", "reply": "Garda."}]
+JUDGE = [{"contains": "<criteria", "verdicts": {}}]  # passes everything
+
+
+class Bench:
+    """Data, a model and a judge who passes everything and writes down what it is asked."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys = folder, capsys
+        self.data = write_jsonl(folder / "data.jsonl", ROWS)
+        self.model, self.judge = script(folder / "model.json", ANSWERS), script(folder / "judge.json", JUDGE)
+
+    def do(self, name: str, out: str, *more: str) -> Done:
+        """The command, whose judge writes what it is asked into `OUT.asked`."""
+        record = f"record={self.folder / out}.asked"
+        found = ("--judge", self.judge, "--judge-arg", record, "--out", str(self.folder / out))
+        return command_here(self.capsys, name, *found, *more)
+
+    def run(self, out: str, *more: str, name: str = "run") -> Done:
+        return self.do(name, out, "--data", self.data, "--model", self.model, *more)
+
+    def asked(self, out: str) -> str:
+        file = self.folder / f"{out}.asked"
+        return file.read_text() if file.exists() else ""
+
+    def lines(self, out: str, file: str) -> list[dict[str, Any]]:
+        return [row for _, row in jsonl.read(self.folder / out / file)]
+
+    def info(self, out: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
+        return found
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+# mode -> passed by instance, calls of the judge, whether figures are stated
+RUNS = {
+    "off": ([True, True], 2, False),  # the judge takes four words for three
+    "evidence": ([True, True], 2, True),  # told so it says the same: it decides
+    "decide": ([False, True], 1, False),  # one criterion is left to it
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_run(bench: Bench, mode: str) -> None:
+    done = bench.run("out", "--rules", mode)
+    assert done.returncode == 0, done.stderr
+    passed, calls, stated = RUNS[mode]
+    lines = bench.lines("out", "judgments.jsonl")
+    assert [line["passed"] for line in lines] == passed
+    assert len(bench.asked("out").splitlines()) == calls
+    assert (": 4 words)" in bench.asked("out")) == stated
+    by = [verdict.get("judge", "the judge") for line in lines for turn in line["verdicts"] for verdict in turn]
+    assert by == (["the judge", "rules", "rules"] if mode == "decide" else ["the judge"] * 3)
+    said = "Decided by rules: 2 of 3 criteria; judge calls saved: 1."
+    assert (said in done.stdout) == (mode == "decide")
+    settings = bench.info("out")["settings"]
+    assert (settings["rules"], settings["judging"]["rules"]) == (mode, mode)
+    if mode == "decide":
+        assert lines[0]["verdicts"][0][1]["reason"] == "measured: 4 words"
+        assert "measured: 4 words" in (bench.folder / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tick(bench: Bench, mode: str) -> None:
+    done = bench.run("out", "--rules", mode, name="tick")
+    assert done.returncode == 0, done.stderr
+    labels = [[v["label"] for turn in line["verdicts"] for v in turn] for line in bench.lines("out", "verdicts.jsonl")]
+    assert labels == [["yes", "no" if mode == "decide" else "yes"], ["yes"]]
+    assert len(bench.asked("out").splitlines()) == (1 if mode == "decide" else 3)
+    assert ("Decided by rules: 2 of 3 criteria; judge calls saved: 2." in done.stdout) == (mode == "decide")
+    assert (": 4 words)" in bench.asked("out")) == (mode == "evidence")
+
+
+def rubrics() -> list[dict[str, Any]]:
+    """Two responses with a rubric for rules and one for judges each; the judge below is wrong on all it fails."""
+    found: list[dict[str, Any]] = []
+    for name, response, labels in (("a", "One two.", ["yes", "no"]), ("b", "One two three four.", ["no", "yes"])):
+        shared = {
+            "instruction_id": f"i-{name}", "response_id": f"r-{name}", "instruction_category": "constrained",
+            "language": "EN", "messages": [{"role": "user", "content": "Say something."}], "response": response,
+            "checklist": [SHORT["text"], "is kind"],
+        }  # fmt: skip
+        for place, label in enumerate(labels):
+            text = shared["checklist"][place]
+            rule = {"rule": SHORT["rule"]} if place == 0 else {}
+            found.append(shared | {"rubric_index": place, "rubric": text, "label": label} | rule)
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_metaeval(bench: Bench, mode: str) -> None:
+    bench.data = write_jsonl(bench.folder / "rubrics.jsonl", rubrics())
+    bench.judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {"is kind": "FAIL"}}])
+    done = bench.do("metaeval", "out", "--data", bench.data, "--paradigms", "checklist,rubric", "--rules", mode)
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((bench.folder / "out" / "scores.json").read_text())["judges"]
+    together = [one["overall"]["balanced_accuracy"]["value"] for one in scores]
+    # It passes all lengths and fails all kindness: half of each is right. The rules have all lengths right.
+    assert together == [0.75, 0.75] if mode == "decide" else [0.5, 0.5]
+    lines = bench.lines("out", "judgments.jsonl")
+    by = [line["decided_by"] == "rules" for line in lines]
+    assert by == ([True, False] * 4 if mode == "decide" else [False] * 8)
+    if mode != "decide":
+        assert [one["apart"] for one in scores] == [None, None]
+        return
+    for one, saved in zip(scores, (0, 2), strict=True):  # a checklist is asked about as long as one criterion is left
+        apart = one["apart"]
+        assert (apart["decided"], apart["saved"]) == (2, saved)
+        assert apart["by_rules"]["balanced_accuracy"]["value"] == 1.0
+        assert apart["by_judge"]["balanced_accuracy"]["value"] == 0.5
+    assert "Decided by rules, and by judges" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["run", "tick"])
+@pytest.mark.parametrize("other", ["off", "evidence"])
+def test_a_folder_keeps_its_mode(bench: Bench, name: str, other: str) -> None:
+    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
+    done = bench.run("out", "--rules", other, name=name)
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.strip()]
+    assert f'rules: "decide" there, "{other}" now' in line
+    assert "choose another folder" in line
+    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["run", "tick"])
+def test_modes_are_never_ranked_together(bench: Bench, name: str) -> None:
+    for mode in MODES:
+        assert bench.run(mode, "--rules", mode, name=name).returncode == 0
+    assert bench.run("off2", "--rules", "off", name=name).returncode == 0
+    settings = {out: bench.info(out)["board"]["rows"][0]["setting"] for out in (*MODES, "off2")}
+    assert len({settings[mode] for mode in MODES}) == len(MODES)
+    assert settings["off"] == settings["off2"]
+    folders = [str(bench.folder / out) for out in MODES]
+    kind = "truebench" if name == "run" else name
+    done = command_here(bench.capsys, "leaderboard", *folders, "--kind", kind)
+    notes = [line for line in done.stdout.splitlines() if line.startswith("Note: Group")]
+    assert [sum(f"rules {mode})" in line for line in notes) for mode in MODES] == [0, 1, 1]
+    assert len(notes) == len(MODES), "each is alone, and its note says why"
+    told = command_here(bench.capsys, "compare", str(bench.folder / "off"), str(bench.folder / "decide"))
+    assert "rules off and decide" in told.stdout.replace("rules:", "rules")
+
+
+def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
+    done = bench.run("out", "--protocol", "official", "--rules", "decide")
+    assert (done.returncode, (bench.folder / "out").exists()) == (2, False)
+    assert "--protocol official knows no rules" in done.stderr
+    assert RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules == "off"
+
+
+def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
+    with pytest.raises(UserError, match="mode of rules 'on'"):
+        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", rules="on")
+    with pytest.raises(UserError, match="--rules decide: nothing would be left to arbitrate"):
+        ArbitrateOptions(data="rubric_mini", judge=("a", "b"), meta_judge=("a", "b"), out="x", rules="decide")
