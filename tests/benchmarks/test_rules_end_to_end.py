@@ -13,6 +13,8 @@ from truebench_hf import jsonl
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.errors import UserError
+from truebench_hf.hub.staging import stage_file
+from truebench_hf.hub.submission import validate
 from truebench_hf.judging.rules.deciding import MODES
 
 SHORT = {"text": "At most three words.", "rule": {"kind": "count", "unit": "words", "max": 3}}
@@ -171,7 +173,10 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
     done = bench.run("out", "--protocol", "official", "--rules", "decide")
     assert (done.returncode, (bench.folder / "out").exists()) == (2, False)
     assert "--protocol official knows no rules" in done.stderr
-    assert RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules == "off"
+    assert (
+        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
+        == "off"
+    )
 
 
 def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
@@ -179,3 +184,18 @@ def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", rules="on")
     with pytest.raises(UserError, match="--rules decide: nothing would be left to arbitrate"):
         ArbitrateOptions(data="rubric_mini", judge=("a", "b"), meta_judge=("a", "b"), out="x", rules="decide")
+
+
+def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
+    """A submitted file has no run.json: it is kept apart by what its verdicts say."""
+    rows = {}
+    for mode in ("off", "decide"):
+        assert bench.run(mode, "--rules", mode).returncode == 0
+        judgments = bench.folder / mode / "judgments.jsonl"
+        stage_file(judgments, validate(judgments), bench.folder / f"staged-{mode}")
+        (info,) = (bench.folder / f"staged-{mode}").glob("runs/*/run.json")
+        (rows[mode],) = json.loads(info.read_text())["board"]["rows"]
+    assert rows["off"]["setting"] != rows["decide"]["setting"]
+    assert [row["facts"]["Judge"].endswith("(rules decide)") for row in rows.values()] == [False, True]
+    with pytest.raises(UserError, match=r"rules decided some of it, of which run.json does not tell"):
+        validate(bench.folder / "decide" / "judgments.jsonl", made={"model": "m", "judge": "j"})

@@ -75,7 +75,9 @@ def test_evidence_states_the_figure_beside_its_criterion_and_decides_nothing(lev
     stated = [text for text in texts(asked) if "At most three words. (measured_" in text]
     (tag,) = {tag for text in stated for tag in re.findall(r"three words\. \(measured_(\w{8}): 3 words\)", text)}
     assert stated
-    assert all(f"measured_{tag}:" in text for text in texts(asked) if "<response_" in text), "the prompt says what it is"
+    assert all(f"measured_{tag}:" in text for text in texts(asked) if "<response_" in text), (
+        "the prompt says what it is"
+    )
     assert not any(re.search(r"names a river \(measured", text) for text in texts(asked))
 
 
@@ -215,6 +217,6 @@ def test_neither_response_nor_criterion_can_forge_a_figure() -> None:
 def test_what_was_measured_again_replaces_what_was() -> None:
     """A case that is judged with another response has none of its first figures."""
     first = ruled(CASE, "evidence").rest
-    assert ruled(Case(first.instruction, "One.", first.criteria, measured=first.measured), "evidence").rest.measured == {
-        SHORT: "1 word"
-    }
+    assert ruled(
+        Case(first.instruction, "One.", first.criteria, measured=first.measured), "evidence"
+    ).rest.measured == {SHORT: "1 word"}

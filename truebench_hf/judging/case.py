@@ -31,7 +31,9 @@ class Case:
     category: str | None = None
     reference: str | None = None
     benchmark: str | None = field(default=None, kw_only=True)
-    measured: Mapping[Criterion, str] = field(default_factory=dict, kw_only=True, compare=False)  # follows from the rest
+    measured: Mapping[Criterion, str] = field(
+        default_factory=dict, kw_only=True, compare=False
+    )  # follows from the rest
 
 
 def cases(instance: Instance, response: Response, benchmark: str | None = None) -> list[Case]:

@@ -143,7 +143,9 @@ def _failed(item: Judged) -> list[str]:
     verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
     who = {JUDGE: "Rules"}
     return [
-        f"{v.criterion.text} {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}" for v in verdicts if v.label == "no"
+        f"{v.criterion.text} {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
+        for v in verdicts
+        if v.label == "no"
     ]
 
 

@@ -135,7 +135,9 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
                 f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
             )
         if self.protocol == "official" and self.rules != "off":
-            raise UserError(f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}")
+            raise UserError(
+                f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}"
+            )
         if not self.judge:
             raise UserError("name a --judge")
         if len(self.judge) > 1 and self.panel is None:

@@ -67,7 +67,9 @@ class ArbitrateOptions(LabellingOptions):
             if len(names) < 2:
                 raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")
         if self.rules == "decide":
-            raise UserError("--rules decide: nothing would be left to arbitrate of what rules decide; use evidence or off")
+            raise UserError(
+                "--rules decide: nothing would be left to arbitrate of what rules decide; use evidence or off"
+            )
         if self.candidate and self.reference is None:
             raise UserError("a --candidate is ranked on trusted labels: name them with --reference")
         if both := set(self.candidate) & set(self.judge):
