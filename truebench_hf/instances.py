@@ -228,13 +228,13 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
 
 
 def rule_in(record: Record) -> str | None:
-    """The text of the rule in the field `rule` (an object, or JSON), None without one. Raises UserError."""
+    """The text of what stands in the field `rule` (see `rules.stored`), None without one. Raises UserError."""
     if not _there(record, "rule"):
         return None
-    from truebench_hf.rules import rule_of
+    from truebench_hf.rules import stored, stored_text
 
     try:
-        return rule_of(record.row["rule"]).text
+        return stored_text(*stored(record.row["rule"]))
     except UserError as error:
         raise record.wrong("rule", f"holds no rule: {error}") from error
 

@@ -199,3 +199,39 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
     assert [row["facts"]["Judge"].endswith("(rules decide)") for row in rows.values()] == [False, True]
     with pytest.raises(UserError, match=r"rules decided some of it, of which run.json does not tell"):
         validate(bench.folder / "decide" / "judgments.jsonl", made={"model": "m", "judge": "j"})
+
+
+def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
+    """`truebench rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
+    asked = {"rules": [{"kind": "count", "unit": "words", "max": 2}], "complete": True}
+    reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
+    reader = script(
+        bench.folder / "reader.json",
+        [{"contains": "at most 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
+        {"reply": "Still no idea."},
+    )
+    rows = [
+        {"id": "a", "prompt": "Name a river.", "criteria": ["The reply has at most 2 words.", "names a river", SHORT]}
+    ]
+    data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
+    line = ("rules", data, "--judge", reader, "--out", str(out))
+    done = command_here(bench.capsys, *line)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((out / "rules.json").read_text())
+    assert {name: result[name] for name in ("criteria", "decidable", "measurable", "neither", "unread")} == {
+        "criteria": 3, "decidable": 2, "measurable": 0, "neither": 1, "unread": 1,
+    }  # fmt: skip
+    assert [(row["sort"], row["by"]) for row in bench.lines("rules", "criteria.jsonl")] == [
+        ("decidable", "judge"), ("neither", ""), ("decidable", "data"),
+    ]  # fmt: skip
+    bench.data = str(out / "data.jsonl")
+    assert bench.run("out", "--rules", "decide").returncode == 0
+    (line_,) = bench.lines("out", "judgments.jsonl")
+    assert [v.get("judge") for v in line_["verdicts"][0]] == ["rules", None, "rules"]
+    text = Path(bench.data).read_text()
+    Path(bench.data).write_text(text.replace('\\"max\\": 2', '\\"max\\": 9'))
+    refused = command_here(bench.capsys, *line)
+    assert refused.returncode == 2
+    assert "data.jsonl was edited since it was written" in refused.stderr
+    assert bench.run("mended", "--rules", "decide").returncode == 0
+    assert bench.lines("mended", "judgments.jsonl")[0]["verdicts"][0][0]["label"] == "yes", "four words are below nine"

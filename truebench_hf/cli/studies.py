@@ -36,6 +36,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriter
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria
+from truebench_hf.benchmarks.truebench.rules.study import Rules, RulesOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.cli import panels
@@ -59,6 +60,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
         RefineCriteriaOptions, RefineCriteria,
         "Refine criteria until judge and people agree, and a validator finds no defect.",
     ),
+    "rules": (RulesOptions, Rules, "Find which criteria a program can decide or measure, as rows that people check."),
     "metaeval": (MetaevalOptions, Metaeval, "Measure judges on labelled rubrics, under every paradigm."),
     "calibrate": (
         CalibrateOptions, Calibration,
@@ -98,7 +100,7 @@ _COMMANDS: dict[str, tuple[type[Any], Callable[[Any], Any], str]] = {
     "flex decompose": (DecomposeOptions, FlexDecompose, "Hold our dimensions against questions that people wrote."),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria", "rules"), panels.SCORE)
 _PANELS |= dict.fromkeys(
     ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
 )

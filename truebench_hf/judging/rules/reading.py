@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truebench_hf.rules import Rule, rule_of
+from truebench_hf.rules import Rule, stored
 from truebench_hf.types import Criterion
 
 
@@ -18,4 +18,7 @@ class Found:
 
 def found(criterion: Criterion) -> Found | None:
     """The rules of a criterion, None where it states none. Raises UserError on a stored rule that is none."""
-    return Found((rule_of(criterion.rule),), complete=True) if criterion.rule else None
+    if not criterion.rule:
+        return None
+    rules, complete = stored(criterion.rule)
+    return Found(rules, complete) if rules else None
