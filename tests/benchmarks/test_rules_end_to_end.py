@@ -182,7 +182,7 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
 def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
     with pytest.raises(UserError, match="mode of rules 'on'"):
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", rules="on")
-    with pytest.raises(UserError, match="--rules decide: nothing would be left to arbitrate"):
+    with pytest.raises(UserError, match=r"--rules decide: is not for this command; off or evidence"):
         ArbitrateOptions(data="rubric_mini", judge=("a", "b"), meta_judge=("a", "b"), out="x", rules="decide")
 
 

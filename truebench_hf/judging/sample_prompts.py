@@ -83,7 +83,7 @@ _SAMPLE = Case(
 _REQUIREMENT = {
     "conversation": "[1 assistant_x]\nDo you need a hotel?\n\n[2 user_x]\nYes.", "condition": "A hotel is needed",
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
-    "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
+    "excerpts": "Needed: name the limit.", "clash": "", "measured": "[1] 6 words", "tag": "x",
 }  # fmt: skip
 _INSTANCE: dict[str, Any] = {
     "turns": [{"prompt": "Tell Kim in two sentences that the workshop moves to Friday.",
@@ -175,7 +175,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,
-        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "tag")},
+        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "measured", "tag")},
     }
     return (
         _grounding(case, structured)
@@ -190,7 +190,11 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
     system = "Use the notice alone." if case.history else ""
     source = Source("When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages)
     answer = "The workshop is on Friday at 10. Please bring a laptop."
-    shown = material(source, answer) | {"response": answer, "baseline": "On Friday at 10; bring your laptop."}
+    shown = material(source, answer) | {
+        "response": answer,
+        "baseline": "On Friday at 10; bring your laptop.",
+        "measured": "11 words",
+    }
     parts = {
         "span": "Please bring a laptop.",
         "sentence": "Please bring a laptop.",

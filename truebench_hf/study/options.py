@@ -122,9 +122,10 @@ class ReplyOptions(PromptOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RuleOptions(Options):
-    """What programs measure of a response, beside judges or in their place."""
+    """What programs measure of a response, beside judges or in their place. `RULES` are the modes that a study has."""
 
     PANEL: ClassVar[str] = "Judging"
+    RULES: ClassVar[tuple[str, ...]] = MODES
 
     rules: str = option(
         "off", binds=Binds(late=True), help="What can be counted in a response (lengths, language, format): off, evidence "
@@ -133,8 +134,10 @@ class RuleOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.rules in MODES and self.rules not in self.RULES:
+            raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
         if self.rules not in MODES:
-            raise unknown("mode of rules", self.rules, MODES)
+            raise unknown("mode of rules", self.rules, self.RULES)
 
 
 @dataclass(frozen=True, kw_only=True)

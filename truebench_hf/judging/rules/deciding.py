@@ -49,6 +49,11 @@ def ruled(case: Case, mode: str) -> Ruled:
     return Ruled(verdicts, replace(case, criteria=left, measured=facts))
 
 
+def measured(text: str, response: str) -> str:
+    """What the rules that a text states (a request, a question) measure in a response, in a line; "" where none does."""
+    return _measured(Criterion(text), response)[0]
+
+
 def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     """What the rules of a criterion measure, in a line, and whether it is met where they leave no doubt.
 

@@ -39,6 +39,7 @@ class ArbitrateOptions(LabellingOptions):
     """What is labelled, by whom, and where the labels go."""
 
     TEXT_LEVEL: ClassVar[str] = "checklist"
+    RULES: ClassVar[tuple[str, ...]] = ("off", "evidence")  # of what rules decide nothing would be left to arbitrate
 
     data: str = option(help="SOURCE:PATH (e.g. structflowbench:FILE), rubric_mini, or a JSONL in rubric_eval columns.")
     judge: tuple[str, ...] = role(help="Base judge: two or more (the paper has four); repeat the flag.")
@@ -66,10 +67,6 @@ class ArbitrateOptions(LabellingOptions):
         for flag, names in (("--judge", self.judge), ("--meta-judge", self.meta_judge)):
             if len(names) < 2:
                 raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")
-        if self.rules == "decide":
-            raise UserError(
-                "--rules decide: nothing would be left to arbitrate of what rules decide; use evidence or off"
-            )
         if self.candidate and self.reference is None:
             raise UserError("a --candidate is ranked on trusted labels: name them with --reference")
         if both := set(self.candidate) & set(self.judge):
