@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from truebench_hf.errors import UserError, unknown
 
 Unit = Literal[
-    "words", "characters", "characters_no_spaces", "sentences", "lines", "paragraphs", "list_items", "emoji", "hashtags"
-]
+    "words", "characters", "characters_no_spaces", "characters_with_spaces", "sentences", "questions", "lines", "paragraphs",
+    "list_items", "emoji", "hashtags",
+]  # fmt: skip
 Part = Literal["whole", "paragraph", "line", "item", "sentence"]
 Class = Literal[
     "digits", "letters", "latin_letters", "uppercase", "lowercase", "emoji", "punctuation", "commas", "markdown"
