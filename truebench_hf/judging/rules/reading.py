@@ -1,11 +1,36 @@
-"""The rules of a criterion: the one stored with it."""
+"""The rules of a criterion: the one stored with it, else those that its English text states in so many words.
+
+    found(Criterion("The summary must not exceed 100 words."))  # Found((Count(unit="words", max=100),), complete=True)
+
+A text is read for certain or not at all: every clause has to match a pattern from its first word to its last. Where
+clauses are left over, or one depends on something or is only about so much, the rules measure and do not decide.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from truebench_hf.rules import Rule, stored
+from truebench_hf.judging.rules import formats, literals, quantities, tongues
+from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, Clause, clause, split
+from truebench_hf.judging.rules.phrases import Text, prepared
+from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.rules import Contains, Count, Excludes, Rule, stored
 from truebench_hf.types import Criterion
+
+_PARTS = 8  # clauses of a sentence that are tried
+_NOTHING: Reading = ((), False)
+# A clause without any of these says nothing that could be measured.
+_TOLD = re.compile(
+    r"⟦|\b(?:words?|char(?:acter)?s?|sentences?|lines?|paragraphs?|bullets?|points?|items?|steps?|lists?|entries|elements|emojis?|emoticons?|hash\w*|json|csv|"
+    r"table|code|columns?|\w*case|capital\w*|caps|letters?|order|\w*alphabetical\w*|ascending|descending|digits?|numerals?|numbers?|commas?|punctuation|marks?|"
+    r"points?|colons?|semi-?colons?|asterisks?|questions?|dash\w*|hyphens?|quot\w+|parenthes\w+|brackets?|period|stop|markdown|"
+    + "|".join(tongues.CODES)
+    + r")\b"
+)
+Leads = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +42,108 @@ class Found:
 
 
 def found(criterion: Criterion) -> Found | None:
-    """The rules of a criterion, None where it states none. Raises UserError on a stored rule that is none."""
-    if not criterion.rule:
+    """The rules of a criterion, None where it states none. Raises UserError on a stored rule that is none.
+
+    Under a condition rules never decide: whether it holds is for judges.
+    """
+    if criterion.rule:
+        rules, complete = stored(criterion.rule)
+        return Found(rules, complete) if rules else None
+    read = _found(criterion.text)
+    if read is not None and read.complete and criterion.condition:
+        return Found(read.rules, complete=False)
+    return read
+
+
+@lru_cache(maxsize=65536)  # every response of a study is asked the same criteria
+def _found(text: str) -> Found | None:
+    said = prepared(text)
+    if said is None or not any(map(_TOLD.search, said.sentences)):
         return None
-    rules, complete = stored(criterion.rule)
-    return Found(rules, complete) if rules else None
+    readings = [reading for sentence in said.sentences for reading in _sentence(sentence, said)]
+    rules = _merged([rule for every, _ in readings for rule in every])
+    if not rules:
+        return None
+    firm = said.whole and all(every and certain for every, certain in readings)
+    return Found(rules, firm and not any(LOOSE.search(one) or HEDGED.search(one) for one in said.sentences))
+
+
+def _sentence(sentence: str, text: Text, leads: Leads = (), tries: int = _PARTS) -> list[Reading]:
+    """What a sentence states, clause by clause; a clause that nothing is read of is `_NOTHING`."""
+    if (reading := _clause(sentence, text, leads)) is not None:
+        return [reading]
+    seams = list(split(sentence))[:tries]
+    whole, asked = " ".join(text.sentences), "?" if sentence.endswith("?") else ""
+    for first, rest in seams:
+        if (reading := _clause(first + asked, text, leads)) is not None:
+            return [reading, *_sentence(rest.rstrip("?"), text, _leads(first + asked, leads, True), tries - 1)]
+    if not seams:
+        return [tongues.aside(sentence, whole) or _NOTHING]
+    first, rest = seams[0]
+    return [
+        tongues.aside(first, whole) or _NOTHING,
+        *_sentence(rest.rstrip("?"), text, _leads(first + asked, leads, False), tries - 1),
+    ]
+
+
+def _clause(text: str, whole: Text, leads: Leads) -> Reading | None:
+    """What one clause states, which may have its subject from the clause before."""
+    plain = " ".join(HEDGED.sub("", text).split())
+    if not _TOLD.search(plain):
+        return None
+    for said in (plain, *(lead + plain for lead in leads)):
+        one = clause(said)
+        if one is not None and (reading := _read(one, whole)) is not None:
+            return reading[0], reading[1] and plain == text and not one.name.startswith(("a ", "an "))
+    return None
+
+
+def _read(one: Clause, whole: Text) -> Reading | None:
+    return (
+        quantities.read(one, " ".join(whole.sentences))
+        or tongues.read(one, "")
+        or formats.read(one, whole.literals)
+        or literals.read(one, whole.literals)
+    )
+
+
+def _leads(text: str, leads: Leads, read: bool) -> Leads:
+    """How a clause without a subject of its own may begin after this one; not at all after a denied one, where "not"
+    may go on or end, nor after one without a subject that nothing was `read` of."""
+    for said in (text, *(lead + text for lead in leads)):
+        if (one := clause(said)) is not None:
+            if one.denied or one.of == "other" or not (read or one.named):
+                return ()
+            return (one.lead, f"{one.lead}be ") if one.said.startswith("be ") else (one.lead,)
+    return leads
+
+
+def _merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules, each once; none at all where two of them cannot both be meant."""
+    kept: list[Rule] = []
+    for rule in dict.fromkeys(rules):
+        for place, other in enumerate(kept):
+            if (
+                isinstance(rule, Count)
+                and isinstance(other, Count)
+                and (rule.unit, rule.per) == (other.unit, other.per)
+            ):
+                both = _both(rule, other)
+                if both is None:
+                    return ()
+                kept[place] = both
+                break
+            if rule.kind == other.kind and not isinstance(rule, Count | Contains | Excludes):
+                return ()
+        else:
+            kept.append(rule)
+    return tuple(kept)
+
+
+def _both(one: Count, other: Count) -> Count | None:
+    """One count for a lower and an upper bound."""
+    if one.max is None and other.min is None and (one.min or 0) <= (other.max or 0):
+        return one.model_copy(update={"max": other.max})
+    if one.min is None and other.max is None and (other.min or 0) <= (one.max or 0):
+        return one.model_copy(update={"min": other.min})
+    return None
