@@ -207,12 +207,10 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
     reader = script(
         bench.folder / "reader.json",
-        [{"contains": "at most 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
+        [{"contains": "Within 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
         {"reply": "Still no idea."},
     )
-    rows = [
-        {"id": "a", "prompt": "Name a river.", "criteria": ["The reply has at most 2 words.", "names a river", SHORT]}
-    ]
+    rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
     line = ("rules", data, "--judge", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)

@@ -16,13 +16,14 @@ Of = Literal["answer", "line", "paragraph", "sentence", "item", "other"]
 _ANSWER = r"response|answer|reply|output|text|result|content|message|completion"
 _WORK = (
     r"summary|translation|(?:cover )?letter|e-?mail|mail|story|essay|article|paper|report|document|poem|haiku|limerick|speech|song|lyrics|"
-    r"(?:blog |social media |linkedin |instagram |facebook )?post|tweet|caption|review|abstract|biography|draft|memo|note|notice|announcement|"
+    r"(?:blog |social media |linkedin |instagram |facebook )?post|tweet|caption|review|biography|draft|memo|note|notice|announcement|"
     r"newsletter|press release|narrative|tale|fable|monologue|invitation|proposal|statement|advertisement|ad|product description|"
     r"job (?:post|posting|description|offer)|essay|editorial|column|blog|diary entry|checklist|itinerary|guide|tutorial|toast|speech|"
     r"complaint|petition|obituary|eulogy|sonnet|ballad|rap|riddle|joke|fairy tale|short story|reference letter|thank-you note"
 )
+WORK = re.compile(rf"\b(?:{_WORK})\b|summari[sz]ed|translated")
 _KIND = (
-    r"final|whole|entire|full|complete|overall|generated|output|written|revised|rewritten|resulting|translated|summari[sz]ed|finished|"
+    r"whole|entire|full|complete|overall|generated|output|written|revised|rewritten|resulting|translated|summari[sz]ed|finished|"
     r"produced|created|corrected|edited|shortened|new|model|model's|assistant's|ai's|llm's"
 )
 _OF = (
@@ -130,7 +131,7 @@ def _stated(text: str) -> Clause | None:
 def _of(match: re.Match[str], said: str, denied: bool) -> Clause:
     told = match.groupdict()
     if parts := told.get("each") or told.get("none"):
-        of = next((part for part in _PARTS if re.match(rf".*?\b{part}", parts)), "item")
+        of: Of = next((part for part in _PARTS if re.search(rf"\b{part}", parts)), "item")
         return Clause(of, f"each {of}", denied or bool(told.get("none")), said)
     if told.get("length"):
         return Clause("answer", "the length", denied, said)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.rules.measured import Measured, measure
 from truebench_hf.judging.rules.reading import found
 from truebench_hf.rules import Rule
+from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
 MODES = ("off", "evidence", "decide")
@@ -64,6 +65,8 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     if rules is None:
         return "", None
     every = [_once(rule, response) for rule in rules.rules]
+    for problem in filter(None, (one.problem for one in every)):
+        _tell(problem)
     stated = "; ".join(dict.fromkeys(filter(None, (" ".join(one.facts.split()) for one in every))))
     if not rules.complete or criterion.condition or not response.strip() or not stated:
         return _short(stated), None
@@ -74,6 +77,12 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
 @lru_cache(maxsize=4096)  # several judges, votes and levels ask about the same response
 def _once(rule: Rule, response: str) -> Measured:
     return measure(rule, response)
+
+
+@cache
+def _tell(problem: str) -> None:
+    """Say once why something could not be measured; a judge decides then."""
+    warn(problem)
 
 
 def _short(text: str) -> str:

@@ -93,7 +93,7 @@ def _json(said: str, literals: tuple[str, ...]) -> Reading | None:
         return (Json(),), match["object"] is None
     if (match := _WITH_KEYS.fullmatch(said)) is not None:
         places = re.findall(r"\d+", match["after"] or match["before"])
-        return (Json(keys=tuple(literals[int(place)] for place in places)),), True
+        return (Json(keys=tuple(literals[int(place)] for place in places)),), False  # a key may stand there translated
     return None
 
 

@@ -12,7 +12,7 @@ from truebench_hf.judging.rules.clauses import Clause
 from truebench_hf.judging.rules.numbers import AMOUNT, NUMBER, amount, number
 from truebench_hf.judging.rules.phrases import LITERAL
 from truebench_hf.judging.rules.quantities import Reading
-from truebench_hf.rules import Contains, EndsWith, Excludes, Forbidden, Rule, StartsWith
+from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Forbidden, Rule, StartsWith
 
 _NOUN = (
     r"(?:exact |specific |following |literal |given |required |key |same )*"
@@ -57,10 +57,10 @@ _CLASSES = {
 }
 _SIGNS = {
     r"exclamation (?:marks?|points?)": ("!！", True), r"question marks?": ("?？", True), r"semi-?colons?": (";；", True), r"colons?": (":：", False),
-    r"asterisks?": ("*", True), r"questions?": ("?？", False), r"em[ -]dash(?:es)?": ("—", True), r"hashtags?|hash (?:signs?|symbols?)": ("#", False),
+    r"asterisks?": ("*", True), r"em[ -]dash(?:es)?": ("—", True), r"hashtags?|hash (?:signs?|symbols?)": ("#", False),
     r"parenthes[ei]s|brackets?": ("()", False), r"(?:double )?quotation marks?|quotes": ('"“”', False), r"hyphens?|dash(?:es)?": ("-", False),
 }  # fmt: skip
-_THING = "|".join([*_CLASSES, *_SIGNS])
+_THING = "|".join([*_CLASSES, *_SIGNS, "questions?"])
 _ANY = r"(?:any |a |an |a single |the |the use of |using (?:any )?)*"
 _NONE = re.compile(
     rf"(?:(?P<not>contain|include|use|have|feature|employ)|(?P<avoid>avoid|refrain from|be free (?:of|from)|be (?:written )?without|exclude)) (?:(?P<no>no|zero) )?{_ANY}"
@@ -74,7 +74,7 @@ def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     """The texts or signs that a clause asks for or forbids."""
     if clause.of == "other":
         return _passive(clause, literals)
-    if clause.of != "answer":
+    if clause.of != "answer" or clause.name in ("it", "this"):  # what was spoken of before may be a part
         return None
     return _edges(clause, literals) or _signs(clause, literals) or _inside(clause, literals)
 
@@ -195,6 +195,8 @@ def _signs(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
 
 
 def _forbidden(match: re.Match[str]) -> Reading | None:
+    if match["first"].startswith("question") and "mark" not in match["first"]:
+        return ((Count(unit="questions", max=0),), True) if match["second"] is None else None
     classes: list[str] = []
     characters, certain = "", True
     for name in filter(None, (match["first"], match["second"])):

@@ -25,6 +25,7 @@ _UNITS: tuple[tuple[str, Unit], ...] = (
     ),
     (r"emojis?", "emoji"),
     (r"hashtags?", "hashtags"),
+    (r"questions?", "questions"),
 )
 _UNIT = f"(?P<unit>{'|'.join(form for form, _ in _UNITS)})"
 _FORMS = tuple((re.compile(form), unit) for form, unit in _UNITS)
@@ -89,6 +90,10 @@ def read(clause: Clause, text: str) -> Reading | None:
         unit = spaces or unit
     elif spaces:
         return None
+    if unit == "questions":  # a quiz has some, too
+        certain = False
+    if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
+        certain = False
     made = _count(unit, bounds, clause)
     return None if made is None else ((made,), certain)
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from truebench_hf.judging.rules import formats, literals, quantities, tongues
-from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, Clause, clause, split
+from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, WORK, Clause, clause, split
 from truebench_hf.judging.rules.phrases import Text, prepared
 from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.sections import in_parts
 from truebench_hf.rules import Contains, Count, Excludes, Rule, stored
 from truebench_hf.types import Criterion
 
@@ -35,10 +36,18 @@ Leads = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Rules that a criterion states. `complete`: it states nothing else, so that they may decide it."""
+    """Rules that a criterion states. `complete`: it states nothing else, so that they may decide it.
+
+    `named`: what they count is a work, such as a summary, which can be one part of a response among others.
+    """
 
     rules: tuple[Rule, ...]
     complete: bool
+    named: bool = False
+
+    def decides(self, response: str) -> bool:
+        """Whether the rules may decide of this response; else they only measure it."""
+        return self.complete and not (self.named and in_parts(response))
 
 
 def found(criterion: Criterion) -> Found | None:
@@ -51,7 +60,7 @@ def found(criterion: Criterion) -> Found | None:
         return Found(rules, complete) if rules else None
     read = _found(criterion.text)
     if read is not None and read.complete and criterion.condition:
-        return Found(read.rules, complete=False)
+        return Found(read.rules, complete=False, named=read.named)
     return read
 
 
@@ -65,7 +74,9 @@ def _found(text: str) -> Found | None:
     if not rules:
         return None
     firm = said.whole and all(every and certain for every, certain in readings)
-    return Found(rules, firm and not any(LOOSE.search(one) or HEDGED.search(one) for one in said.sentences))
+    loose = any(LOOSE.search(one) or HEDGED.search(one) for one in said.sentences)
+    named = any(isinstance(rule, Count) for rule in rules) and any(map(WORK.search, said.sentences))
+    return Found(rules, firm and not loose, named)
 
 
 def _sentence(sentence: str, text: Text, leads: Leads = (), tries: int = _PARTS) -> list[Reading]:

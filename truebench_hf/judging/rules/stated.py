@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from truebench_hf.judging.rules.tongues import CODES
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -261,7 +262,4 @@ def _names(words: str, said: str) -> bool:
 
 
 def _language(code: str) -> str:
-    from lingua import IsoCode639_1
-    from lingua import Language as Known
-
-    return re.escape(Known.from_iso_code_639_1(getattr(IsoCode639_1, code.upper())).name.casefold())
+    return "|".join(name for name, codes in CODES.items() if code in codes) or "(?!)"
