@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -12,18 +13,22 @@ from tests.support.runs import caller
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
+from truebench_hf.judging.grounding.eligibility import EligibilityJudge
+from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rules import deciding
 from truebench_hf.judging.rules.deciding import MODES, Ruled, ruled
 from truebench_hf.judging.rules.measured import Measured, measure
 from truebench_hf.judging.rules.reading import Found
+from truebench_hf.judging.tri_valued import Requirement, decide, establish
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
 from truebench_hf.rules import Class, Part, Unit, rule_of
-from truebench_hf.types import Criterion, Verdict
+from truebench_hf.types import Criterion, Message, Verdict
 
 AT_MOST_3 = '{"kind": "count", "unit": "words", "max": 3}'
 SHORT = Criterion("At most three words.", rule=AT_MOST_3)
@@ -243,3 +248,34 @@ def test_no_figure_passes_on_a_word_of_the_response(rule: dict[str, Any]) -> Non
     for text in TEXTS:
         stated = measure(rule_of(rule), text).facts.casefold()
         assert not any(word in stated for word in ("zqxjkv", "measured", "pass", "<b>"))
+
+
+@pytest.mark.parametrize(("rules", "told"), [("off", False), ("evidence", True)])
+def test_eligibility_is_told_lengths_and_what_the_request_names(rules: str, told: bool) -> None:
+    asked = ScriptedModel("judge", lambda request: 'Fine.\n```json\n{"rating": "no issues"}\n```')
+    judge = EligibilityJudge(caller(asked), "request", Prompts(), rules=rules)
+    source = Source("Please answer in German, in exactly three sentences.", "The museum opens at 9.")
+    asyncio.run(
+        judge.rate(source, "Das ist eine schöne Antwort auf die Frage, die du gestellt hast. Sie ist kurz.", "Um neun.")
+    )
+    (prompt,) = texts(asked)
+    stated = re.findall(r"^A program measured in the test response: (.*)\. Trust these", prompt, re.MULTILINE)
+    assert bool(stated) == told
+    if told:
+        assert all(word in stated[0] for word in ("German", "2 sentences", "15 words"))
+        assert prompt.index("</baseline_response_") < prompt.index("A program measured") < prompt.index("Your task")
+
+
+def test_requirements_on_conversations_are_told_figures_by_message() -> None:
+    talk = (Message("user", "Hi."), Message("assistant", "One two."))
+    one = Requirement("Is the response at most 3 words?", measured="[2] 2 words")
+    reply = 'So.\n```json\n{"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}\n```'
+    asked = ScriptedModel("judge", lambda request: reply, lambda request, question: 0.9)
+    schemas = SchemaFallback(caller(asked), "off")
+    asyncio.run(establish(schemas, talk, one, Prompts()))
+    asyncio.run(establish(schemas, talk, replace(one, measured=""), Prompts()))
+    asyncio.run(decide(schemas, talk, [one, replace(one, measured="")], Prompts()))
+    first, second, state, *questions = texts(asked)
+    assert ("[2] 2 words" in first, "measured" in second) == (True, False)
+    (tag,) = re.findall(r'"measured_(\w{8}): \.\.\." behind a requirement', state)
+    assert [f"(measured_{tag}: [2] 2 words)" in text for text in questions] == [True] * 3 + [False] * 3

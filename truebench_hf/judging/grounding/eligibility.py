@@ -32,7 +32,7 @@ PAPER_WORDS: Mapping[str, RatingLabel] = {
 class EligibilityJudge:
     """One judge of eligibility. `variant` is request (the paper's choice for all its judges) or full.
 
-    With `rules` on it is told what programs measured of lengths, languages and formats that the request names.
+    With `rules` on it is told what programs measured: length, and the language and format that the request names.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class EligibilityJudge:
             return Eligibility("major", "the answer is empty", judge)
         seen = source if self.variant == "full" else Source(source.request)
         values = material(seen, answer, baseline)
-        figures = "" if self.rules == "off" else measured(f"{seen.system}\n{seen.request}".strip(), answer)
+        figures = (
+            "" if self.rules == "off" else measured(f"{seen.system}\n{seen.request}".strip(), answer, lengths=True)
+        )
         values |= {"response": shown_answer(answer), "baseline": shown_answer(baseline), "measured": figures}
 
         def request(structured: bool) -> ChatRequest:

@@ -9,13 +9,14 @@ from functools import cache, lru_cache
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.rules.measured import Measured, measure
 from truebench_hf.judging.rules.reading import found
-from truebench_hf.rules import Rule
+from truebench_hf.rules import Count, Rule
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
 MODES = ("off", "evidence", "decide")
 JUDGE = "rules"  # who decided, in verdicts and tables
 _LONGEST = 300  # characters of what is stated of one criterion
+_LENGTHS = (Count(unit="words", min=0), Count(unit="sentences", min=0))
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,14 @@ def ruled(case: Case, mode: str) -> Ruled:
     return Ruled(verdicts, replace(case, criteria=left, measured=facts))
 
 
-def measured(text: str, response: str) -> str:
-    """What the rules that a text states (a request, a question) measure in a response, in a line; "" where none does."""
-    return _measured(Criterion(text), response)[0]
+def measured(text: str, response: str, *, lengths: bool = False) -> str:
+    """What the rules that a text states (a request, a question) measure in a response, in a line; "" where none does.
+
+    With `lengths` words and sentences are told in any case.
+    """
+    told = _measured(Criterion(text), response)[0]
+    more = [_once(rule, response).facts for rule in _LENGTHS] if lengths else []
+    return _joined([told, *more])
 
 
 def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
@@ -67,11 +73,11 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     every = [_once(rule, response) for rule in rules.rules]
     for problem in filter(None, (one.problem for one in every)):
         _tell(problem)
-    stated = "; ".join(dict.fromkeys(filter(None, (" ".join(one.facts.split()) for one in every))))
+    stated = _joined([one.facts for one in every])
     if not rules.complete or criterion.condition or not response.strip() or not stated:
-        return _short(stated), None
+        return stated, None
     met = [one.met for one in every]
-    return _short(stated), False if False in met else None if None in met else True
+    return stated, False if False in met else None if None in met else True
 
 
 @lru_cache(maxsize=4096)  # several judges, votes and levels ask about the same response
@@ -85,5 +91,7 @@ def _tell(problem: str) -> None:
     warn(problem)
 
 
-def _short(text: str) -> str:
+def _joined(facts: Sequence[str]) -> str:
+    """Figures in one line, each once, cut where there are too many."""
+    text = "; ".join(dict.fromkeys(part for one in facts for part in " ".join(one.split()).split("; ") if part))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
