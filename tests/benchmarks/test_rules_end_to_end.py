@@ -233,3 +233,23 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     assert "data.jsonl was edited since it was written" in refused.stderr
     assert bench.run("mended", "--rules", "decide").returncode == 0
     assert bench.lines("mended", "judgments.jsonl")[0]["verdicts"][0][0]["label"] == "yes", "four words are below nine"
+
+
+def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Bench) -> None:
+    rows = [
+        row | {"id": None, "instruction_id": f"i{n}-{row['instruction_id']}", "response_id": f"r{n}-{row['response_id']}"}
+        for n in range(6) for row in rubrics()
+    ]  # fmt: skip
+    labelled = write_jsonl(
+        bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
+    )
+    bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
+    done = bench.do("calibrate", "fit", "--data", labelled, "--rules", "decide")
+    assert done.returncode == 0, done.stderr
+    assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
+    assert len(bench.lines("fit", "rows.jsonl")) == 12
+    given = ("--judge-level", "decision", "--calibration", str(bench.folder / "fit"))
+    refused = bench.run("out", *given)
+    assert refused.returncode == 2
+    assert "was fitted with --rules decide, not off; calibrate it so" in refused.stderr
+    assert bench.run("out", *given, "--rules", "decide").returncode == 0

@@ -271,7 +271,7 @@ def _settings(
         raise UserError("votes and max_tokens are at least 1, temperature at least 0")
     if band is not None and not (len(band) == 2 and 0 <= band[0] < band[1] <= 1):
         raise UserError(f"abstain_band={band}: write it as (low, high) with 0 <= low < high <= 1")
-    fitted = read_calibration(os.fspath(calibration), spec, prompts) if calibration else None
+    fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"]) if calibration else None
     if threshold is None:
         threshold = fitted.threshold if fitted else None
     if level in ("checklist", "rubric") and (threshold or band or fitted):

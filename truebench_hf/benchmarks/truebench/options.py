@@ -175,7 +175,9 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         if level not in LEVELS:
             raise unknown("judge level", level, LEVELS)
         band = self._checked(level)
-        fitted = read_calibration(self.calibration, self.judge[0], self.prompts) if self.calibration else None
+        fitted = (
+            read_calibration(self.calibration, self.judge[0], self.prompts, self.rules) if self.calibration else None
+        )
         if self.calibration and fitted and level == "cascade" and band is None:
             band = self._priced(self.calibration, fitted)
         if fitted and level == "cascade" and band is None:
@@ -205,7 +207,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     def check_cascade(self, identity: Mapping[str, Any]) -> None:
         """Raise UserError where the band is that of a calibration which was priced with another model than this."""
         if self.calibration and self.judge_level == "cascade" and self.abstain_band is None:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts)
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
             check_priced(self.calibration, fitted, {"identity": identity})
 
     def _priced(self, path: str, fitted: Calibrated) -> tuple[float, float] | None:

@@ -117,7 +117,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         """How a judge decides under a paradigm."""
         level, reasoning = PARADIGMS[paradigm]
         by_probability = level == "decision" and self.calibration is not None
-        fitted = read_calibration(str(self.calibration), self.judge[0], self.prompts) if by_probability else None
+        fitted = (
+            read_calibration(str(self.calibration), self.judge[0], self.prompts, self.rules) if by_probability else None
+        )
         return JudgeSettings(
             level=level,
             reasoning=reasoning,
