@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -50,7 +51,7 @@ _LENGTH = r"(?:(?:a )?(?:total |overall )?(?:length|word count) (?:of )?)?"
 _LIMITED = r"(?P<limited>(?:be )?(?:limited|restricted|kept|confined) to|be limited|keep to|stay within|be within|be kept within) "
 _EXCEED = r"(?P<exceed>exceed|surpass|go over|go beyond|be over|be in excess of) "
 _FALL = r"(?P<fall>fall below|be below|go below|be under) "
-_AMOUNT = rf"{AMOUNT} (?:(?:full |complete )?list of )?{_UNIT}(?: {BEHIND})?"
+_AMOUNT = rf"{AMOUNT} {_UNIT}(?: {BEHIND})?"
 _SAID = re.compile(
     rf"(?:{_LIMITED}|{_EXCEED}|{_FALL}|{_HOLDS}{_LENGTH})(?:(?:only|just)(?P<only> ))?{_AMOUNT}{_IDLE}(?:,? (?:{BEHIND.replace('behind_', 'late_')}))?"
 )
@@ -64,6 +65,11 @@ _IN_LIST = re.compile(
 _LIST = re.compile(
     r"(?:the |a |each )?(?:summary |bullet(?:ed)? |numbered |bullet-point |ordered |unordered |output |final )*list"
 )
+_NUMBER_OF = re.compile(
+    r"the (?:total )?(?:number of (?P<what>word|character|sentence|paragraph)s|(?P<unit>word|character|sentence|paragraph) count)"
+    r"(?: (?:in|of) (?:the|your) (?:response|answer|reply|output|text|summary|essay|email|story))?"
+)
+_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include) ")
 _BOTH = re.compile(rf"(?:{_HOLDS}{_LENGTH})(?P<first>[^,]+?)(?:,? and| but|, but) (?P<second>.+)")
 _ONE = re.compile(rf"{AMOUNT}(?: {_UNIT})?(?: {BEHIND})?{_IDLE}")
 _SUMMED = re.compile(r"\bsummar|\bcondense")
@@ -74,6 +80,8 @@ _MEANT = re.compile(r"\b(?:long|length|word count)\b")
 def read(clause: Clause, text: str) -> Reading | None:
     """The count that a clause asks for. `text` is the whole sentence, which may tell what lines are."""
     said, spaces = _without_spaces(clause.said)
+    if clause.of == "other" and (number := _NUMBER_OF.fullmatch(clause.name)) is not None:
+        clause, said = replace(clause, of="answer"), f"{said} {number['what'] or number['unit']}s"
     if clause.of == "other":
         return _of_list(clause, said) if _LIST.fullmatch(clause.name) else None
     found = _double(said) or _single(said, clause.denied)
@@ -90,6 +98,14 @@ def read(clause: Clause, text: str) -> Reading | None:
         unit = spaces or unit
     elif spaces:
         return None
+    if _SHOWN.match(said) and unit in (
+        "words",
+        "sentences",
+        "lines",
+        "paragraphs",
+        "characters",
+    ):  # "gives three sentences" as examples
+        certain = False
     if unit == "questions":  # a quiz has some, too
         certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
