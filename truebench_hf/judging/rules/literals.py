@@ -124,6 +124,8 @@ def _contained(values: tuple[str, ...], noun: str | None, told: str, times: str 
     if bounds is None:
         return None
     low, high, plain = bounds
+    if high is not None and high < max(low, 1):
+        return None
     rule = Contains(values=values, any=either, min=max(low, 1), max=high)
     sure = noun is not None and bool(_SURE.search(noun)) and not any("..." in one or "…" in one for one in values)
     return (rule,), sure and low > 0 and not plain and not (either and times)

@@ -122,7 +122,8 @@ def _clause(text: str, whole: Text, before: Before) -> Reading | None:
         if one is None or one.shape in before.barred:
             continue
         if (reading := _read(one, whole)) is not None:
-            return reading[0], reading[1] and plain == text and not one.name.startswith(("a ", "an "))
+            work_itself = one.of == "answer" and one.name.startswith(("a ", "an "))  # "write a summary in ..."
+            return reading[0], reading[1] and plain == text and not work_itself
     return None
 
 
