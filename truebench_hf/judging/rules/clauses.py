@@ -37,7 +37,7 @@ WHOLE = (
     rf"(?:(?:the|your|this|its|a|model's|assistant's) )?(?:(?:{_KIND}) )*(?:(?:{_ANSWER})(?: text| to the (?:question|query|user))?|"
     rf"(?:{_WORK})(?: (?:text|draft|content|result|itself|body text))?)(?:{_OF})?(?: as a whole| in full)?|it|this|(?:the |your )?(?:answers|responses|replies)"
 )
-_LENGTH = rf"(?:(?:the|its|a) )?(?:total |overall |full |maximum |minimum )*length(?: of (?:an? )?(?:{WHOLE}))?"
+_LENGTH = rf"(?:(?:the|its|a) )?(?:total |overall |full |maximum |minimum )*length(?: of (?:an? )?(?:{WHOLE}))?|(?:the )?(?:{_ANSWER}|{_WORK})(?: text)? length"
 _PART = r"(?:line|paragraph|sentence|(?:bullet |list |numbered )?(?:item|point)|bullet)"
 _EACH = rf"(?:each|every)(?: of the)? (?:single )?{_PART}s?(?: (?:in|of) (?:{WHOLE}|the list))?"
 _EACH_OF = rf"(?:each|every) (?:summary|list) {_PART}"
@@ -80,7 +80,7 @@ _ORDER = re.compile(
     rf"(?P<act>(?:use|write(?! (?:in|the|your|it)\b)|include|contain|avoid|start|begin|end|finish|conclude|open|mention|refrain) .+))"
 )
 _LABEL = re.compile(
-    r"(?:(?:total |overall |max(?:imum)? |min(?:imum)? )?(?:length|word count|size)|(?P<language>(?:output |response )?language)) ?[:=-]? (?P<said>.+)"
+    r"(?:(?:total |overall |max(?:imum)? |min(?:imum)? )?(?:length|word count|size)|(?P<language>(?:output |response )?language)) ?[:=-] ?(?P<said>.+)"
 )
 
 # What makes a clause no plain demand: it depends, allows, hopes, compares or is said of less than all.

@@ -70,10 +70,14 @@ _NO_THING = re.compile(rf"no (?P<first>{_THING})(?:(?: or | and )(?P<second>{_TH
 _LETTER = re.compile(rf"(?:contain|include|use|have) (?:(?P<no>no) )?(?:any |the |a )*letters? (?P<list>{LITERAL})")
 
 
+_SENTENCE = re.compile(r"(?:the |your )?(?:\w+ )?(?:sentence|question|phrase|slogan)")
+
+
 def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     """The texts or signs that a clause asks for or forbids."""
     if clause.of == "other":
-        return _passive(clause, literals)
+        edges = _edges(clause, literals) if _SENTENCE.fullmatch(clause.name) else None
+        return (edges[0], False) if edges is not None else _passive(clause, literals)
     if clause.of != "answer" or clause.name in ("it", "this"):  # what was spoken of before may be a part
         return None
     return _edges(clause, literals) or _signs(clause, literals) or _inside(clause, literals)

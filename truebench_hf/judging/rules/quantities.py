@@ -59,6 +59,9 @@ _LISTED = re.compile(
     rf"(?:{_HOLDS})(?:a |the )?(?:single )?(?:bullet(?:ed)?|numbered|ordered|unordered|bullet-point)?(?: ?-?point)? ?list (?:of|with|containing|consisting of) "
     rf"{AMOUNT} (?P<things>items|entries|points|bullet points|elements)"
 )
+_LIST_OF = re.compile(rf"(?:contain|include|have|be|provide|give) (?:a |the )?list of {AMOUNT} (?:\w+ )?\w+s")
+_OF_LENGTH = re.compile(rf"be an? (?:\w+ ){{1,3}}of {AMOUNT} {_UNIT}(?: {BEHIND})?")
+_DIVIDED = re.compile(r"be (?:divided|split|broken|organi[sz]ed) into (?:clear |separate )?paragraphs")
 _IN_LIST = re.compile(
     rf"(?:{_HOLDS}){AMOUNT} (?P<things>items?|entries|points?|bullet points?|elements?)(?: {BEHIND})?"
 )
@@ -86,7 +89,7 @@ def read(clause: Clause, text: str) -> Reading | None:
         return _of_list(clause, said) if _LIST.fullmatch(clause.name) else None
     found = _double(said) or _single(said, clause.denied)
     if found is None:
-        return _list(said) if clause.of == "answer" and not clause.denied else None
+        return _aside(said, spaces) if clause.of == "answer" and not clause.denied else None
     bounds, unit, only = found
     certain = not only and not (
         unit == "words" and bounds.plain and not _MEANT.search(f"{clause.name} {said}") and _loose(clause)
@@ -195,10 +198,17 @@ def _unit(form: str) -> Unit:
     return next(unit for pattern, unit in _FORMS if pattern.fullmatch(form))
 
 
-def _list(said: str) -> Reading | None:
-    match = _LISTED.fullmatch(said)
-    bounds = amount(match) if match is not None else None
-    return None if bounds is None else ((Count(unit="list_items", min=bounds.low, max=bounds.high),), True)
+def _aside(said: str, spaces: Unit | None) -> Reading | None:
+    """An amount that is told of a list, or beside other things."""
+    if _DIVIDED.fullmatch(said):
+        return (Count(unit="paragraphs", min=2),), False
+    if (match := _OF_LENGTH.fullmatch(said)) is not None and (bounds := amount(match)) is not None:
+        unit = _unit(match["unit"])
+        return (Count(unit=spaces or unit if unit == "characters" else unit, min=bounds.low, max=bounds.high),), False
+    for pattern, certain in ((_LISTED, True), (_LIST_OF, False)):
+        if (match := pattern.fullmatch(said)) is not None and (bounds := amount(match)) is not None:
+            return (Count(unit="list_items", min=bounds.low, max=bounds.high),), certain
+    return None
 
 
 def _of_list(clause: Clause, said: str) -> Reading | None:

@@ -102,6 +102,8 @@ def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) ->
     whole, asked = " ".join(text.sentences), "?" if sentence.endswith("?") else ""
     if before.first and _BARE_AMOUNT.fullmatch(sentence) and (reading := _clause(f"have {sentence}", text, before)):
         return [reading]
+    if (parted := tongues.behind(sentence)) and (reading := _clause(parted[0], text, before)) is not None:
+        return [reading, parted[1]]
     for first, rest in seams:
         if (reading := _clause(first + asked, text, before)) is not None:
             return [reading, *_sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)]
