@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Of = Literal["answer", "line", "paragraph", "sentence", "item", "other"]
+Shape = Literal[
+    "stated", "bare", "ordered"
+]  # with a subject, with a verb alone ("has two paragraphs"), "use no commas"
 
 _ANSWER = r"response|answer|reply|output|text|result|content|message|completion"
 _WORK = (
@@ -34,7 +37,7 @@ WHOLE = (
     rf"(?:(?:the|your|this|its|a|model's|assistant's) )?(?:(?:{_KIND}) )*(?:(?:{_ANSWER})(?: text| to the (?:question|query|user))?|"
     rf"(?:{_WORK})(?: (?:text|draft|content|result|itself|body text))?)(?:{_OF})?(?: as a whole| in full)?|it|this|(?:the |your )?(?:answers|responses|replies)"
 )
-_LENGTH = rf"(?:(?:the|its|a) )?(?:total |overall |full |maximum |minimum )*length(?: of (?:an? )?(?:{WHOLE}))?"
+_LENGTH = rf"(?:(?:the|its|a) )?(?:total |overall |full |maximum |minimum )*length(?: of (?:an? )?(?:{WHOLE}))?|(?:the )?(?:{_ANSWER}|{_WORK})(?: text)? length"
 _PART = r"(?:line|paragraph|sentence|(?:bullet |list |numbered )?(?:item|point)|bullet)"
 _EACH = rf"(?:each|every)(?: of the)? (?:single )?{_PART}s?(?: (?:in|of) (?:{WHOLE}|the list))?"
 _EACH_OF = rf"(?:each|every) (?:summary|list) {_PART}"
@@ -61,7 +64,12 @@ _ASKED = re.compile(
     rf"(?P<verb>is|are|does|do|has|have) (?:(?P<whole>{WHOLE}|response)|(?P<each>{_EACH}|{_EACH_OF})|(?P<none>no {_PART})|"
     rf"(?P<agent>{_AGENT})|(?P<other>(?:the|all)(?: \S+){{1,6}}?)) (?P<not>not )?(?P<said>.+)\?"
 )
-_BARE = re.compile(rf"(?:(?P<doesnot>does not)|(?P<finite>{_VERB})(?P<isnot> not)?) (?P<said>.+)")
+_BARE = re.compile(
+    rf"(?:(?P<doesnot>does not)|(?:must|should)(?P<not> not)?|(?P<finite>{_VERB})(?P<isnot> not)?) (?P<said>.+)"
+)
+_THERE = re.compile(
+    r"there (?:(?:must|should|shall|has to|have to|needs to|need to) be|is|are)(?P<not> not)? (?P<said>.+?)(?: in (?:the|your) (?:entire |whole )?(?:response|answer|reply|output|text))?"
+)
 _ORDER = re.compile(
     rf"(?:please )?(?:(?P<not>do not|never) )?(?:"
     rf"(?:make sure|ensure) (?:that )?(?P<sure>.+)|"
@@ -69,17 +77,17 @@ _ORDER = re.compile(
     rf"(?:write|give|provide|output|return|present|produce|generate|formulate|express|deliver|answer|format|keep|limit|restrict|compose|start|begin|end|finish|conclude|draft|display|show) "
     rf"(?:(?P<object>(?!it |this ){WHOLE}|it|everything|answers|(?:your|the) (?:answers|responses)) (?:written |entirely )?)(?P<how>(?:in|as|to|with|under|within|using|below|between|at|no) .+)|"
     rf"(?:output|return|produce|generate|provide)(?P<form> (?:only )?(?:in |the |a |valid )*(?:json|csv|markdown).*)|"
-    rf"(?P<act>(?:use|include|contain|avoid|start|begin|end|finish|conclude|open|mention|refrain) .+))"
+    rf"(?P<act>(?:use|write(?! (?:in|the|your|it)\b)|include|contain|avoid|start|begin|end|finish|conclude|open|mention|refrain) .+))"
 )
 _LABEL = re.compile(
-    r"(?:(?:total |overall |max(?:imum)? |min(?:imum)? )?(?:length|word count|size)|(?P<language>(?:output |response )?language)) ?[:=-]? (?P<said>.+)"
+    r"(?:(?:total |overall |max(?:imum)? |min(?:imum)? )?(?:length|word count|size)|(?P<language>(?:output |response )?language)) ?[:=-] ?(?P<said>.+)"
 )
 
 # What makes a clause no plain demand: it depends, allows, hopes, compares or is said of less than all.
 LOOSE = re.compile(
     r"\b(?:if|when|whenever|unless|where|wherever|whether|in case|in the case|in the event|provided (?:that|you|there)|providing|as long as|depending|depends|otherwise|"
-    r"once the|until|except|excepting|apart from|aside from|other than|besides|beyond|while|whereas|even though|although|though|however|but|"
-    r"optional|optionally|may|might|could|can|allowed|permitted|acceptable|ideally|preferabl[ye]|possible|instead|rather|unlike|before|after|"
+    r"once the|until|except|excepting|apart from|aside from|other than|besides|beyond|while|whereas|even though|although|though|"
+    r"optional|optionally|may|might|could|can|permitted|acceptable|ideally|preferabl[ye]|possible|instead|rather|unlike|before|after|"
     r"during|since|because|for every|per|than the|compared|same|similar|half|twice as|as many|relative)\b"
 )
 HEDGED = re.compile(
@@ -96,12 +104,12 @@ class Clause:
     name: str
     denied: bool
     said: str
-    named: bool = True  # or its subject is left out
+    shape: Shape = "stated"
 
     @property
     def lead(self) -> str:
         """The words before what is said, for a further thing said of the same."""
-        return f"{self.name} must {'not ' if self.denied else ''}"
+        return f"{self.name} must "
 
 
 def clause(text: str) -> Clause | None:
@@ -111,17 +119,19 @@ def clause(text: str) -> Clause | None:
     if (match := _LABEL.fullmatch(text)) is not None:
         said = match["said"]
         return Clause("answer", "the response", False, f"be in {said}" if match["language"] else f"have {said}")
+    if (match := _THERE.fullmatch(text)) is not None:
+        return Clause("answer", "the response", bool(match["not"]), f"contain {match['said']}")
     if (match := _ORDER.fullmatch(text)) is not None:
         return _ordered(match)
     if (match := _BARE.fullmatch(text)) is not None:
-        denied, verb = bool(match["doesnot"] or match["isnot"]), _FINITE.get(match["finite"] or "", "")
-        return Clause("answer", "the response", denied, f"{verb} {match['said']}".strip(), named=False)
+        denied, verb = bool(match["doesnot"] or match["isnot"] or match["not"]), _FINITE.get(match["finite"] or "", "")
+        return Clause("answer", "the response", denied, f"{verb} {match['said']}".strip(), "bare")
     return _stated(text)
 
 
 def _stated(text: str) -> Clause | None:
     match = _STATED.fullmatch(text)
-    if match is None or match["free"]:
+    if match is None or (match["free"] and not match["none"]):  # "no line may have more than ..."
         return None
     denied = bool(match["not"] or match["cannot"] or match["doesnot"] or match["isnot"])
     said = f"{_FINITE[match['finite']]} {match['said']}" if match["finite"] else match["said"]
@@ -159,16 +169,18 @@ def _ordered(match: re.Match[str]) -> Clause | None:
     if match["sure"]:
         return None if denied else clause(match["sure"])
     if match["act"]:
-        return Clause("answer", "the response", denied, match["act"], named=False)
+        return Clause("answer", "the response", denied, match["act"], "ordered")
     if match["form"]:
         form = match["form"].strip()
-        return Clause("answer", "the response", denied, f"be {form}" if form.startswith("in ") else f"be in {form}")
+        return Clause(
+            "answer", "the response", denied, f"be {form}" if form.startswith("in ") else f"be in {form}", "ordered"
+        )
     name = match["object"] or "the response"
     said = (match["place"] or match["how"] or "").strip()
     word = match.group().split()[0]
     if word in ("start", "begin", "end", "finish", "conclude"):
-        return Clause("answer", name, denied, f"{word} {said}")
-    return Clause("answer", name, denied, f"be limited {said}" if said.startswith("to ") else f"be {said}")
+        return Clause("answer", name, denied, f"{word} {said}", "ordered")
+    return Clause("answer", name, denied, f"be limited {said}" if said.startswith("to ") else f"be {said}", "ordered")
 
 
 _SEAM = re.compile(r",? and |, (?:but )?|,? as well as ")

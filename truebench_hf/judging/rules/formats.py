@@ -14,7 +14,7 @@ _MADE = (
     "formatted|structured|provided|presented|written|returned|output|given|organi[sz]ed|displayed|shown|delivered|produced|generated|"
     "expressed|enclosed|wrapped|put|placed|arranged|represented|created|rendered|listed|summari[sz]ed"
 )
-_AS = rf"(?:be (?:(?:{_MADE}) )?(?:in the form of |in |as |using |inside |within |into )?|use |follow |have |adopt )(?:a |an |the |one )?"
+_AS = rf"(?:be (?:(?:{_MADE}) )?(?:in the form of |in |as |using |inside |within |into )?|(?:respond|answer|reply|write) (?:in|with) |use |follow |have |adopt )(?:a |an |the |one )?"
 _HAS = r"(?:contain|include|have|use|be (?:provided|given|presented) (?:in|as|with)|provide|feature|be) (?:at least (?:one|a) |a |an |one |the )?"
 _JSON = re.compile(
     rf"{_AS}(?:(?:single |proper |properly formatted |strictly )?(?:(?:syntactically )?valid |well-formed |correct )?json)(?P<what> (?:format|structure|document|string|output|response|data|form|code))?(?P<object> (?:object|array|list)s?(?: format)?)?"
@@ -22,6 +22,7 @@ _JSON = re.compile(
 _JSON_NAMED = re.compile(
     r"(?:the )?(?:output |resulting |returned |generated |translated |final )?json(?: (?:format|object|output|response|structure|content))?"
 )
+_JSON_PART = re.compile(r"the json (?:portion|block|part)(?: (?:of|in) the (?:response|answer|output))?")
 _KEYS = r"(?:(?:the |a |an |all |these |of |following |required |exactly )*(?:keys?|fields?|properties|attributes)(?: (?:named|called))? )"
 _WITH_KEYS = re.compile(
     rf"(?:contain|include|have) (?:{_KEYS}(?P<after>{LITERAL}(?:(?:,| and|, and)? ?{LITERAL})*)|(?:the |a |an )?(?P<before>{LITERAL}(?:(?:,| and|, and)? ?{LITERAL})*) (?:keys?|fields?))"
@@ -41,7 +42,7 @@ _BULLETS = re.compile(
 )
 _CASE = re.compile(
     r"(?:be (?:written |provided |given |presented |output )?|use |contain |have )(?:entirely |only |all |fully |completely |exclusively )*(?:in )?(?:the )?(?:all |only |entirely )?"
-    r"(?P<form>lower[ -]?case|upper[ -]?case|capital|capitals|all caps|capitalized|block capitals|small letters|title case)(?: letters?| characters?| form)?"
+    r"(?P<form>lower[ -]?case|upper[ -]?case|capital|capitals|all caps|capitalized|block capitals|small letters|title case)(?: (?P<script>english )?letters?| characters?| form)?"
 )
 _LETTERS = re.compile(
     r"(?:all|every|each)(?: of the)? (?:the )?(?:letters?|characters?|words?|text)(?: (?:in|of) (?:the|your) (?:response|answer|text|output|reply))?|(?:the )?(?:entire|whole) (?:response|text|answer|output)"
@@ -79,6 +80,9 @@ def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
 def _of_other(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     if _JSON_NAMED.fullmatch(clause.name):
         return _json(clause.said, literals)
+    if _JSON_PART.fullmatch(clause.name):
+        reading = _json(clause.said, literals)
+        return None if reading is None else (reading[0], False)
     if _TABLE_NAMED.fullmatch(clause.name) and _GIVEN_TABLE.fullmatch(clause.said):
         return (Table(),), True
     if _LETTERS.fullmatch(clause.name):
@@ -124,7 +128,7 @@ def _case(said: str) -> Reading | None:
         return None
     form = _FORMS[match["form"][:5]]
     rule: Rule = Case(form=form)  # type: ignore[arg-type]
-    return (rule,), "contain " not in said[:8] and "have " not in said[:5]
+    return (rule,), match["script"] is None and "contain " not in said[:8] and "have " not in said[:5]
 
 
 def _sorted(said: str) -> Reading | None:

@@ -22,7 +22,7 @@ _SURE = re.compile(
     r"(?:words?|phrases?|key ?words?|terms?|strings?|hashtags?|sentences?|text|lines?|symbols?|expressions?|tags?)$"
 )
 _SEVERAL = rf"(?P<list>{LITERAL}(?:(?:,|,? and|,? or|/| &)? ?{LITERAL})*)"
-_THE = rf"(?:(?:all (?:of )?|each of |both |any of |either |the |a |its )*(?P<noun>{_NOUN})[:,]? )?"
+_THE = rf"(?:(?:all (?:of )?|each of |both |any of |either |the |this |these |a |its )*(?P<noun>{_NOUN})[:,]? )?"
 _TIMES = rf"(?: (?:for )?(?P<times>(?:exactly |at least |at most |no more than |only )?(?:once|twice|thrice|{NUMBER} times)|{NUMBER} or more times))?"
 _HAS = r"(?P<verb>include|contain|use|mention|have|feature|employ|incorporate)"
 _CONTAIN = re.compile(
@@ -70,10 +70,14 @@ _NO_THING = re.compile(rf"no (?P<first>{_THING})(?:(?: or | and )(?P<second>{_TH
 _LETTER = re.compile(rf"(?:contain|include|use|have) (?:(?P<no>no) )?(?:any |the |a )*letters? (?P<list>{LITERAL})")
 
 
+_SENTENCE = re.compile(r"(?:the |your )?(?:\w+ )?(?:sentence|question|phrase|slogan)")
+
+
 def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     """The texts or signs that a clause asks for or forbids."""
     if clause.of == "other":
-        return _passive(clause, literals)
+        edges = _edges(clause, literals) if _SENTENCE.fullmatch(clause.name) else None
+        return (edges[0], False) if edges is not None else _passive(clause, literals)
     if clause.of != "answer" or clause.name in ("it", "this"):  # what was spoken of before may be a part
         return None
     return _edges(clause, literals) or _signs(clause, literals) or _inside(clause, literals)
@@ -123,31 +127,34 @@ def _contained(values: tuple[str, ...], noun: str | None, told: str, times: str 
     bounds = _times(times)
     if bounds is None:
         return None
-    rule = Contains(values=values, any=either, min=max(bounds[0], 1), max=bounds[1])
+    low, high, plain = bounds
+    if high is not None and high < max(low, 1):
+        return None
+    rule = Contains(values=values, any=either, min=max(low, 1), max=high)
     sure = noun is not None and bool(_SURE.search(noun)) and not any("..." in one or "…" in one for one in values)
-    return (rule,), sure and bounds[0] > 0 and not (either and times)
+    return (rule,), sure and low > 0 and not plain and not (either and times)
 
 
 def _excluded(values: tuple[str, ...], sure: bool, told: str) -> Reading:
     return (Excludes(values=values),), sure and not any("..." in one or "…" in one for one in values)
 
 
-def _times(told: str | None) -> tuple[int, int | None] | None:
-    """From how many to how many times; without a word on it, once at least."""
+def _times(told: str | None) -> tuple[int, int | None, bool] | None:
+    """From how many to how many times (without a word on it, once at least), and whether "3 times" leaves this open."""
     if told is None:
-        return 1, None
+        return 1, None, False
     words = (
         re.sub(r"\b(?:once|twice|thrice)\b", lambda m: {"once": "1", "twice": "2", "thrice": "3"}[m.group()], told)
         .replace(" times", "")
         .replace("only", "exactly")
     )
     if (more := re.fullmatch(rf"(?P<n>{NUMBER}) or more", words)) is not None:
-        return number(more["n"]), None
+        return number(more["n"]), None, False
     match = re.fullmatch(AMOUNT, words)
     bounds = amount(match) if match is not None else None
     if bounds is None:
         return None
-    return (1, None) if bounds.plain and bounds.low == 1 else (bounds.low or 0, bounds.high)
+    return bounds.low or 0, bounds.high, bounds.plain
 
 
 def _edges(clause: Clause, literals: tuple[str, ...]) -> Reading | None:

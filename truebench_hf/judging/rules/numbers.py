@@ -29,7 +29,7 @@ _EXACTLY = r"exactly|precisely|a total of|exactly a total of"
 _BEHIND_MOST = r"or (?:fewer|less|shorter|under|below)|at (?:the )?most|max(?:imum)?|or lower"
 _BEHIND_LEAST = r"or (?:more|longer|over|above|greater)|at (?:the )?least|min(?:imum)?"
 AMOUNT = (
-    rf"(?:(?P<range>(?:(?:is |be )?(?:anywhere )?between|from|within|in the range of|of)? ?(?P<low>{NUMBER})(?P<link> ?(?:-|to|and|or) ?)(?P<high>{NUMBER}))"
+    rf"(?:(?P<range>(?:(?P<between>between )|(?:from|within|in the range of|of) )?(?P<low>{NUMBER})(?P<link>(?(between) ?(?:-|to|and) ?| ?(?:-|to|or) ?))(?P<high>{NUMBER}))"
     rf"|(?:(?P<most>{_AT_MOST})|(?P<below>{_BELOW})|(?P<least>{_AT_LEAST})|(?P<above>{_ABOVE})|(?P<exact>{_EXACTLY}))? ?(?P<number>{NUMBER}))"
 )
 BEHIND = rf"(?:(?P<behind_most>{_BEHIND_MOST})|(?P<behind_least>{_BEHIND_LEAST}))"

@@ -61,6 +61,8 @@ def prepared(criterion: str) -> Text | None:
 
     def kept(match: re.Match[str]) -> str:
         said = next(group for group in match.groups() if group is not None).strip()
+        if not said:
+            return '"'
         outside = ""
         if (
             said[-1:] in (".", ",")

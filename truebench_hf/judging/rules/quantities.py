@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -50,7 +51,7 @@ _LENGTH = r"(?:(?:a )?(?:total |overall )?(?:length|word count) (?:of )?)?"
 _LIMITED = r"(?P<limited>(?:be )?(?:limited|restricted|kept|confined) to|be limited|keep to|stay within|be within|be kept within) "
 _EXCEED = r"(?P<exceed>exceed|surpass|go over|go beyond|be over|be in excess of) "
 _FALL = r"(?P<fall>fall below|be below|go below|be under) "
-_AMOUNT = rf"{AMOUNT} (?:(?:full |complete )?list of )?{_UNIT}(?: {BEHIND})?"
+_AMOUNT = rf"{AMOUNT} {_UNIT}(?: {BEHIND})?"
 _SAID = re.compile(
     rf"(?:{_LIMITED}|{_EXCEED}|{_FALL}|{_HOLDS}{_LENGTH})(?:(?:only|just)(?P<only> ))?{_AMOUNT}{_IDLE}(?:,? (?:{BEHIND.replace('behind_', 'late_')}))?"
 )
@@ -58,12 +59,20 @@ _LISTED = re.compile(
     rf"(?:{_HOLDS})(?:a |the )?(?:single )?(?:bullet(?:ed)?|numbered|ordered|unordered|bullet-point)?(?: ?-?point)? ?list (?:of|with|containing|consisting of) "
     rf"{AMOUNT} (?P<things>items|entries|points|bullet points|elements)"
 )
+_LIST_OF = re.compile(rf"(?:contain|include|have|be|provide|give) (?:a |the )?list of {AMOUNT} (?:\w+ )?\w+s")
+_OF_LENGTH = re.compile(rf"be an? (?:\w+ ){{1,3}}of {AMOUNT} {_UNIT}(?: {BEHIND})?")
+_DIVIDED = re.compile(r"be (?:divided|split|broken|organi[sz]ed) into (?:clear |separate )?paragraphs")
 _IN_LIST = re.compile(
     rf"(?:{_HOLDS}){AMOUNT} (?P<things>items?|entries|points?|bullet points?|elements?)(?: {BEHIND})?"
 )
 _LIST = re.compile(
     r"(?:the |a |each )?(?:summary |bullet(?:ed)? |numbered |bullet-point |ordered |unordered |output |final )*list"
 )
+_NUMBER_OF = re.compile(
+    r"the (?:total )?(?:number of (?P<what>word|character|sentence|paragraph)s|(?P<unit>word|character|sentence|paragraph) count)"
+    r"(?: (?:in|of) (?:the|your) (?:response|answer|reply|output|text|summary|essay|email|story))?"
+)
+_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include) ")
 _BOTH = re.compile(rf"(?:{_HOLDS}{_LENGTH})(?P<first>[^,]+?)(?:,? and| but|, but) (?P<second>.+)")
 _ONE = re.compile(rf"{AMOUNT}(?: {_UNIT})?(?: {BEHIND})?{_IDLE}")
 _SUMMED = re.compile(r"\bsummar|\bcondense")
@@ -74,11 +83,13 @@ _MEANT = re.compile(r"\b(?:long|length|word count)\b")
 def read(clause: Clause, text: str) -> Reading | None:
     """The count that a clause asks for. `text` is the whole sentence, which may tell what lines are."""
     said, spaces = _without_spaces(clause.said)
+    if clause.of == "other" and (number := _NUMBER_OF.fullmatch(clause.name)) is not None:
+        clause, said = replace(clause, of="answer"), f"{said} {number['what'] or number['unit']}s"
     if clause.of == "other":
         return _of_list(clause, said) if _LIST.fullmatch(clause.name) else None
     found = _double(said) or _single(said, clause.denied)
     if found is None:
-        return _list(said) if clause.of == "answer" and not clause.denied else None
+        return _aside(said, spaces) if clause.of == "answer" and not clause.denied else None
     bounds, unit, only = found
     certain = not only and not (
         unit == "words" and bounds.plain and not _MEANT.search(f"{clause.name} {said}") and _loose(clause)
@@ -90,6 +101,14 @@ def read(clause: Clause, text: str) -> Reading | None:
         unit = spaces or unit
     elif spaces:
         return None
+    if _SHOWN.match(said) and unit in (
+        "words",
+        "sentences",
+        "lines",
+        "paragraphs",
+        "characters",
+    ):  # "gives three sentences" as examples
+        certain = False
     if unit == "questions":  # a quiz has some, too
         certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
@@ -179,10 +198,17 @@ def _unit(form: str) -> Unit:
     return next(unit for pattern, unit in _FORMS if pattern.fullmatch(form))
 
 
-def _list(said: str) -> Reading | None:
-    match = _LISTED.fullmatch(said)
-    bounds = amount(match) if match is not None else None
-    return None if bounds is None else ((Count(unit="list_items", min=bounds.low, max=bounds.high),), True)
+def _aside(said: str, spaces: Unit | None) -> Reading | None:
+    """An amount that is told of a list, or beside other things."""
+    if _DIVIDED.fullmatch(said):
+        return (Count(unit="paragraphs", min=2),), False
+    if (match := _OF_LENGTH.fullmatch(said)) is not None and (bounds := amount(match)) is not None:
+        unit = _unit(match["unit"])
+        return (Count(unit=spaces or unit if unit == "characters" else unit, min=bounds.low, max=bounds.high),), False
+    for pattern, certain in ((_LISTED, True), (_LIST_OF, False)):
+        if (match := pattern.fullmatch(said)) is not None and (bounds := amount(match)) is not None:
+            return (Count(unit="list_items", min=bounds.low, max=bounds.high),), certain
+    return None
 
 
 def _of_list(clause: Clause, said: str) -> Reading | None:

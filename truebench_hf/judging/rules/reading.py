@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from truebench_hf.judging.rules import formats, literals, quantities, tongues
-from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, WORK, Clause, clause, split
+from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, WORK, Clause, Shape, clause, split
 from truebench_hf.judging.rules.phrases import Text, prepared
 from truebench_hf.judging.rules.quantities import Reading
 from truebench_hf.judging.rules.sections import in_parts
-from truebench_hf.rules import Contains, Count, Excludes, Rule, stored
+from truebench_hf.rules import Contains, Count, Excludes, Language, Rule, stored
 from truebench_hf.types import Criterion
 
 _PARTS = 8  # clauses of a sentence that are tried
@@ -31,7 +31,11 @@ _TOLD = re.compile(
     + "|".join(tongues.CODES)
     + r")\b"
 )
-Leads = tuple[str, ...]
+# Sentences that ask for nothing of their own.
+_IDLE = re.compile(r"no other (?:words?|text) (?:should|must|may) follow(?: this phrase)?")
+_BARE_AMOUNT = re.compile(
+    r"(?:at most|at least|no more than|no fewer than|maximum|minimum|max|min|up to|exactly|between|fewer than|less than|more than|under) .+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,64 +73,83 @@ def _found(text: str) -> Found | None:
     said = prepared(text)
     if said is None or not any(map(_TOLD.search, said.sentences)):
         return None
-    readings = [reading for sentence in said.sentences for reading in _sentence(sentence, said)]
-    rules = _merged([rule for every, _ in readings for rule in every])
-    if not rules:
-        return None
+    sentences = [one for one in said.sentences if not _IDLE.fullmatch(one)]
+    readings = [reading for sentence in sentences for reading in _sentence(sentence, said, Before())]
     firm = said.whole and all(every and certain for every, certain in readings)
-    loose = any(LOOSE.search(one) or HEDGED.search(one) for one in said.sentences)
-    named = any(isinstance(rule, Count) for rule in rules) and any(map(WORK.search, said.sentences))
-    return Found(rules, firm and not loose, named)
+    firm = firm and not any(LOOSE.search(one) or HEDGED.search(one) for one in sentences)
+    whole = " ".join(sentences)
+    rules = _merged([rule for every, _ in readings for rule in every])
+    if not firm:
+        rules = tuple(rule for rule in rules if not (isinstance(rule, Language) and tongues.partial(rule, whole)))
+    named = any(isinstance(rule, Count) for rule in rules) and WORK.search(whole) is not None
+    return Found(rules, firm, named) if rules else None
 
 
-def _sentence(sentence: str, text: Text, leads: Leads = (), tries: int = _PARTS) -> list[Reading]:
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a clause follows: the words by which it may begin where it has no subject, and the shapes that are barred,
+    as they may go on with what was said before."""
+
+    leads: tuple[str, ...] = ()
+    barred: tuple[Shape, ...] = ()
+    first: bool = True
+
+
+def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) -> list[Reading]:
     """What a sentence states, clause by clause; a clause that nothing is read of is `_NOTHING`."""
-    if (reading := _clause(sentence, text, leads)) is not None:
+    if (reading := _clause(sentence, text, before)) is not None:
         return [reading]
     seams = list(split(sentence))[:tries]
     whole, asked = " ".join(text.sentences), "?" if sentence.endswith("?") else ""
+    if before.first and _BARE_AMOUNT.fullmatch(sentence) and (reading := _clause(f"have {sentence}", text, before)):
+        return [reading]
+    if (parted := tongues.behind(sentence)) and (reading := _clause(parted[0], text, before)) is not None:
+        return [reading, parted[1]]
     for first, rest in seams:
-        if (reading := _clause(first + asked, text, leads)) is not None:
-            return [reading, *_sentence(rest.rstrip("?"), text, _leads(first + asked, leads, True), tries - 1)]
+        if (reading := _clause(first + asked, text, before)) is not None:
+            return [reading, *_sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)]
     if not seams:
         return [tongues.aside(sentence, whole) or _NOTHING]
     first, rest = seams[0]
-    return [
-        tongues.aside(first, whole) or _NOTHING,
-        *_sentence(rest.rstrip("?"), text, _leads(first + asked, leads, False), tries - 1),
-    ]
+    after = _sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)
+    return [tongues.aside(first, whole) or _NOTHING, *after]
 
 
-def _clause(text: str, whole: Text, leads: Leads) -> Reading | None:
+def _clause(text: str, whole: Text, before: Before) -> Reading | None:
     """What one clause states, which may have its subject from the clause before."""
     plain = " ".join(HEDGED.sub("", text).split())
     if not _TOLD.search(plain):
         return None
-    for said in (plain, *(lead + plain for lead in leads)):
+    for said in (plain, *(lead + plain for lead in before.leads)):
         one = clause(said)
-        if one is not None and (reading := _read(one, whole)) is not None:
-            return reading[0], reading[1] and plain == text and not one.name.startswith(("a ", "an "))
+        if one is None or one.shape in before.barred:
+            continue
+        if (reading := _read(one, whole)) is not None:
+            work_itself = one.of == "answer" and one.name.startswith(("a ", "an "))  # "write a summary in ..."
+            return reading[0], reading[1] and plain == text and not work_itself
     return None
 
 
 def _read(one: Clause, whole: Text) -> Reading | None:
     return (
         quantities.read(one, " ".join(whole.sentences))
-        or tongues.read(one, "")
+        or tongues.read(one)
         or formats.read(one, whole.literals)
         or literals.read(one, whole.literals)
     )
 
 
-def _leads(text: str, leads: Leads, read: bool) -> Leads:
-    """How a clause without a subject of its own may begin after this one; not at all after a denied one, where "not"
-    may go on or end, nor after one without a subject that nothing was `read` of."""
-    for said in (text, *(lead + text for lead in leads)):
-        if (one := clause(said)) is not None:
-            if one.denied or one.of == "other" or not (read or one.named):
-                return ()
-            return (one.lead, f"{one.lead}be ") if one.said.startswith("be ") else (one.lead,)
-    return leads
+def _after(text: str, before: Before) -> Before:
+    """How a clause may go on behind this one. Behind "not" nobody can tell whether it is denied, too."""
+    for said in (text, *(lead + text for lead in before.leads)):
+        if (one := clause(said)) is None:
+            continue
+        if one.of == "other":
+            return Before((), ("bare", "ordered"), first=False)
+        if one.denied:
+            return Before((), ("ordered",), first=False)
+        return Before((one.lead, f"{one.lead}be ") if one.said.startswith("be ") else (one.lead,), (), first=False)
+    return Before(before.leads, ("bare",), first=False)
 
 
 def _merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:

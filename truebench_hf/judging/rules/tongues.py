@@ -24,7 +24,7 @@ CODES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _NAME = rf"(?:the )?(?:{'|'.join(CODES)})(?: language)?"
-_NAMES = rf"(?P<names>{_NAME}(?:(?: or |/)(?:in )?{_NAME})?)"
+_NAMES = rf"(?P<names>{_NAME}(?:, {_NAME})*(?:(?:,? or |/)(?:in )?{_NAME})?)"
 _STRICT = r"(?P<strict>(?:only|solely|entirely|exclusively|fully|completely|purely|wholly|all|strictly|consistently) )?"
 _MADE = (
     "written|provided|given|presented|composed|produced|rendered|delivered|expressed|generated|drafted|made|formulated|answered|prepared|"
@@ -50,13 +50,14 @@ _ASIDE = re.compile(
     rf"(?:the )?(?:\w+ )?(?P<name>{'|'.join(CODES)})(?: language)?(?=$|[.,]| (?:and|with|while|using|except|apart))"
 )
 
+_BEHIND = re.compile(rf"(?P<first>.+) in (?:the )?(?P<name>{'|'.join(CODES)})(?: language)?")
 _PARTIAL = re.compile(
     r"\b(?:not|never|no|cannot|without|other than|apart|state|mention|reply that|only the|first|second|third|fourth|last|within|inside|outside|each|every|"
     r"columns?|keys?|values?|tags?|code|comments|subtitles?|titles?|keywords?|acronym|terms?|words?|names?|section|part|based on|explanation)\b"
 )
 
 
-def read(clause: Clause, text: str) -> Reading | None:
+def read(clause: Clause) -> Reading | None:
     """The language that a clause asks the whole answer to be in."""
     if clause.denied or _SHORT.search(clause.name):
         return None
@@ -73,6 +74,17 @@ def aside(sentence: str, text: str) -> Reading | None:
     """The language that a sentence names beside other things, where the whole text names no other and speaks of no part."""
     match = _ASIDE.search(sentence) if len(set(_OF.findall(text))) == 1 and not _PARTIAL.search(text) else None
     return None if match is None else ((_language(match["name"]),), False)
+
+
+def behind(text: str) -> tuple[str, Reading] | None:
+    """What stands before a language at the end of a clause, and this: ("it must be a single sentence", English)."""
+    match = _BEHIND.fullmatch(text)
+    return None if match is None else (match["first"], ((_language(match["name"]),), True))
+
+
+def partial(rule: Language, text: str) -> bool:
+    """Whether a text names further languages than a rule that was read of one of its clauses."""
+    return {code for name in _OF.findall(text) for code in CODES[name]} != set(rule.codes)
 
 
 def _language(names: str) -> Language:
