@@ -173,6 +173,10 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
     done = bench.run("out", "--protocol", "official", "--rules", "decide")
     assert (done.returncode, (bench.folder / "out").exists()) == (2, False)
     assert "--protocol official knows no rules" in done.stderr
+    for mode, code in (("decide", 2), ("evidence", 0)):
+        assert bench.run(mode, "--rules", mode).returncode == 0
+        told = command_here(bench.capsys, "score", str(bench.folder / mode), "--protocol", "official")
+        assert (told.returncode, "rules decided some of it" in told.stderr) == (code, code == 2)
     assert (
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
         == "off"

@@ -151,10 +151,7 @@ def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete
     made = dict(zip(rules, measured, strict=True))
     monkeypatch.setattr(deciding, "found", lambda criterion: Found(tuple(rules), complete) if rules else None)
     monkeypatch.setattr(deciding, "measure", lambda rule, response: made[rule])
-    deciding._once.cache_clear()
-    result = ruled(Case("?", "An answer.", (RIVER,)), "decide")
-    deciding._once.cache_clear()
-    return result
+    return ruled(Case("?", "An answer.", (RIVER,)), "decide")
 
 
 YES, NO, OPEN = Measured("1 line", True), Measured("2 words", False), Measured("German 0.6", None)

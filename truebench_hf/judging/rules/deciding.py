@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.rules.measured import Measured, measure
+from truebench_hf.judging.rules.measured import measure
 from truebench_hf.judging.rules.reading import found
-from truebench_hf.rules import Count, Rule
+from truebench_hf.rules import Count
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
@@ -57,7 +57,7 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
     With `lengths` words and sentences are told in any case.
     """
     told = _measured(Criterion(text), response)[0]
-    more = [_once(rule, response).facts for rule in _LENGTHS] if lengths else []
+    more = [measure(rule, response).facts for rule in _LENGTHS] if lengths else []
     return _joined([told, *more])
 
 
@@ -70,7 +70,7 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     rules = found(criterion)
     if rules is None:
         return "", None
-    every = [_once(rule, response) for rule in rules.rules]
+    every = [measure(rule, response) for rule in rules.rules]
     for problem in filter(None, (one.problem for one in every)):
         _tell(problem)
     stated = _joined([one.facts for one in every])
@@ -78,11 +78,6 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
         return stated, None
     met = [one.met for one in every]
     return stated, False if False in met else None if None in met else True
-
-
-@lru_cache(maxsize=4096)  # several judges, votes and levels ask about the same response
-def _once(rule: Rule, response: str) -> Measured:
-    return measure(rule, response)
 
 
 @cache
