@@ -96,7 +96,7 @@ def check_left(original: Mapping[str, Instance], before: Sequence[Version], made
         new = {one.criterion for one in made if one.instance == name and one.change in ("added", "revised")}
         for numbers in now.numbers:
             texts = {number: one_line(now.criterion(number)) for number in numbers}
-            for number in new & set(numbers):
+            for number in [one for one in numbers if one in new]:
                 if same := [other for other in numbers if other != number and texts[other] == texts[number]]:
                     raise UserError(
                         f"--revisions: {texts[number]!r:.60} would stand twice in instance {name}, as in its criterion {same[0]}; "

@@ -119,7 +119,7 @@ def _criteria(state: State, judged: Judged | None = None) -> str:
         said += [f"Turn {turn}"] if len(state.numbers) > 1 else []
         verdicts = judged.verdicts[turn - 1] if judged else [None] * len(numbers)
         for number, criterion, verdict in zip(numbers, one.criteria, verdicts, strict=True):
-            marks = [verdict.label or "not judged"] if verdict else []
+            marks: list[str] = [verdict.label or "not judged"] if verdict else []
             marks += [] if criterion.weight == 1 else [f"{criterion.weight:g} points"]
             said.append(f"{number}. {stated(criterion)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(said)
