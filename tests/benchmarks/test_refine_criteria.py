@@ -150,7 +150,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert "2. It is in capitals. [no]" in rows(loop.worklist)[2]["criteria"]
     fill(loop.worklist, FIRST)
     taken = [*human, "--revisions", str(loop.worklist)]
-    done = loop.run(*taken)
+    done = loop.run("--human", str(loop.out), *taken[2:])  # the folder of the study: the sheets in it
     assert done.returncode == 0, done.stderr
     result = loop.result()
     after = result["rounds"][1]

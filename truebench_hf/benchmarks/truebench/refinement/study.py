@@ -72,7 +72,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
         sheets.check_names(options.names)
-        self.sheets = sheets.read_back(list(options.human)) if options.human else Annotations({}, {}, {})
+        # Who names the folder of the study means the sheets in it.
+        given = [str(Path(one) / SHEETS) if Path(one).resolve() == folder.resolve() else one for one in options.human]
+        self.sheets = sheets.read_back(given) if given else Annotations({}, {}, {})
         if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
             raise UserError(
                 f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
