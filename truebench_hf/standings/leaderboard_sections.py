@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed
+from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
 from truebench_hf.space.board import table
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry
@@ -60,7 +60,7 @@ def preferred(found: Sequence[Preference]) -> Grid:
     header = ("Judge", "models of its family", "other models", "other judges", "to its own", "to others", "preference")
     rows = tuple(
         (one.judge, ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
-         _points(one.found.own), _points(one.found.others), one.text)
+         points(one.found.own), points(one.found.others), one.text)
         for one in found
     )  # fmt: skip
     note = (
@@ -68,10 +68,6 @@ def preferred(found: Sequence[Preference]) -> Grid:
         "others, and the difference with its 95 % interval over instances: who is lenient to all prefers nobody."
     )
     return Grid("Self-preference of judges", header, rows, note=note, prose=(1, 2, 3))
-
-
-def _points(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:+.1f}"
 
 
 def _table(found: Leaderboard) -> Grid:
