@@ -57,9 +57,13 @@ def files(found: Leaderboard) -> dict[str, str]:
 
 def preferred(found: Sequence[Preference]) -> Grid:
     """What judges give models of their family beyond other judges."""
-    header = ("Judge", "models of its family", "other models", "other judges", "to its own", "to others", "preference")
+    several = len({one.judge for one in found}) < len(found)  # some judge on more than one set of data
+    header = (
+        "Judge", *(["data"] if several else []), "models of its family", "other models", "other judges", "to its own", "to others",
+        "preference",
+    )  # fmt: skip
     rows = tuple(
-        (one.judge, ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
+        (one.judge, *([one.data] if several else []), ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
          points(one.found.own), points(one.found.others), one.text)
         for one in found
     )  # fmt: skip
@@ -67,7 +71,7 @@ def preferred(found: Sequence[Preference]) -> Grid:
         "Points that a judge gives beyond the mean of judges of other families, to models of its own family and to all "
         "others, and the difference with its 95 % interval over instances: who is lenient to all prefers nobody."
     )
-    return Grid("Self-preference of judges", header, rows, note=note, prose=(1, 2, 3))
+    return Grid("Self-preference of judges", header, rows, note=note, prose=(2, 3, 4) if several else (1, 2, 3))
 
 
 def _table(found: Leaderboard) -> Grid:
