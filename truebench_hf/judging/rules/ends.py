@@ -14,6 +14,7 @@ from truebench_hf.judging.rules.tally import Tally
 from truebench_hf.judging.sentences import sentences as split
 
 _ASKED = 2500  # characters of lines in doubt that pysbd is asked about: it takes 13 ms for 1,000
+_NEAR = 30  # characters around an end that tell about it
 _MARK = regex.compile(
     r"(?P<mark>[.!?…‥。．！？｡؟।॥۔։።៕]+)(?P<closing>[\"'”’»«›」』）)\]*_`]*)(?P<blank>\s*)(?P<behind>[\"'“‘«„‹「『（(\[¿¡*_`—–-]*\s?.?)",
     regex.DOTALL,
@@ -22,8 +23,10 @@ _WIDE = frozenset("。．！？｡؟।॥۔։።៕")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}.'’-]*\Z")
 _PAIR = regex.compile(r"(?<!\p{L})\p{L}\.\s?\p{L}\Z")
 _DECIMAL, _DATE = regex.compile(r"\d+\.\d+"), regex.compile(r"(?:[0-2]?\d|3[01])\.(?:0?\d|1[0-2])")
+_DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
+_WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
-_COUNTED = regex.compile(r"(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.\s*\Z")
+_NEVER_SURE = regex.compile(r"(?:(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.|\.\.|…)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
 _LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
 _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{L}*")
@@ -82,7 +85,7 @@ def _line(line: str) -> tuple[int, list[_Doubt], bool]:
 def _ends(line: str, mark: regex.Match[str]) -> bool | None:
     """Whether a sentence ends at a mark, None where that is in doubt."""
     signs, behind = mark["mark"], mark["behind"].lstrip("\"'“‘«„‹「『（([¿¡*_`—–- \t")
-    if not line[mark.start("behind") :].strip():
+    if mark.end("blank") == len(line):
         return True
     if not mark["blank"]:
         if set(signs) & _WIDE and not mark["closing"]:
@@ -96,42 +99,52 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
         return True
     if signs != ".":
         return True if set(signs) & _WIDE else None
-    return _after_word(_word(line, mark), behind, line[: mark.start()], line[mark.end() :])
+    return _after_word(_word(line, mark), behind, _before(line, mark.start()), line[mark.end() : mark.end() + _NEAR])
 
 
 def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
     """Whether a point behind a word ends a sentence, when what follows does not begin with a small letter."""
+    titled, word = word[:1].isupper(), word.casefold()
     if word in _NEVER:
-        return False
+        return False if titled or "." in word or behind.isnumeric() else None
     if len(word) == 1 and word.isalpha() and behind.isalpha() and rest.startswith("."):
         return False  # the first part of "z. B." or "J. R."
     if (_PAIR.search(before) and behind.isnumeric()) or (word.isdecimal() and _MONTH.match(behind + rest)):
         return False
+    if word in _SHORTENED and word not in _WORDS and behind.isnumeric():
+        return False
     if _DECIMAL.fullmatch(word):
         return None if _DATE.fullmatch(word) else True
-    if len(word) <= 1 or word in _SHORTENED or "." in word or _ORDINAL.fullmatch(word):
+    if len(word) <= 1 or word in _SHORTENED or _DOTTED.fullmatch(word) or _ORDINAL.fullmatch(word):
         return None
     return None if word in _MOSTLY_END or not (behind.isalpha() or behind.isnumeric()) else True
 
 
 def _word(line: str, mark: regex.Match[str]) -> str:
-    before = _WORD.search(line, 0, mark.start())
-    return before.group().strip("'’-").casefold() if before else ""
+    before = _WORD.search(_before(line, mark.start()))
+    return before.group().strip("'’-") if before else ""
+
+
+def _before(line: str, place: int) -> str:
+    return line[max(0, place - _NEAR) : place]
 
 
 def _guess(line: str, mark: regex.Match[str]) -> bool:
     """Whether a sentence seems to end at a mark in doubt."""
-    word = _word(line, mark)
+    word = _word(line, mark).casefold()
     if mark["mark"] == ".":
-        return not (len(word) == 1 and word.isalpha()) and word not in _SHORTENED and "." not in word
+        return (
+            not (len(word) == 1 and word.isalpha()) and word not in _SHORTENED | _NEVER and not _DOTTED.fullmatch(word)
+        )
     return bool(mark["behind"].strip("\"'“‘«„‹「『（([¿¡*_`—–- \t").isupper())
 
 
 def _unsettled(line: str, doubts: list[_Doubt]) -> list[_Doubt]:
-    """The doubts, settled where pysbd says the same; both take "am 3. Mai" for two sentences."""
+    """The doubts, settled where pysbd says the same; both take "am 3. Advent" for two, and dots may be a pause."""
     ends = {end for _, end in split(line)}
     return [
-        (place, guess, (place in ends) == guess and not _COUNTED.search(line, 0, place)) for place, guess, _ in doubts
+        (place, guess, (place in ends) == guess and not _NEVER_SURE.search(_before(line, place)))
+        for place, guess, _ in doubts
     ]
 
 
