@@ -48,7 +48,7 @@ _NOTE = regex.compile(
     regex.IGNORECASE,
 )
 _VERSION = regex.compile(
-    r"^[\W_]*(?:option|version|variante?|variation|alternative|alternativa|draft|entwurf|vorschlag|proposition|opción|opcja|opção|"
+    r"^[^\p{L}\p{N}\n]{0,8}(?:option|version|variante?|variation|alternative|alternativa|draft|entwurf|vorschlag|proposition|opción|opcja|opção|"
     r"opzione|versión|versão|versione|wersja|wariant|propozycja|вариант|версия|phương án|phiên bản|lựa chọn|옵션|버전|방안|시안|제안|案|選択肢|"
     r"バージョン|版本|方案|选项)\s*(?:\d|[A-Ha-h]\b|[一二三]|one|two)",
     regex.IGNORECASE | regex.MULTILINE,

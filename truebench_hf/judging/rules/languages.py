@@ -25,8 +25,8 @@ _LINE = 40  # the same of a line that is read alone
 _SURE, _MOST, _TRACE = 0.95, 0.9, 0.03
 _LONGEST = 600  # letters of a line that are read
 _NOISE = regex.compile(
-    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|\S+@\S+\.\S+|</?[A-Za-z][^<>\n]{0,200}>"
-    r"|[@#][\p{L}\p{N}_]+|\$\$?[^$\n]{1,200}\$\$?|\\[A-Za-z]+|[\p{L}_]*[_/\\]\S*",
+    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+|</?[A-Za-z][^<>\n]{0,200}>"
+    r"|[@#][\p{L}\p{N}_]+|\$\$?[^$\n]{1,200}\$\$?|\\[A-Za-z]+|(?<![\p{L}_])[\p{L}_]*[_/\\]\S*",
     regex.MULTILINE | regex.DOTALL,
 )
 _LETTER = regex.compile(r"\p{L}")

@@ -18,7 +18,7 @@ _LOOSE_EMOJI = regex.compile(
     r"\p{Extended_Pictographic}|\p{RI}|\u20e3|[:;=8xX]['’]?-?[()DPpOo3/\\|]|\^_?\^|<3|[ㅋㅎㅠㅜ]{2,}"
 )
 _HASHTAG = regex.compile(r"(?<![\p{L}\p{N}_&/#])[#＃][\p{L}\p{N}_]*\p{L}[\p{L}\p{N}_]*")
-_URL = regex.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\S+|`[^`\n]*`")
+_URL = regex.compile(r"(?:https?://|www\.)\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+|`[^`\n]*`")
 _FENCES = regex.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", regex.MULTILINE | regex.DOTALL)
 
 # What surely is one of a class, and what some take for one.

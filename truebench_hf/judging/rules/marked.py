@@ -24,7 +24,7 @@ _PIPES = regex.compile(r"^[^\n|]*\|[^\n]*\|", regex.MULTILINE)
 def _markdown() -> Any:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table")
+    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def of_table(rule: Table, answer: Answer) -> tuple[str, bool | None]:

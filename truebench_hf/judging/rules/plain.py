@@ -16,7 +16,10 @@ _GRID_LINE = regex.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)
 _LINE_MARKS = regex.compile(r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+)?", regex.MULTILINE)
 _LINK = regex.compile(r"!?\[([^\]\[\n]{0,500})\]\([^()\s]{0,500}(?:[ \t]+\"[^\"\n]{0,200}\")?\)")
 _TAG = regex.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>|<!--.{0,500}?-->", regex.DOTALL)
-_BOLD = regex.compile(r"(\*\*\*|\*\*|__|~~|\*|`)(?=\S)([^\n]{1,1000}?)(?<=\S)\1")
+_BOLD = tuple(
+    regex.compile(rf"{mark}(?=\S)([^{mark[-1]}\n]{{1,1000}})(?<=\S){mark}")
+    for mark in (r"`", r"\*", r"\*\*", r"\*\*\*", "__", "~~")
+)
 _UNDERLINE = regex.compile(r"(?<![\p{L}\p{N}_])_(?=\S)([^_\n]{1,1000}?)(?<=\S)_(?![\p{L}\p{N}_])")
 
 
@@ -30,8 +33,8 @@ def plain(text: str) -> str:
     kept = [line for line in text.split("\n") if not (_bare(line) or FENCE_LINE.fullmatch(line))]
     text = _LINE_MARKS.sub("", "\n".join(kept))
     text = _TAG.sub("", _LINK.sub(r"\1", text))
-    for _ in range(2):  # bold within italic
-        text = _UNDERLINE.sub(r"\1", _BOLD.sub(r"\2", text))
+    for mark in (*_BOLD, _UNDERLINE):
+        text = mark.sub(r"\1", text)
     return "\n".join(_cells(line) if line.count("|") > 1 else line for line in text.split("\n")).strip()
 
 

@@ -60,8 +60,7 @@ def starts_with(rule: StartsWith, answer: Answer) -> tuple[str, bool | None]:
     if answer.whole.startswith(value) and _parted(value[-1:], answer.whole[len(value) : len(value) + 1]):
         return f"begins with {_shown(value)}", True
     wanted = folded(value)
-    blocks = [*answer.whole.split("\n"), *answer.readings]
-    maybe = any(_bare(text).startswith(_bare(wanted)) for text in map(folded, blocks))
+    maybe = any(_bare(text).startswith(_bare(wanted)) for text in _pieces(answer))
     return f"does not begin with {_shown(value)}", None if maybe or not _bare(wanted) else False
 
 
@@ -72,11 +71,10 @@ def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
     exact = answer.whole.endswith(value) or (not _SIGN.search(value) and whole.endswith(wanted))
     if exact and _parted(answer.whole[-len(value) - 1 : -len(value)], value[:1]):
         return f"ends with {_shown(value)}", None if answer.fenced is not None else True
-    blocks = [*answer.whole.split("\n"), *answer.readings]
     if _SIGN.search(value):
-        maybe = any(_bare(text).endswith(_bare(wanted)) for text in map(folded, blocks))
+        maybe = any(_bare(text).endswith(_bare(wanted)) for text in _pieces(answer))
     else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
-        maybe = any(wanted in _tail(text) for text in map(folded, blocks))
+        maybe = any(wanted in _tail(text) for text in _pieces(answer))
     return f"does not end with {_shown(value)}", None if maybe else False
 
 
@@ -95,8 +93,17 @@ def excludes(rule: Excludes, answer: Answer) -> tuple[str, bool | None]:
 
 def folded(text: str) -> str:
     """A text as a lenient reader compares it: without marks of Markdown, accents, case and kinds of quotation marks."""
+    return " ".join(_lines(text)).strip()
+
+
+def _lines(text: str) -> list[str]:
     text = unicodedata.normalize("NFKD", plain(tidy(text)).translate(_SAME)).casefold().translate(_SAME)
-    return str(_BLANKS.sub(" ", _MARKS.sub("", text))).strip()
+    return [" ".join(line.split()) for line in _MARKS.sub("", text).split("\n")]
+
+
+def _pieces(answer: Answer) -> list[str]:
+    """All that the answer may be, or begin or end with: its readings and each of its lines, folded."""
+    return [*map(folded, answer.readings), *_lines(answer.whole)]
 
 
 def _bare(text: str) -> str:

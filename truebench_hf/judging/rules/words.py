@@ -16,6 +16,7 @@ UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _LONGEST = 3  # characters that a word of such a script has on average, at the very most
 _UNSPACED = regex.compile(rf"[{UNSPACED}ー々〆]")
 _RUN = regex.compile(rf"\p{{Katakana}}[\p{{Katakana}}ー]*|[{UNSPACED}ー々〆]+")
+_KATAKANA = regex.compile(r"\p{Katakana}")
 _LETTER, _SAID = regex.compile(r"\p{L}"), regex.compile(r"[\p{L}\p{N}]")
 _MARKER = regex.compile(r"^[ \t]*(?:[-*+•‣◦▪●○–—·>]|\(?\d{1,3}[.)、]|\(?[A-Za-z][.)])(?=[ \t])", regex.MULTILINE)
 _DRAWN = regex.compile(r"[|#*_>=`~•‣◦▪●○-]+|[|:\-]+")
@@ -34,36 +35,37 @@ _EAST = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 
 def words(text: str) -> Tally:
     """Words of a text."""
-    usual = sum(
-        _visible(token) if _UNSPACED.search(token) else 1 for token in plain(text).split() if _SAID.search(token)
-    )
-    return Tally.of(_fewest(plain(text)), usual, _most(text))
+    shown, unspaced = plain(text), bool(_UNSPACED.search(text))
+    tokens = [token for token in shown.split() if _SAID.search(token)]
+    usual = sum(_visible(token) if _UNSPACED.search(token) else 1 for token in tokens) if unspaced else len(tokens)
+    return Tally.of(_fewest(_MARKER.sub("", shown), unspaced), usual, _most(text, unspaced))
 
 
-def _fewest(text: str) -> int:
-    """Without list markers, numbers and signs."""
-    number = 0
-    for token in _MARKER.sub("", text).split():
-        if not _UNSPACED.search(token):
-            number += 1 if _LETTER.search(token) else 0
-            continue
-        runs = [len(run.group()) for run in _RUN.finditer(token)]
-        katakana = sum(len(run.group()) for run in _RUN.finditer(token) if regex.match(r"\p{Katakana}", run.group()))
-        number += max(len(runs), (sum(runs) - katakana) // _LONGEST)
-    return number
+def _fewest(text: str, unspaced: bool) -> int:
+    """Without numbers and signs; as few as the characters of a script without blanks can make up."""
+    if not unspaced:
+        return sum(1 for token in text.split() if _LETTER.search(token))
+    return sum(_runs(token) if _UNSPACED.search(token) else bool(_LETTER.search(token)) for token in text.split())
 
 
-def _most(text: str) -> int:
+def _runs(token: str) -> int:
+    runs = [run.group() for run in _RUN.finditer(token)]
+    native = sum(len(run) for run in runs if not _KATAKANA.match(run))
+    return max(len(runs), native // _LONGEST)
+
+
+def _most(text: str, unspaced: bool) -> int:
     """With all that blanks or hyphens set apart; every visible character in scripts without blanks."""
     number = 0
     for line in text.split("\n"):
         if FENCE_LINE.fullmatch(line):
             continue
+        number += len(_JOINT.findall(line)) if not unspaced else 0
         for token in line.split():
-            if _UNSPACED.search(token):
+            if unspaced and _UNSPACED.search(token):
                 number += _visible(token)
             elif not _DRAWN.fullmatch(token):
-                number += 1 + len(_JOINT.findall(token))
+                number += 1 + (len(_JOINT.findall(token)) if unspaced else 0)
             elif set(token) <= {"-", "*"} and line.strip()[0] != token[0] and "|" not in line:
                 number += 1  # a dash between words
     return number
