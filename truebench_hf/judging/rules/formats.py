@@ -8,7 +8,7 @@ from truebench_hf.judging.rules.clauses import Clause
 from truebench_hf.judging.rules.numbers import number
 from truebench_hf.judging.rules.phrases import LITERAL
 from truebench_hf.judging.rules.quantities import Reading
-from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Rule, Sorted, Table
+from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Listed, Rule, Sorted, Table
 
 _MADE = (
     "formatted|structured|provided|presented|written|returned|output|given|organi[sz]ed|displayed|shown|delivered|produced|generated|"
@@ -38,7 +38,12 @@ _GIVEN_TABLE = re.compile(r"be (?:provided|included|presented|given|used|created
 _TABLE_NAMED = re.compile(r"(?:a|one) (?:single )?(?P<markdown>markdown(?:-formatted)? )table")
 _CODE = re.compile(rf"(?:{_AS}|{_HAS})(?:single |fenced |markdown )?code block(?P<tail> with .+)?")
 _BULLETS = re.compile(
-    rf"(?P<verb>contain|include|use|have|be|provide|feature)(?: (?:{_MADE}))?(?P<as> in the form of| in| as| using| with| entirely in| entirely as)? (?:a )?(?:bullet[ -]?points?|bullets|bullet(?:ed|-point)?(?: point)? list|list of bullet points)(?P<format> (?:format|form|notes|style))?"
+    r"(?:contain|include|have|use|feature) (?:a )?(?:bullet[ -]?points?|bullets|bullet(?:ed|-point)?(?: point)? list|list of bullet points)"
+)
+_LISTED = re.compile(
+    rf"be (?:(?:entirely|fully|only|completely) )?(?:(?:{_MADE}) )?(?:(?:entirely|fully|only) )?(?:in(?: the form of)?|as|using) (?:a |the )?"
+    r"(?:(?P<bullet>bullet[ -]?points?|bullets|bullet(?:ed|-point)? list|list of bullet points)|(?P<number>numbered list)|(?:bulleted or numbered )?list)"
+    r"(?P<form>[ -](?:format|form|style|notes))?(?P<how> using bullets, dashes,? etc)?"
 )
 _CASE = re.compile(
     r"(?:be (?:written |provided |given |presented |output )?|use |contain |have )(?:entirely |only |all |fully |completely |exclusively )*(?:in )?(?:the )?(?:all |only |entirely )?"
@@ -112,13 +117,10 @@ def _grid(said: str) -> Reading | None:
 def _marked(said: str) -> Reading | None:
     if (match := _CODE.fullmatch(said)) is not None:
         return (CodeBlock(),), match["tail"] is None
-    if (match := _BULLETS.fullmatch(said)) is not None:
-        holds = (
-            match["verb"] in ("contain", "include", "have", "feature", "use")
-            and not match["as"]
-            and not match["format"]
-        )
-        return (Count(unit="list_items", min=2),), holds
+    if _BULLETS.fullmatch(said):
+        return (Count(unit="list_items", min=2),), True
+    if (match := _LISTED.fullmatch(said)) is not None:
+        return (Listed(mark="bullet" if match["bullet"] else "number" if match["number"] else "any"),), True
     return None
 
 
