@@ -89,9 +89,10 @@ class Language(_Rule):
 
 
 class Json(_Rule):
-    """The response is valid JSON; an object, or every object of a list, has at least these keys."""
+    """The response is valid JSON (an `object`, a `list`); an object, or every object of a list, has at least these keys."""
 
     kind: Literal["json"] = "json"
+    shape: Literal["any", "object", "list"] = "any"
     keys: tuple[_Text, ...] = ()
 
 

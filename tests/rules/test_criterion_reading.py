@@ -128,6 +128,8 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("Output in JSON format.", Json()),
     ("The response must be in valid JSON.", Json()),
     ("The output JSON must be valid JSON.", Json()),
+    ("Is the response formatted as a JSON object?", Json(shape="object")),
+    ("The output must be a valid JSON array.", Json(shape="list")),
     ("The response must be in CSV format.", Csv()),
     ("Every line has exactly three columns separated by commas.", Csv(min_columns=3, max_columns=3)),
     ("A markdown table must be provided.", Table()),
@@ -341,6 +343,20 @@ def test_parts_are_told_by_two_lines_that_name_them(response: str, several: bool
 )
 def test_a_list_is_marked_line_by_line(response: str, met: bool | None, why: str) -> None:
     assert measure(Listed(mark="bullet"), response).met is met, why
+
+
+@pytest.mark.parametrize(
+    ("response", "met"),
+    [
+        ('{"a": 1}', True),
+        ('```json\n{"a": 1}\n```', True),
+        ('[{"a": 1}]', None),
+        ("a: 1", False),
+        ('Here: {"a": 1}', None),
+    ],
+)
+def test_a_json_object_is_told_from_a_list(response: str, met: bool | None) -> None:
+    assert measure(Json(shape="object"), response).met is met
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from truebench_hf.judging.rules.clauses import Clause
 from truebench_hf.judging.rules.numbers import number
@@ -17,8 +18,14 @@ _MADE = (
 _AS = rf"(?:be (?:(?:{_MADE}) )?(?:in the form of |in |as |using |inside |within |into )?|(?:respond|answer|reply|write) (?:in|with) |use |follow |have |adopt )(?:a |an |the |one )?"
 _HAS = r"(?:contain|include|have|use|be (?:provided|given|presented) (?:in|as|with)|provide|feature|be) (?:at least (?:one|a) |a |an |one |the )?"
 _JSON = re.compile(
-    rf"{_AS}(?:(?:single |proper |properly formatted |strictly )?(?:(?:syntactically )?valid |well-formed |correct )?json)(?P<what> (?:format|structure|document|string|output|response|data|form|code))?(?P<object> (?:object|array|list)s?(?: format)?)?"
+    rf"{_AS}(?:(?:single |proper |properly formatted |strictly )?(?:(?:syntactically )?valid |well-formed |correct )?json)(?P<what> (?:format|structure|document|string|output|response|data|form|code))?(?: (?P<shape>object|array|list)(?: format)?)?"
 )
+_SHAPES: dict[str | None, Literal["any", "object", "list"]] = {
+    None: "any",
+    "object": "object",
+    "array": "list",
+    "list": "list",
+}
 _JSON_NAMED = re.compile(
     r"(?:the )?(?:output |resulting |returned |generated |translated |final )?json(?: (?:format|object|output|response|structure|content))?"
 )
@@ -99,7 +106,7 @@ def _of_other(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
 
 def _json(said: str, literals: tuple[str, ...]) -> Reading | None:
     if (match := _JSON.fullmatch(said)) is not None:
-        return (Json(),), match["object"] is None
+        return (Json(shape=_SHAPES[match["shape"]]),), True
     if (match := _WITH_KEYS.fullmatch(said)) is not None:
         places = re.findall(r"\d+", match["after"] or match["before"])
         return (Json(keys=tuple(literals[int(place)] for place in places)),), False  # a key may stand there translated
