@@ -66,6 +66,16 @@ _SORTED = re.compile(
 _ITEMS = re.compile(
     r"(?:the |all )?(?:(?:list|bullet|bulleted) (?:items|points)|bullets|items(?: (?:in|of) the list)?|list|list entries|entries(?: (?:in|of) the list)?)"
 )
+_WHOLLY = (
+    "be ",
+    "use ",
+    "follow ",
+    "adopt ",
+    "respond ",
+    "answer ",
+    "reply ",
+    "write ",
+)  # all of it: one table says too little
 _FORMS = {
     "lower": "lower",
     "small": "lower",
@@ -117,13 +127,13 @@ def _grid(said: str) -> Reading | None:
     if _CSV.fullmatch(said):
         return (Csv(),), True
     if _TABLE.fullmatch(said):
-        return (Table(),), "markdown" in said
+        return (Table(),), "markdown" in said and not said.startswith(_WHOLLY)
     return None
 
 
 def _marked(said: str) -> Reading | None:
     if (match := _CODE.fullmatch(said)) is not None:
-        return (CodeBlock(),), match["tail"] is None
+        return (CodeBlock(),), match["tail"] is None and not said.startswith(_WHOLLY)
     if _BULLETS.fullmatch(said):
         return (Count(unit="list_items", min=2),), True
     if (match := _LISTED.fullmatch(said)) is not None:
@@ -137,7 +147,7 @@ def _case(said: str) -> Reading | None:
         return None
     form = _FORMS[match["form"][:5]]
     rule: Rule = Case(form=form)  # type: ignore[arg-type]
-    return (rule,), match["script"] is None and "contain " not in said[:8] and "have " not in said[:5]
+    return (rule,), match["script"] is None and said.startswith("be ")
 
 
 def _sorted(said: str) -> Reading | None:
