@@ -77,11 +77,14 @@ class Answer:
     whole: str
     core: str
     fenced: str | None = None
+    other_core: str | None = None  # where a remark may be the answer: what is left when the end is dropped first
 
     @property
     def readings(self) -> tuple[str, ...]:
         """The different ones, `whole` first."""
-        return tuple(dict.fromkeys((self.whole, self.core, *([] if self.fenced is None else [self.fenced]))))
+        return tuple(
+            dict.fromkeys(one for one in (self.whole, self.core, self.other_core, self.fenced) if one is not None)
+        )
 
 
 @lru_cache(maxsize=256)  # several rules ask about the same response
@@ -95,7 +98,7 @@ def answer(response: str) -> Answer:
     outside = tidy(_FENCED.sub("", whole)) if blocks else whole
     if fenced is not None and not any(map(str.isalnum, outside)):
         return Answer(whole, fenced, fenced)
-    return Answer(whole, _core(outside), fenced)
+    return Answer(whole, _core(outside), fenced, _core(outside, end_first=True))
 
 
 def fenced_blocks(text: str) -> list[str]:
@@ -103,22 +106,27 @@ def fenced_blocks(text: str) -> list[str]:
     return [match[2] for match in _FENCED.finditer(text)]
 
 
-def _core(whole: str) -> str:
+def _core(whole: str, end_first: bool = False) -> str:
     """What is left without all that may be no part of the answer."""
-    blocks = [block for block in _BREAK.split(whole) if block.strip()]
-    blocks = _between_rules(blocks)
+    blocks = _between_rules([block for block in _BREAK.split(whole) if block.strip()])
+    for drop in (_without_end, _without_begin) if end_first else (_without_begin, _without_end):
+        blocks = drop(blocks) if blocks else []
+    return _without_edges("\n\n".join(blocks))
+
+
+def _without_begin(blocks: list[str]) -> list[str]:
     for _ in range(_DROPPED):
-        if len(blocks) > 1 and _may_open(blocks[0]):
+        if _may_open(blocks[0]) and not all(map(_may_close, blocks[1:])):
             blocks = blocks[1:]
-    if len(blocks) > 1 and _is_remark(blocks[0]):
-        blocks = blocks[1:]
+    return blocks[1:] if _is_remark(blocks[0]) and not all(map(_may_close, blocks[1:])) else blocks
+
+
+def _without_end(blocks: list[str]) -> list[str]:
     blocks = _before_notes(blocks)
     for _ in range(_DROPPED):
-        if len(blocks) > 1 and _may_close(blocks[-1]):
+        if _may_close(blocks[-1]) and not all(map(_may_open, blocks[:-1])):
             blocks = blocks[:-1]
-    if len(blocks) > 1 and _is_remark(blocks[-1]):
-        blocks = blocks[:-1]
-    return _without_edges("\n\n".join(blocks))
+    return blocks[:-1] if _is_remark(blocks[-1]) and not all(map(_may_open, blocks[:-1])) else blocks
 
 
 def _between_rules(blocks: list[str]) -> list[str]:

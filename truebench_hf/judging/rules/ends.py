@@ -23,8 +23,10 @@ _WIDE = frozenset("。．！？｡؟।॥۔։።៕")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}.'’-]*\Z")
 _PAIR = regex.compile(r"(?<!\p{L})\p{L}\.\s?\p{L}\Z")
 _DECIMAL, _DATE = regex.compile(r"\d+\.\d+"), regex.compile(r"(?:[0-2]?\d|3[01])\.(?:0?\d|1[0-2])")
+_DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
+_WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
-_COUNTED = regex.compile(r"(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.\s*\Z")
+_NEVER_SURE = regex.compile(r"(?:(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.|\.\.|…)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
 _LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
 _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{L}*")
@@ -102,22 +104,25 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
 
 def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
     """Whether a point behind a word ends a sentence, when what follows does not begin with a small letter."""
+    titled, word = word[:1].isupper(), word.casefold()
     if word in _NEVER:
-        return False
+        return False if titled or "." in word or behind.isnumeric() else None
     if len(word) == 1 and word.isalpha() and behind.isalpha() and rest.startswith("."):
         return False  # the first part of "z. B." or "J. R."
     if (_PAIR.search(before) and behind.isnumeric()) or (word.isdecimal() and _MONTH.match(behind + rest)):
         return False
+    if word in _SHORTENED and word not in _WORDS and behind.isnumeric():
+        return False
     if _DECIMAL.fullmatch(word):
         return None if _DATE.fullmatch(word) else True
-    if len(word) <= 1 or word in _SHORTENED or "." in word or _ORDINAL.fullmatch(word):
+    if len(word) <= 1 or word in _SHORTENED or _DOTTED.fullmatch(word) or _ORDINAL.fullmatch(word):
         return None
     return None if word in _MOSTLY_END or not (behind.isalpha() or behind.isnumeric()) else True
 
 
 def _word(line: str, mark: regex.Match[str]) -> str:
     before = _WORD.search(_before(line, mark.start()))
-    return before.group().strip("'’-").casefold() if before else ""
+    return before.group().strip("'’-") if before else ""
 
 
 def _before(line: str, place: int) -> str:
@@ -126,17 +131,19 @@ def _before(line: str, place: int) -> str:
 
 def _guess(line: str, mark: regex.Match[str]) -> bool:
     """Whether a sentence seems to end at a mark in doubt."""
-    word = _word(line, mark)
+    word = _word(line, mark).casefold()
     if mark["mark"] == ".":
-        return not (len(word) == 1 and word.isalpha()) and word not in _SHORTENED and "." not in word
+        return (
+            not (len(word) == 1 and word.isalpha()) and word not in _SHORTENED | _NEVER and not _DOTTED.fullmatch(word)
+        )
     return bool(mark["behind"].strip("\"'“‘«„‹「『（([¿¡*_`—–- \t").isupper())
 
 
 def _unsettled(line: str, doubts: list[_Doubt]) -> list[_Doubt]:
-    """The doubts, settled where pysbd says the same; both take "am 3. Mai" for two sentences."""
+    """The doubts, settled where pysbd says the same; both take "am 3. Advent" for two, and dots may be a pause."""
     ends = {end for _, end in split(line)}
     return [
-        (place, guess, (place in ends) == guess and not _COUNTED.search(_before(line, place)))
+        (place, guess, (place in ends) == guess and not _NEVER_SURE.search(_before(line, place)))
         for place, guess, _ in doubts
     ]
 

@@ -43,7 +43,8 @@ def _ordered(texts: Sequence[str], rule: Sorted) -> bool | None:
         return agreed(_numeric(texts, rule.reverse, place) for place in (0, -1))
     if any(_UNKNOWN.match(regex.sub(r"[^\p{L}\p{N}]+", "", one)) for one in texts):
         return None
-    return agreed(_rising([key(one) for one in texts], rule.reverse) for key in _KEYS)
+    met = agreed(_rising([key(one) for one in texts], rule.reverse) for key in _KEYS)
+    return None if met is False and _rising(list(texts), rule.reverse) else met  # capital letters first
 
 
 def _numeric(texts: Sequence[str], reverse: bool, place: int) -> bool | None:
@@ -74,7 +75,6 @@ def _letters(text: str) -> str:
 
 _KEYS: tuple[Callable[[str], str], ...] = (
     lambda text: text.casefold(),
-    lambda text: text,
     _letters,
     lambda text: regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", _letters(text))),
     lambda text: _letters(_ARTICLE.sub("", text)),

@@ -18,7 +18,7 @@ _LINK = regex.compile(r"!?\[([^\]\[\n]{0,500})\]\([^()\s]{0,500}(?:[ \t]+\"[^\"\
 _TAG = regex.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>|<!--.{0,500}?-->", regex.DOTALL)
 _BOLD = tuple(
     regex.compile(rf"{mark}(?=\S)([^{mark[-1]}\n]{{1,1000}})(?<=\S){mark}")
-    for mark in (r"`", r"\*", r"\*\*", r"\*\*\*", "__", "~~")
+    for mark in (r"`", r"\*\*\*", r"\*\*", r"\*", r"\*\*", "__", "~~")
 )
 _UNDERLINE = regex.compile(r"(?<![\p{L}\p{N}_])_(?=\S)([^_\n]{1,1000}?)(?<=\S)_(?![\p{L}\p{N}_])")
 

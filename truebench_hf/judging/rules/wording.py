@@ -48,7 +48,11 @@ _SAME = str.maketrans(
     }
 )
 _MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.compile(r"[\p{L}\p{N}]")
-_BEFORE, _BEHIND = r"(?<![\p{L}\p{N}_])", r"(?![\p{L}\p{N}_])"
+_EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
+_BEFORE = (
+    rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
+)
+_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])"
 _OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
 _HANGUL = regex.compile(r"\p{Hangul}")  # particles follow
 _STEM = 3  # letters of a word that its forms share at least
