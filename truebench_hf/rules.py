@@ -90,9 +90,10 @@ class Language(_Rule):
 
 
 class Json(_Rule):
-    """The response is valid JSON; an object, or every object of a list, has at least these keys."""
+    """The response is valid JSON (an `object`, a `list`); an object, or every object of a list, has at least these keys."""
 
     kind: Literal["json"] = "json"
+    shape: Literal["any", "object", "list"] = "any"
     keys: tuple[_Text, ...] = ()
 
 
@@ -194,8 +195,15 @@ class Sorted(_Rule):
     reverse: bool = False
 
 
+class Listed(_Rule):
+    """The response is a list: every line of it is marked as an item, by a bullet or dash, or by a number."""
+
+    kind: Literal["listed"] = "listed"
+    mark: Literal["any", "bullet", "number"] = "any"
+
+
 Rule = (
-    Count | Language | Json | Csv | Table | CodeBlock | StartsWith | EndsWith | Contains | Excludes | Case | Forbidden | Sorted
+    Count | Language | Json | Csv | Table | CodeBlock | StartsWith | EndsWith | Contains | Excludes | Case | Forbidden | Sorted | Listed
 )  # fmt: skip
 KINDS: dict[str, type[_Rule]] = {str(one.model_fields["kind"].default): one for one in get_args(Rule)}
 

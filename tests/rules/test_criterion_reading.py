@@ -30,6 +30,7 @@ from truebench_hf.rules import (
     Forbidden,
     Json,
     Language,
+    Listed,
     Rule,
     Sorted,
     StartsWith,
@@ -110,6 +111,11 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("The summary must contain bullet points.", Count(unit="list_items", min=2)),
     ("Response must provide exactly 10 hashtags (each hashtag starts with #)", Count(unit="hashtags", min=10, max=10)),
     ("Contains no question.", Count(unit="questions", max=0)),
+    ("The summary must be in bullet points.", Listed(mark="bullet")),
+    ("The summary must be entirely in bullet points.", Listed(mark="bullet")),
+    ("Is the response formatted as a numbered list?", Listed(mark="number")),
+    ("Present the summary in list form using bullets, dashes, etc.", Listed()),
+    ("Present the summary in list form (bullets, dashes, etc.).", Listed()),
     # characters: how to count may be said
     ("The summary must not exceed 200 characters.", Count(unit="characters", max=200)),
     ("The tweet must be at most 280 characters (including spaces).", Count(unit="characters_with_spaces", max=280)),
@@ -122,6 +128,8 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("Output in JSON format.", Json()),
     ("The response must be in valid JSON.", Json()),
     ("The output JSON must be valid JSON.", Json()),
+    ("Is the response formatted as a JSON object?", Json(shape="object")),
+    ("The output must be a valid JSON array.", Json(shape="list")),
     ("The response must be in CSV format.", Csv()),
     ("Every line has exactly three columns separated by commas.", Csv(min_columns=3, max_columns=3)),
     ("A markdown table must be provided.", Table()),
@@ -162,7 +170,7 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
     ("The response must not exceed 100 words and must mention Paris.", (words(high=100),), "two demands"),
     ('The response must not exceed 100 words and contain the word "x".', (words(high=100),), '"not" may go on'),
     ("The summary must be formatted as bullet-point notes, contain no full sentences, and be under 150 words.",
-     (Count(unit="list_items", min=2), words(high=149)), "three demands"),
+     (Listed(mark="bullet"), words(high=149)), "three demands"),
     ("Does the response contain fewer than 100 words, excluding the title?", (words(high=99),), "a part is left out"),
     ("The summary must be within three lines.", (sentences(high=3),), "lines of a summary are sentences"),
     ("The summary must be written in English and contain exactly four lines.", (ENGLISH, sentences(4, 4)), "the same"),
@@ -171,7 +179,6 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
     ("The answer contains 15 words.", (words(15, 15),), "perhaps a list of words"),
     ("Gives three sentences.", (sentences(3, 3),), "perhaps examples"),
     ("Provide a summary in three sentences.", (sentences(3, 3),), "a summary is asked for as well"),
-    ("The summary must be in bullet points.", (Count(unit="list_items", min=2),), "all of it, and not some of it"),
     ('Your answer must include “Yes.”', (Contains(values=("Yes",)),), "an answer value can be told in other words"),
     ('The content must include "1937."', (Contains(values=("1937",)),), "a fact"),
     ('The word "alpha" should appear 3 times.', (Contains(values=("alpha",), min=3, max=3),), "at least, or exactly"),
@@ -318,6 +325,38 @@ def test_what_may_be_one_part_of_a_response_is_not_decided_of_several() -> None:
 )  # fmt: skip
 def test_parts_are_told_by_two_lines_that_name_them(response: str, several: bool) -> None:
     assert in_parts(response) is several
+
+
+@pytest.mark.parametrize(
+    ("response", "met", "why"),
+    [
+        ("- one\n- two", True, "nothing but items"),
+        ("Here is the summary:\n\n- one\n- two\n\nLet me know!", True, "words around it"),
+        ("- one\n  - two\n- three", True, "nested items"),
+        ("1. one\n2. two", None, "numbers, and bullets were asked for"),
+        ("- one\nAnd then there is prose that goes on.", None, "some of it"),
+        ("- one", None, "a single item"),
+        ("one\ntwo\nthree", None, "perhaps a list that lost its marks"),
+        ("One long sentence. And another, with no more to say.", False, "prose"),
+        ("", None, "nothing"),
+    ],
+)
+def test_a_list_is_marked_line_by_line(response: str, met: bool | None, why: str) -> None:
+    assert measure(Listed(mark="bullet"), response).met is met, why
+
+
+@pytest.mark.parametrize(
+    ("response", "met"),
+    [
+        ('{"a": 1}', True),
+        ('```json\n{"a": 1}\n```', True),
+        ('[{"a": 1}]', None),
+        ("a: 1", False),
+        ('Here: {"a": 1}', None),
+    ],
+)
+def test_a_json_object_is_told_from_a_list(response: str, met: bool | None) -> None:
+    assert measure(Json(shape="object"), response).met is met
 
 
 @pytest.mark.parametrize(

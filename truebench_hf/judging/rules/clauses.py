@@ -61,14 +61,14 @@ _STATED = re.compile(
     rf"(?P<finite>{_VERB})(?P<isnot> not)?) (?P<said>.+)"
 )
 _ASKED = re.compile(
-    rf"(?P<verb>is|are|does|do|has|have) (?:(?P<whole>{WHOLE}|response)|(?P<each>{_EACH}|{_EACH_OF})|(?P<none>no {_PART})|"
+    rf"(?P<verb>is|are|does|do|has|have) (?:(?P<whole>{WHOLE}|response)|(?P<length>{_LENGTH})|(?P<each>{_EACH}|{_EACH_OF})|(?P<none>no {_PART})|"
     rf"(?P<agent>{_AGENT})|(?P<other>(?:the|all)(?: \S+){{1,6}}?)) (?P<not>not )?(?P<said>.+)\?"
 )
 _BARE = re.compile(
     rf"(?:(?P<doesnot>does not)|(?:must|should)(?P<not> not)?|(?P<finite>{_VERB})(?P<isnot> not)?) (?P<said>.+)"
 )
 _THERE = re.compile(
-    r"there (?:(?:must|should|shall|has to|have to|needs to|need to) be|is|are)(?P<not> not)? (?P<said>.+?)(?: in (?:the|your) (?:entire |whole )?(?:response|answer|reply|output|text))?"
+    r"(?:(?:is|are) there(?= .*\?)|there (?:(?:must|should|shall|has to|have to|needs to|need to) be|is|are))(?P<not> not)? (?P<said>.+?)(?: in (?:the|your) (?:entire |whole )?(?:response|answer|reply|output|text))?\??"
 )
 _ORDER = re.compile(
     rf"(?:please )?(?:(?P<not>do not|never) )?(?:"
@@ -114,13 +114,13 @@ class Clause:
 
 def clause(text: str) -> Clause | None:
     """The clause that a text is; None where it is of no known shape, or allows instead of demanding."""
+    if (match := _THERE.fullmatch(text)) is not None:
+        return Clause("answer", "the response", bool(match["not"]), f"contain {match['said']}")
     if text.endswith("?"):
         return _asked(text)
     if (match := _LABEL.fullmatch(text)) is not None:
         said = match["said"]
         return Clause("answer", "the response", False, f"be in {said}" if match["language"] else f"have {said}")
-    if (match := _THERE.fullmatch(text)) is not None:
-        return Clause("answer", "the response", bool(match["not"]), f"contain {match['said']}")
     if (match := _ORDER.fullmatch(text)) is not None:
         return _ordered(match)
     if (match := _BARE.fullmatch(text)) is not None:

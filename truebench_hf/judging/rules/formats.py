@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from truebench_hf.judging.rules.clauses import Clause
 from truebench_hf.judging.rules.numbers import number
 from truebench_hf.judging.rules.phrases import LITERAL
 from truebench_hf.judging.rules.quantities import Reading
-from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Rule, Sorted, Table
+from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Listed, Rule, Sorted, Table
 
 _MADE = (
     "formatted|structured|provided|presented|written|returned|output|given|organi[sz]ed|displayed|shown|delivered|produced|generated|"
@@ -17,8 +18,14 @@ _MADE = (
 _AS = rf"(?:be (?:(?:{_MADE}) )?(?:in the form of |in |as |using |inside |within |into )?|(?:respond|answer|reply|write) (?:in|with) |use |follow |have |adopt )(?:a |an |the |one )?"
 _HAS = r"(?:contain|include|have|use|be (?:provided|given|presented) (?:in|as|with)|provide|feature|be) (?:at least (?:one|a) |a |an |one |the )?"
 _JSON = re.compile(
-    rf"{_AS}(?:(?:single |proper |properly formatted |strictly )?(?:(?:syntactically )?valid |well-formed |correct )?json)(?P<what> (?:format|structure|document|string|output|response|data|form|code))?(?P<object> (?:object|array|list)s?(?: format)?)?"
+    rf"{_AS}(?:(?:single |proper |properly formatted |strictly )?(?:(?:syntactically )?valid |well-formed |correct )?json)(?P<what> (?:format|structure|document|string|output|response|data|form|code))?(?: (?P<shape>object|array|list)(?: format)?)?"
 )
+_SHAPES: dict[str | None, Literal["any", "object", "list"]] = {
+    None: "any",
+    "object": "object",
+    "array": "list",
+    "list": "list",
+}
 _JSON_NAMED = re.compile(
     r"(?:the )?(?:output |resulting |returned |generated |translated |final )?json(?: (?:format|object|output|response|structure|content))?"
 )
@@ -38,7 +45,12 @@ _GIVEN_TABLE = re.compile(r"be (?:provided|included|presented|given|used|created
 _TABLE_NAMED = re.compile(r"(?:a|one) (?:single )?(?P<markdown>markdown(?:-formatted)? )table")
 _CODE = re.compile(rf"(?:{_AS}|{_HAS})(?:single |fenced |markdown )?code block(?P<tail> with .+)?")
 _BULLETS = re.compile(
-    rf"(?P<verb>contain|include|use|have|be|provide|feature)(?: (?:{_MADE}))?(?P<as> in the form of| in| as| using| with| entirely in| entirely as)? (?:a )?(?:bullet[ -]?points?|bullets|bullet(?:ed|-point)?(?: point)? list|list of bullet points)(?P<format> (?:format|form|notes|style))?"
+    r"(?:contain|include|have|use|feature) (?:a )?(?:bullet[ -]?points?|bullets|bullet(?:ed|-point)?(?: point)? list|list of bullet points)"
+)
+_LISTED = re.compile(
+    rf"be (?:(?:entirely|fully|only|completely) )?(?:(?:{_MADE}) )?(?:(?:entirely|fully|only) )?(?:in(?: the form of)?|as|using) (?:a |the )?"
+    r"(?:(?P<bullet>bullet[ -]?points?|bullets|bullet(?:ed|-point)? list|list of bullet points)|(?P<number>numbered list)|(?:bulleted or numbered )?list)"
+    r"(?P<form>[ -](?:format|form|style|notes))?(?P<how> using bullets, dashes,? etc)?"
 )
 _CASE = re.compile(
     r"(?:be (?:written |provided |given |presented |output )?|use |contain |have )(?:entirely |only |all |fully |completely |exclusively )*(?:in )?(?:the )?(?:all |only |entirely )?"
@@ -54,6 +66,16 @@ _SORTED = re.compile(
 _ITEMS = re.compile(
     r"(?:the |all )?(?:(?:list|bullet|bulleted) (?:items|points)|bullets|items(?: (?:in|of) the list)?|list|list entries|entries(?: (?:in|of) the list)?)"
 )
+_WHOLLY = (
+    "be ",
+    "use ",
+    "follow ",
+    "adopt ",
+    "respond ",
+    "answer ",
+    "reply ",
+    "write ",
+)  # all of it: one table says too little
 _FORMS = {
     "lower": "lower",
     "small": "lower",
@@ -94,7 +116,7 @@ def _of_other(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
 
 def _json(said: str, literals: tuple[str, ...]) -> Reading | None:
     if (match := _JSON.fullmatch(said)) is not None:
-        return (Json(),), match["object"] is None
+        return (Json(shape=_SHAPES[match["shape"]]),), True
     if (match := _WITH_KEYS.fullmatch(said)) is not None:
         places = re.findall(r"\d+", match["after"] or match["before"])
         return (Json(keys=tuple(literals[int(place)] for place in places)),), False  # a key may stand there translated
@@ -105,20 +127,17 @@ def _grid(said: str) -> Reading | None:
     if _CSV.fullmatch(said):
         return (Csv(),), True
     if _TABLE.fullmatch(said):
-        return (Table(),), "markdown" in said
+        return (Table(),), "markdown" in said and not said.startswith(_WHOLLY)
     return None
 
 
 def _marked(said: str) -> Reading | None:
     if (match := _CODE.fullmatch(said)) is not None:
-        return (CodeBlock(),), match["tail"] is None
-    if (match := _BULLETS.fullmatch(said)) is not None:
-        holds = (
-            match["verb"] in ("contain", "include", "have", "feature", "use")
-            and not match["as"]
-            and not match["format"]
-        )
-        return (Count(unit="list_items", min=2),), holds
+        return (CodeBlock(),), match["tail"] is None and not said.startswith(_WHOLLY)
+    if _BULLETS.fullmatch(said):
+        return (Count(unit="list_items", min=2),), True
+    if (match := _LISTED.fullmatch(said)) is not None:
+        return (Listed(mark="bullet" if match["bullet"] else "number" if match["number"] else "any"),), True
     return None
 
 
@@ -128,7 +147,7 @@ def _case(said: str) -> Reading | None:
         return None
     form = _FORMS[match["form"][:5]]
     rule: Rule = Case(form=form)  # type: ignore[arg-type]
-    return (rule,), match["script"] is None and "contain " not in said[:8] and "have " not in said[:5]
+    return (rule,), match["script"] is None and said.startswith("be ")
 
 
 def _sorted(said: str) -> Reading | None:
