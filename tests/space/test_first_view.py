@@ -96,7 +96,7 @@ def test_a_link_to_the_page_shows_our_title_and_not_gradios() -> None:
 
 def _rendered(board: str = "<p>board</p>", theme: str = "") -> str:
     return render(
-        board, head="<h1>T</h1>", tabs=["Leaderboard", "Judges"], style="s", script="t", fonts="f", theme=theme
+        board, part=7, head="<h1>T</h1>", tabs=["Leaderboard", "Judges"], style="s", script="t", fonts="f", theme=theme
     )
 
 

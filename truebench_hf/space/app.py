@@ -14,6 +14,7 @@ from truebench_hf.space import about, explorer, judges, leaderboard, look, playg
 from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
+from truebench_hf.space.compressed import Compressed
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
 from truebench_hf.space.leaderboard import Leaderboard
@@ -70,12 +71,13 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
     app = build(options, board, ours)
+    view = Middleware(FirstView, html=_first_view(app, ours), head=preview(TITLE, _ABOUT))
     try:
         app.launch(
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(FirstView, html=_first_view(app, ours), head=preview(TITLE, _ABOUT))]},
+            app_kwargs={"middleware": [Middleware(Compressed), view]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
@@ -92,12 +94,13 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
     """What stands in the page before Gradio has drawn it, for the address that was asked for."""
-    tabs = next(block for block in app.blocks.values() if block.elem_id == "tabs").children
+    parts = {block.elem_id: block for block in app.blocks.values()}
+    tabs = parts["tabs"].children
 
     def html(query: dict[str, str]) -> str:
         first = query.get("tab", tabs[0].id) == tabs[0].id
         return render(
-            ours.html(Asked.of(query)) if first else "", head=_HEAD, tabs=[tab.label for tab in tabs],
+            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_HEAD, tabs=[tab.label for tab in tabs],
             style=leaderboard.STYLE, script=leaderboard.SCRIPT, fonts=look.font_list(), theme=query.get("__theme", ""),
         )  # fmt: skip
 
@@ -123,9 +126,10 @@ def _at(explored: explorer.Explorer, asked: Mapping[str, str]) -> tuple[Any, ...
     import gradio as gr
 
     choices = explored.view.choices(asked.get("run"))
-    # Without an instance the change of the run brings its first.
-    run = gr.update(choices=choices, value=asked.get("run") or choices[0][1])
-    return run, asked.get("id", ""), explored.view.others(asked.get("with"))
+    run = asked.get("run") or choices[0][1]
+    # The first where none is asked for: a run that stays the same brings none by itself.
+    instance = asked.get("id") or next(iter(explored.view.conversations(run)), "")
+    return gr.update(choices=choices, value=run), instance, explored.view.others(asked.get("with"))
 
 
 def _on_load(app: Any, tabs: Any, explored: explorer.Explorer) -> None:

@@ -19,12 +19,20 @@ window.tbBoard = (() => {
   const drawn = () => ({ board: root.dataset.board, group: root.dataset.group, view: root.dataset.view, style: root.dataset.style });
   const wanted = () => { const q = query(); return Object.fromEntries(["board", "group", "view", "style"].map(n => [n, q.get(n) || ""])); };
 
+  // Until the app is there its server functions are asked as it will ask them.
+  async function early(name, what) {
+    const body = { data: what, component_id: +root.dataset.part, fn_name: name, session_hash: "early" + Math.random().toString(36).slice(2) };
+    const answer = await fetch(new URL("gradio_api/component_server/", document.baseURI), {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+    });
+    return answer.ok ? answer.json() : (await live, server[name](what));
+  }
   async function ask(name, what) {
-    await live;
     const mine = ++turn;
     root.classList.add("waiting");
-    const answer = await server[name](what);
-    root.classList.remove("waiting");
+    let answer;
+    try { answer = await (server ? server[name](what) : early(name, what)); }
+    finally { root.classList.remove("waiting"); }
     return mine === turn ? answer : undefined;
   }
   function put(html) {
@@ -32,6 +40,7 @@ window.tbBoard = (() => {
     made.innerHTML = html;
     const next = made.content.querySelector(".tb-board");
     if (!next) return;
+    next.dataset.part = root.dataset.part || "";
     const focused = root.contains(document.activeElement) && document.activeElement.dataset?.go;
     root.replaceWith(next);
     root = next;
@@ -55,7 +64,8 @@ window.tbBoard = (() => {
 
   function sort(said) {
     const table = root.querySelector("table");
-    if (!table) return;
+    if (!table || (!said && !root.sorted)) return;
+    root.sorted = said;
     const heads = [...table.tHead.rows[0].cells], up = said.startsWith("+"), id = said.replace(/^[+-]/, "");
     const column = heads.findIndex(head => head.firstElementChild.dataset.sort === id);
     heads.forEach((head, place) => place === column && id !== "rank" ? head.setAttribute("aria-sort", up ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
@@ -75,8 +85,9 @@ window.tbBoard = (() => {
   }
   function find(said) {
     const input = root.querySelector(".find"), words = said.split(/\s+/).map(squashed).filter(Boolean);
-    if (!input) return;
-    if (input.value !== said) input.value = said;
+    if (!input || (!words.length && !root.searched)) return;
+    root.searched = said;
+    if (input.value.trim() !== said.trim()) input.value = said;
     let count = 0;
     const all = rows();
     for (const row of all) {
@@ -212,7 +223,16 @@ window.tbBoard = (() => {
   return {
     OWN,
     // The table that stands in the page's first view.
-    begin(node) { root = node; shown = JSON.stringify(wanted()); listen(); sort(query().get("sort") || ""); find(query().get("q") || ""); },
+    begin(node, part) {
+      root = node;
+      root.dataset.part = part;
+      shown = JSON.stringify(wanted());
+      listen();
+      sort(query().get("sort") || "");
+      find(query().get("q") || "");
+      root.dataset.live = "1";
+      open(query().get("model") || "");
+    },
     // The app is there: the node moves to its place, or is asked for where the page came without one.
     async adopt(element, functions, fire) {
       [server, trigger] = [functions, fire];
@@ -234,9 +254,7 @@ window.tbBoard = (() => {
       if (down) scrollTo(0, down);
       if (across) root.querySelector(".frame").scrollLeft = across;
       if (root.contains(focus)) focus.focus({ preventScroll: true });
-      root.dataset.live = "1";
       ready();
-      if (query().get("model")) open(query().get("model"));
     },
     // A tab was chosen: on others the address says nothing of the leaderboard, and says it again on its own.
     tab(name, q) {

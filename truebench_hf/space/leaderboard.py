@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from truebench_hf.report.page import inert
 from truebench_hf.space.board import boards, drawn, page, table
@@ -18,8 +19,15 @@ from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.told import told
 
 _HERE = Path(__file__).parent
+
+
+def _said(value: Any) -> Any:
+    """What a template prints: texts as texts, whatever they hold; numbers and our own markup as they are."""
+    return value if isinstance(value, int | float | Markup) else inert(value)
+
+
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, finalize=inert, trim_blocks=True,
+    loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, finalize=_said, trim_blocks=True,
     lstrip_blocks=True,
 )  # fmt: skip
 _KEPT = 40  # pages of one state of the results
@@ -33,12 +41,12 @@ class Leaderboard:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self._pages: OrderedDict[tuple[int, float, Asked], str] = OrderedDict()
+        self._pages: OrderedDict[tuple[int, Asked], str] = OrderedDict()
 
     def html(self, asked: Asked) -> str:
         """The board that is asked for, as HTML."""
         now = self.board.snapshot
-        key = (now.version, now.read_at // 60, asked)
+        key = (now.version, asked)
         if (kept := self._pages.get(key)) is None:
             kept = self._pages[key] = self._drawn(asked)
             while len(self._pages) > _KEPT:
@@ -47,18 +55,18 @@ class Leaderboard:
 
     def model(self, asked: Asked, key: str) -> str:
         """A model of the group that is asked for, opened; says so where it is there no longer."""
-        shown = page.page(self.board.snapshot, asked)
-        entry = next((e for e in (shown.group.entries if shown.group else ()) if e.key == key), None)
-        if entry is None or shown.group is None:
+        _, board, group = page.found(self.board.snapshot, asked)
+        entry = next((e for e in (group.entries if group else ()) if e.key == key), None)
+        if entry is None or group is None:
             return "<p>This result is not on the board, or no longer.</p>"
         story = self.board.stories.of(entry.folder)
-        found = told(shown.board.kind, shown.group, entry, story[0] if story else None)
+        found = told(board.kind, group, entry, story[0] if story else None)
         return _TEMPLATES.get_template("model.html.jinja").render(told=found)
 
     def csv(self, asked: Asked) -> str:
         """The group that is asked for with every column, as CSV."""
-        shown = page.page(self.board.snapshot, asked)
-        return table.to_csv(shown.board.kind, shown.group.entries if shown.group else ())
+        _, board, group = page.found(self.board.snapshot, asked)
+        return table.to_csv(board.kind, group.entries if group else ())
 
     def _drawn(self, asked: Asked) -> str:
         shown = page.page(self.board.snapshot, asked)

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
@@ -63,6 +64,7 @@ class OneBoard:
         return next((g for g in self.groups if g.id == wanted), self.groups[0] if self.groups else None)
 
 
+@lru_cache(maxsize=2)
 def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
     """All boards of a state of the results; judges come last."""
     found: dict[str, tuple[str, Kind, list[Entry]]] = {}

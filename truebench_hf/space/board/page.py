@@ -88,7 +88,7 @@ class Page:
     views: tuple[str, ...]
     view: str
     heading: str
-    facts: tuple[tuple[str, str], ...]
+    facts: tuple[tuple[str, str, str], ...]
     table: Table
     can_adjust: bool
     is_adjusted: bool
@@ -100,9 +100,7 @@ class Page:
 
 def page(snapshot: Snapshot, asked: Asked) -> Page:
     """The page that is asked for, or what comes nearest to it."""
-    every = boards.boards(snapshot)
-    board = next((one for one in every if one.id == asked.board), every[0])
-    group = board.group(asked.group)
+    every, board, group = found(snapshot, asked)
     entries = group.entries if group else ()
     views = _views(board.kind, entries)
     view = asked.view if asked.view in views else views[0]
@@ -117,6 +115,13 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
         tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view, adjusted), can,
         bool(adjusted), any(e.approximate for e in entries), others, snapshot.stale, snapshot.version,
     )  # fmt: skip
+
+
+def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, Group | None]:
+    """All boards, and the board and group that are asked for, or else the first."""
+    every = boards.boards(snapshot)
+    board = next((one for one in every if one.id == asked.board), every[0])
+    return every, board, board.group(asked.group)
 
 
 def table(kind: Kind, group: Group | None, view: str, adjusted: Mapping[str, Score]) -> Table:
@@ -262,18 +267,18 @@ def _ends(interval: tuple[float, float], factor: int) -> str:
     return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
 
 
-def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[tuple[str, str]]:
-    """(number, what it counts) for the line above the table."""
+def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[tuple[str, str, str]]:
+    """What stands in the line above the table: words, a number, words."""
     there = {name for entry in group.entries for name in entry.scores}
     for name in ("Languages", "Categories"):
         count = sum(board.kind.scores[head] in there for head in board.kind.groups.get(name, ()))
         if count > 1:
-            yield str(count), name.lower()
-    yield str(len(group.entries)), "results" if len(group.entries) != 1 else "result"
+            yield "", str(count), name.lower()
+    yield "", str(len(group.entries)), "results" if len(group.entries) != 1 else "result"
     if found := boards.judge_accuracy(snapshot, group):
         score, where = found
-        yield f"{100 * (score.value or 0):.1f} %", f"is how often the judge is right on rubrics ({where})"
+        yield "judge right on", f"{100 * (score.value or 0):.1f} %", f"of rubrics ({where})"
     elif "Judge" in group.entries[0].facts:
-        yield "", "how often the judge is right on rubrics is not known here"
+        yield "how often the judge is right was not measured here", "", ""
     if snapshot.read_at:
-        yield time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "last updated"
+        yield "as of", time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), ""

@@ -23,9 +23,9 @@ from truebench_hf.terminal import warn
 from truebench_hf.types import Score
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
-    """One state of the board. `ties_known` is False until the paired comparison of measured runs is done.
+    """One state of the board, equal to itself alone. `ties_known` is False until the paired comparison of measured runs is done.
 
     `version` grows whenever something else is to be shown, and only then; `read_at` is when the sources were last
     looked at, in seconds since 1970. `stale` is empty, or says since when the results data set is out of reach. `adjusted`
