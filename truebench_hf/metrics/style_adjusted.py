@@ -17,8 +17,9 @@ from truebench_hf.metrics.comparison import MIN_PAIRS
 from truebench_hf.metrics.intervals import wilson_at
 from truebench_hf.types import Score
 
-# A wider interval says that the style of a model is hardly seen apart from the model itself: too little to be shown.
-_WIDEST = 0.2
+# Below this share of the instances as effective ones (an interval some three times as wide as the plain one) the style of a
+# model is hardly seen apart from the model itself; nor is it where the estimate lies so far outside of 0 to 1.
+_LEAST, _OUTSIDE = 0.1, 0.1
 Style = tuple[float, float, float, float]  # of an answer: characters, headers, items of lists, bold passages
 
 
@@ -49,10 +50,10 @@ def style_adjusted(
     for model, share, spread, of in zip(models, value, variance, y.mean(axis=1), strict=True):
         kept = float(min(1.0, max(0.0, round(share, 12))))
         effective = of * (1 - of) / spread if spread > 0 and 0 < of < 1 else len(ids)
-        low, high = wilson_at(kept, min(effective, len(ids)), quantile)
-        wide = high - low > _WIDEST or abs(kept - share) > _WIDEST / 2
+        ends = wilson_at(kept, min(effective, len(ids)), quantile)
+        unseen = effective < _LEAST * len(ids) or abs(kept - share) > _OUTSIDE
         left = len(passed[model]) - len(ids)
-        found[model] = Score(None, len(ids), left) if wide else Score(kept, len(ids), left, (low, high))
+        found[model] = Score(None, len(ids), left) if unseen else Score(kept, len(ids), left, ends)
     return found
 
 

@@ -223,7 +223,7 @@ def _rank(group: Group, entry: Entry) -> tuple[str, str]:
     if entry.overall.value is None:
         return "–", "not ranked: nothing was decided"
     if coverage(entry.overall) < COVERED:
-        return "–", f"not ranked: {1 - coverage(entry.overall):.0%} of it was left open"
+        return "–", f"not ranked: {100 - 100 * coverage(entry.overall):.0f} % of it was left open"
     return "–", "not ranked: there is no interval"
 
 
