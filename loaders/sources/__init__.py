@@ -52,19 +52,19 @@ def is_source(data: object) -> bool:
     return bool(colon) and kind.isidentifier() and not path.startswith("//") and not Path(str(data)).exists()
 
 
-def read(name: str, path: str | Path, *, strict: bool = False) -> Usable[Item]:
+def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = True) -> Usable[Item]:
     """The instructions of a source, from its file as published, a folder of it, or its id on the Hub.
 
     Of several splits the one named test is read; llmbar takes a folder of its repository. A row that cannot be used
-    (malformed, or with an id that an earlier one has) is left out: `left_out` of the result says how many and why, and so
-    does a warning in the log, which is printed where nobody asked for it elsewhere.
+    (malformed, or with an id that an earlier one has) is left out: `left_out` of the result says how many and why, and if
+    it `warns` so does the log, which is printed where nobody asked for it elsewhere.
     Raises UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict`
     on the first such row, with its number and the field.
     """
     if name not in READERS:
         raise unknown("source of rubrics", name, READERS)
     found = READERS[name](str(path), strict)
-    if found.left_out:
+    if warns and found.left_out:
         _LOG.warning("%s", found.left_out)
     found[:] = masked(list(found))
     return found

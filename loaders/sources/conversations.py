@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.loaders.sources import read
 from truebench_hf.types import Instance, Turn
@@ -17,8 +19,13 @@ _KINDS = {
 def instances(data: str) -> list[Instance]:
     """One of every instruction of `SOURCE:PATH`, whoever answered it. Raises UserError as `read`."""
     kind, _, path = data.partition(":")
+    return of_items(kind, read(kind, path))
+
+
+def of_items(kind: str, items: Iterable[Item]) -> list[Instance]:
+    """The same of items of a source that were read."""
     found: dict[str, Instance] = {}
-    for item in read(kind, path):
+    for item in items:
         if item.instruction_id not in found and item.case.criteria:
             found[item.instruction_id] = _instance(item, item.facts.get(_KINDS.get(kind, "")))
     return list(found.values())
