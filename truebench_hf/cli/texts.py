@@ -76,6 +76,12 @@ _EXIT = (
 )
 
 TEXTS = {
+    "export": "every-eval-ever (0.3) writes OUT/data/KIND/DEVELOPER/MODEL: a JSON with one result per score (judges, prompt, "
+    "interval), and a JSONL with a record per response and per criterion; what is undecided has no record there, which says "
+    "yes or no, and is counted. inspect writes a .eval log with conversations, verdicts and reasons for `inspect view` (needs "
+    "inspect-ai). verifiers writes a rubric file per prompt and tasks.jsonl with rewards. csv and parquet write scores and "
+    "verdicts. Of studies that do not score responses one by one (metaeval, say) there are scores alone. Local paths, "
+    "addresses and keys are taken out.",
     "run": f"{_ROWS}\n\n{_MODELS}\n\n{_SAMPLES}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
