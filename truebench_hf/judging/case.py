@@ -12,6 +12,7 @@ from truebench_hf.types import Criterion, Instance, Message, Response
 
 _RESTS = "(It rests on this:"
 _FAULT = "(This names a fault; it is met where the response has it.)"
+NOTES = (_RESTS, _FAULT)  # what `stated` adds to the text of a criterion
 
 
 @dataclass(frozen=True, slots=True)

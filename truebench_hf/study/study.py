@@ -67,6 +67,7 @@ class Study(Generic[O, T, D, V]):
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.ledger: Ledger | EstimatedLedger
         self._callers: dict[str, Caller] = {}
+        self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
 
     # What a benchmark says of itself.
@@ -106,7 +107,11 @@ class Study(Generic[O, T, D, V]):
         if part in self._callers and self._callers[part].model is not model:
             part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
         if part not in self._callers:
-            self._callers[part] = Caller(model, self.ledger, part, self.roles.concurrency(role))
+            # The parts of a role share its limit of requests at a time.
+            first = self._first.get((role, id(model)))
+            made = first.in_role(part) if first else Caller(model, self.ledger, part, self.roles.concurrency(role))
+            self._first.setdefault((role, id(model)), made)
+            self._callers[part] = made
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:

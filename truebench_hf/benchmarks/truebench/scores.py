@@ -11,7 +11,7 @@ from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.records import Judged, by_instance, secrets_in
+from truebench_hf.records import Judged, by_instance, sample_name, secrets_in
 from truebench_hf.redaction import masked_note
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Instance, Report, Score
@@ -50,7 +50,8 @@ def score(
     conflicting = [verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn]
     if any(conflicting):
         scores["conflicting"] = Score(sum(conflicting) / len(conflicting), len(conflicting))
-    unscored = {item.name: item.undecided for item in judged if item.passed is None}
+    beside = any(item.response.sample > 1 for item in judged)
+    unscored = {sample_name(*item.key, beside=beside): item.undecided for item in judged if item.passed is None}
     return Report(scores, unscored, usage or {}, made, _notes(ours, official, judged, made))
 
 

@@ -59,8 +59,8 @@ def _mark(found: Rewording) -> dict[str, str]:
     """What is said of a judge whose wording was varied; nothing where that could not be measured."""
     if found.moves is None or found.decides is None:
         return {}
-    how = "more" if found.decides else "less"
-    return {"Wording": f"moves it {100 * found.moves:.1f} points, {how} than its interval"}
+    where = "out of" if found.decides else "within"
+    return {"Wording": f"{100 * found.moves:.1f} points between wordings, {where} its interval"}
 
 
 def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:

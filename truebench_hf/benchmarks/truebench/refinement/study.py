@@ -56,7 +56,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     files = (
         "refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN, SHEETS,
     )  # fmt: skip
-    editable = {worklist.FILE: ""}  # noqa: RUF012
+    editable = {worklist.FILE: "", DATA: ""}  # noqa: RUF012
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
 
@@ -72,7 +72,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
         sheets.check_names(options.names)
-        self.sheets = sheets.read_back(list(options.human)) if options.human else Annotations({}, {}, {})
+        # Who names the folder of the study means the sheets in it.
+        given = [str(Path(one) / SHEETS) if Path(one).resolve() == folder.resolve() else one for one in options.human]
+        self.sheets = sheets.read_back(given) if given else Annotations({}, {}, {})
         if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
             raise UserError(
                 f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
@@ -119,7 +121,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         now = {key: history.states(one, self.history, self.round)[-1] for key, one in self.instances.items()}
         before = [version for one in self.instances.values() for version in history.originals(one)]
         made = filled.revisions(lines, listed, now, [*before, *self.history], self.round + 1)
-        filled.check_left(self.instances, [*self.history, *made])
+        filled.check_left(self.instances, self.history, made)
         self.history, self.round, self.lines = [*self.history, *made], self.round + 1, lines
 
     def setup(self) -> None:
@@ -165,13 +167,12 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         listed = open_rows(done, labels, self.history) if self.options.human else []
         result = scores(done, labels, self.history, listed) | {"usage": self.provenance["usage"]}
         last = [judged for one in done for judged in one[-1].judged]
-        undecided = [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
         facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
         return Outcome(
             result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
             lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
             notes=self._notes(last, labels, listed, new), facts=facts,
-            incomplete=len(undecided) + sum(row.what == worklist.UNREAD for row in listed),
+            incomplete=len(_unscored(last)) + sum(row.what == worklist.UNREAD for row in listed),
         )  # fmt: skip
 
     def _files(
@@ -221,6 +222,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         options, out = self.options, self.options.out
         notes = [self.note] if self.note else []
         notes += cut_off(sum(bool(one.response.truncated) for one in last))
+        if left := _unscored(last):
+            first = f"{left[0].name}, {left[0].response.model}: {left[0].undecided}"
+            notes.append(f"Responses not judged: {len(left)} of {len(last)} (the first: {first}).")
         notes += weak_judges([*options.judge, options.validator])
         if strange := [key for key in self.sheets.labels if key not in labels]:
             notes.append(f"Rows of sheets about other responses, left out: {len(strange)} (the first: {strange[0]}).")
@@ -242,6 +246,11 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         elif options.human:
             notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
         return notes
+
+
+def _unscored(last: Sequence[Judged]) -> list[Judged]:
+    """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
+    return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
 
 
 def _listed(file: Path) -> list[Row]:
