@@ -28,6 +28,7 @@ from truebench_hf.exports.run import Exported, Measured
 
 _AVERAGED = ("facts",)  # kinds in which the scores of several judges are averaged
 _HERE = ("hf", "vllm", "smollm2", "hf-classifier")  # providers that run a model in our process
+_LONGEST = 96  # characters of a name in a path, as on the Hub
 _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
 
 
@@ -68,7 +69,7 @@ def model_info(spec: str) -> ModelInfo:
 
 def plain(text: str) -> str:
     """A text as part of a path."""
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "model"
+    return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST].strip("-.") or "model"
 
 
 def result_id(run: Exported, one: Measured) -> str:
