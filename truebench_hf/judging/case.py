@@ -95,6 +95,11 @@ def one_line(criterion: Criterion) -> str:
     return " ".join(stated(criterion).split())
 
 
+def names_fault(text: str) -> bool:
+    """Whether a criterion as it is stated names a fault, which a good answer does not have."""
+    return text.endswith(_FAULT)
+
+
 def stated(criterion: Criterion) -> str:
     """A criterion as it is put to judges and to people: its text, and behind it what it rests on.
 

@@ -46,7 +46,8 @@ class InstanceOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str = option(
-        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), or a Hub id."
+        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), a Hub id, "
+        "or SOURCE:PATH (rubrics of others, as in `truebench data list`)."
     )
     column: tuple[str, ...] = option(
         (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."

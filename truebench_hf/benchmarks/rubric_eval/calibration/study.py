@@ -40,7 +40,10 @@ _REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if 
 class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
     """Which decision judge is calibrated on which labelled data, and who would get a cascade's doubtful rest."""
 
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
     judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
     kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
     folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
@@ -91,12 +94,12 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
     def items(self) -> Items[Item]:
         """The responses, cut down to their labelled rubrics."""
-        every = data.items(data.load(self.options.data))
+        every = data.answered(self.options.data)
         labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in every]
         found = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
         if not found:
             raise UserError(f"--data {self.options.data}: no row has a label to calibrate on")
-        return data.selection(found)
+        return data.selection(found, every.left_out.reasons)
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]

@@ -28,7 +28,10 @@ _FITTED = Binds("decision", lambda o: o.decision, late=True)
 class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
     judge: tuple[str, ...] = role(
         help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),

@@ -42,7 +42,8 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     files = ("scores.json", "judgments.jsonl", rewording.FILE)
 
     def items(self) -> Items[Item]:
-        found = data.selection(data.items(data.load(self.options.data)))
+        every = data.answered(self.options.data)
+        found = data.selection(every, every.left_out.reasons)
         chosen = found.sampled(self.options.limit, self.options.seed)
         if not any(rubric.label for item in chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
