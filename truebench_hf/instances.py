@@ -55,8 +55,7 @@ def of_rows(
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
         found = of_row(replace(record, row=renamed(record.row, columns or {})), str(number))
-        if more:
-            found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
+        found = with_criteria(found, more)
         if judged and not any(turn.criteria for turn in found.turns):
             raise _without_criteria(record)
         if found.id in seen and not (repeated and masked(found) == made[found.id]):
@@ -66,6 +65,13 @@ def of_rows(
     if not made:
         raise UserError("the data holds no instances")
     return list(made.values())
+
+
+def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
+    """The instance with these criteria added to every turn."""
+    if not more:
+        return instance
+    return replace(instance, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in instance.turns))
 
 
 def of_row(record: Record, number: str = "1") -> Instance:
@@ -228,13 +234,13 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
 
 
 def rule_in(record: Record) -> str | None:
-    """The text of the rule in the field `rule` (an object, or JSON), None without one. Raises UserError."""
+    """The text of what stands in the field `rule` (see `rules.stored`), None without one. Raises UserError."""
     if not _there(record, "rule"):
         return None
-    from truebench_hf.rules import rule_of
+    from truebench_hf.rules import stored, stored_text
 
     try:
-        return rule_of(record.row["rule"]).text
+        return stored_text(*stored(record.row["rule"]))
     except UserError as error:
         raise record.wrong("rule", f"holds no rule: {error}") from error
 

@@ -8,7 +8,8 @@ A criterion carries the text of its rule in `Criterion.rule`. What measures rule
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -89,9 +90,10 @@ class Language(_Rule):
 
 
 class Json(_Rule):
-    """The response is valid JSON; an object, or every object of a list, has at least these keys."""
+    """The response is valid JSON (an `object`, a `list`); an object, or every object of a list, has at least these keys."""
 
     kind: Literal["json"] = "json"
+    shape: Literal["any", "object", "list"] = "any"
     keys: tuple[_Text, ...] = ()
 
 
@@ -193,8 +195,15 @@ class Sorted(_Rule):
     reverse: bool = False
 
 
+class Listed(_Rule):
+    """The response is a list: every line of it is marked as an item, by a bullet or dash, or by a number."""
+
+    kind: Literal["listed"] = "listed"
+    mark: Literal["any", "bullet", "number"] = "any"
+
+
 Rule = (
-    Count | Language | Json | Csv | Table | CodeBlock | StartsWith | EndsWith | Contains | Excludes | Case | Forbidden | Sorted
+    Count | Language | Json | Csv | Table | CodeBlock | StartsWith | EndsWith | Contains | Excludes | Case | Forbidden | Sorted | Listed
 )  # fmt: skip
 KINDS: dict[str, type[_Rule]] = {str(one.model_fields["kind"].default): one for one in get_args(Rule)}
 
@@ -215,6 +224,30 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
         return _adapter().validate_python(dict(value))
     except ValidationError as error:
         raise UserError(f"rule of kind {kind}: {_said(error, KINDS[kind])}") from error
+
+
+def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
+    """The rules that stand with a criterion, and whether they are all that it says, so that they may decide it.
+
+    One rule or a list of rules is all of it; {"beside": [...]} are rules of a criterion that says more, to be measured
+    and no more: without any no program looks at it. Raises UserError as `rule_of`.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        with suppress(ValueError, RecursionError):  # which `rule_of` tells
+            value = json.loads(value)
+    if isinstance(value, Mapping) and set(value) == {"beside"}:
+        if not isinstance(value["beside"], list | tuple):
+            raise UserError(f"'beside' must be a list of rules such as {_EXAMPLE}")
+        return tuple(map(rule_of, value["beside"])), False
+    if isinstance(value, list | tuple) and value:
+        return tuple(map(rule_of, value)), True
+    return (rule_of(value),), True
+
+
+def stored_text(rules: Sequence[Rule], complete: bool) -> str:
+    """The text from which `stored` reads these rules."""
+    texts = f"[{', '.join(rule.text for rule in rules)}]"
+    return rules[0].text if complete and len(rules) == 1 else texts if complete else f'{{"beside": {texts}}}'
 
 
 _EXAMPLE = '{"kind": "count", "unit": "words", "max": 50}'

@@ -26,6 +26,7 @@ RULES: list[dict[str, Any]] = [
     {"kind": "case", "form": "upper"},
     {"kind": "forbidden", "characters": "!", "classes": ["digits"]},
     {"kind": "sorted", "by": "numeric", "reverse": True},
+    {"kind": "listed", "mark": "bullet"},
 ]
 
 

@@ -13,6 +13,7 @@ from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
+    export,
     facts,
     flex,
     label,
@@ -64,6 +65,7 @@ label.add_to(app)
 data.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
+export.add_to(app)
 rescue.add_to(app)
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import regex
 
+from truebench_hf.judging.rules.answers import Answer
 from truebench_hf.judging.rules.plain import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
 from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.rules import Listed
 
 _WRAPPED = 100  # characters of a line above which it is shown as several
 _WIDTH = 60
@@ -100,6 +102,20 @@ def count_items(text: str, unmarked: bool = True) -> Tally:
     lists = _lists(text)
     kinds = [sum(1 for item in top if item.mark == mark) for mark in {item.mark for item in top}]
     return Tally.of(min([*lists, *kinds]), len(top), len(found) + maybe)
+
+
+def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
+    """(how many lines are marked as items, whether all are). Short lines or commas may be a list without its marks."""
+    text = answer.core if items(answer.core) else answer.whole
+    found, every = items(text), [line for line in text.split("\n") if line.strip()]
+    facts = f"{len(found)} of {len(every)} lines marked as list items"
+    kinds = {"number" if item.mark == "1" else "bullet" for item in found}
+    if len(found) > 1 and len(found) == len(every) and (rule.mark == "any" or kinds == {rule.mark}):
+        return facts, True
+    marked = found or any(map(_MAYBE.match, every)) or "```" in text
+    short = [line for line in every if len(line) < _WRAPPED]
+    inline = rule.mark == "any" and len(text) < 2 * _WRAPPED and len(regex.findall(r"[,;、，；]", text)) > 1
+    return facts, None if marked or inline or not every or len(short) > 2 else False
 
 
 def _lists(text: str) -> list[int]:

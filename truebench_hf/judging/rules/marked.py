@@ -59,7 +59,7 @@ def of_code_block(rule: CodeBlock, answer: Answer) -> tuple[str, bool | None]:
     if not marks:
         other = "```" in answer.whole or "~~~" in answer.whole or any(token.type == "code_block" for token in tokens)
         return "no code block", None if other or "`" in answer.whole or "<code" in answer.whole.casefold() else False
-    facts = f"code blocks: {listed([mark or 'of no named language' for mark in (mark[:20] for mark in marks)])}"
+    facts = f"code blocks: {listed([_told(mark) for mark in marks])}"
     closed = answer.whole.count("```") % 2 == 0
     if rule.language is None:
         return facts, True if closed else None
@@ -67,6 +67,13 @@ def of_code_block(rule: CodeBlock, answer: Answer) -> tuple[str, bool | None]:
     if any(mark in wanted for mark in marks):
         return facts, True if closed else None
     return facts, None if "" in marks else False
+
+
+def _told(mark: str) -> str:
+    """A mark as judges are told of it: it is the response's own, and nothing of that but a plain name is passed on."""
+    if not mark:
+        return "of no named language"
+    return mark if regex.fullmatch(r"[a-z][a-z0-9+#]{0,11}", mark) else "of a language that is no plain name"
 
 
 def _names(language: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truebench_hf.judging.rules import languages, letters, marked, order, structured, wording
+from truebench_hf.judging.rules import languages, letters, lines, marked, order, structured, wording
 from truebench_hf.judging.rules.answers import Answer, answer
 from truebench_hf.judging.rules.counting import count
 from truebench_hf.rules import (
@@ -18,6 +18,7 @@ from truebench_hf.rules import (
     Forbidden,
     Json,
     Language,
+    Listed,
     Rule,
     Sorted,
     StartsWith,
@@ -66,6 +67,8 @@ def _measured(rule: Rule, given: Answer) -> tuple[str, bool | None]:
             return wording.contains(rule, given)
         case Excludes():
             return wording.excludes(rule, given)
+        case Listed():
+            return lines.listed(rule, given)
         case Case():
             return letters.case(rule, given)
         case Forbidden():

@@ -24,6 +24,8 @@ def of_json(rule: Json, answer: Answer) -> tuple[str, bool | None]:
         return f"no valid JSON: {fault}", None if _some_json(answer) else False
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
+    if rule.shape == ("list" if isinstance(value, dict) else "object"):  # "a JSON object" may be said of any JSON
+        return f"valid JSON, {'an object' if isinstance(value, dict) else 'a list'}", None
     missing = [key for key in rule.keys if not _has(value, key)]
     what = f"an object with {len(value)} keys" if isinstance(value, dict) else f"a list of {len(value)}"
     facts = f"valid JSON, {what}" + (f", without the keys {listed(missing)}" if missing else "")
