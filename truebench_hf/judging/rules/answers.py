@@ -17,6 +17,7 @@ from truebench_hf.judging.rules.plain import BOLD_LINE, HEADING, RULE_LINE, tidy
 _SHORT = 25  # words of one sentence that may be a comment
 _SHORT_SIGNS = 60  # characters of it in a script without blanks
 _TITLE = 12  # words of a title, a greeting or a signature
+_LINES = 12  # lines of a block at either end that may be no part of the answer
 _DROPPED = 3  # blocks at either end that may be no part of the answer
 # Words by which a line speaks of the answer instead of being it, or greets, in the languages of TRUEBench.
 _LEAD = regex.compile(
@@ -170,6 +171,8 @@ def _before_notes(blocks: list[str]) -> list[str]:
 def _may_open(block: str) -> bool:
     """Whether a block may be title, greeting or lead-in."""
     lines = block.split("\n")
+    if len(lines) > _LINES:
+        return False
     last = lines[-1].rstrip(" *_")
     if last.endswith((":", "：")) or all(map(_is_title, lines)):
         return True
@@ -179,6 +182,8 @@ def _may_open(block: str) -> bool:
 def _may_close(block: str) -> bool:
     """Whether a block may be signature, closing words or a remark on the answer."""
     lines = block.split("\n")
+    if len(lines) > _LINES:
+        return False
     if all(_words(line) <= _TITLE and not _ENDED.search(line) for line in lines) and not _listed(lines):
         return True
     return _words(block) <= 2 * _SHORT and bool(_NOTE.search(block))
