@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -11,6 +12,14 @@ from truebench_hf import redaction
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+gc.disable()  # nothing of what is imported is garbage
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: the collector need not look through it again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
