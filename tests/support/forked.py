@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import gc
 import json
 import os
 import resource
@@ -17,9 +18,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
@@ -78,17 +80,18 @@ def serve() -> None:
 
     whole()
     sys.path.remove("")  # where the command runs is no place for modules
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             _become(json.loads(line))
-            return
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become(job: Mapping[str, Any]) -> None:
-    """Be the command from here on; it ends as any process does."""
+def _become(job: Mapping[str, Any]) -> NoReturn:
+    """Be the command from here on."""
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["env"])
@@ -100,4 +103,14 @@ def _become(job: Mapping[str, Any]) -> None:
     sys.argv = ["truebench", *job["arguments"]]
     from truebench_hf.cli.main import main
 
-    main()
+    try:
+        main()
+    except SystemExit as stop:
+        assert isinstance(stop.code, int)
+        # As Python ends, but for taking apart all that is loaded, which takes longer than most commands.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(stop.code)
+    raise AssertionError("the command has no exit code")
