@@ -6,12 +6,17 @@ import gc
 import os
 
 import pytest
+from hypothesis import settings
 
 from truebench_hf import redaction
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The clock would tell of the machine, and of what an example imports.
+settings.register_profile("unhurried", settings(), deadline=None)
+settings.load_profile("unhurried")
 
 gc.disable()  # nothing of what is imported is garbage
 

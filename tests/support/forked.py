@@ -103,14 +103,15 @@ def _become(job: Mapping[str, Any]) -> NoReturn:
     sys.argv = ["truebench", *job["arguments"]]
     from truebench_hf.cli.main import main
 
+    code = -1
     try:
         main()
     except SystemExit as stop:
-        assert isinstance(stop.code, int)
+        code = int(stop.code or 0)
+    finally:
         # As Python ends, but for taking apart all that is loaded, which takes longer than most commands.
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(stop.code)
-    raise AssertionError("the command has no exit code")
+        os._exit(code)
