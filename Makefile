@@ -30,6 +30,8 @@ check: setup
 # up to five: some tests wait.
 WORKERS = $(shell $(PYTHON) -c "import os; print(min(5, 1 + (os.cpu_count() or 1)))")
 PARALLEL = -n $(WORKERS) --dist loadfile
+# Compiled code is kept, whatever the environment says: the tests start many processes.
+export PYTHONDONTWRITEBYTECODE =
 
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)

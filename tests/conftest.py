@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
+from hypothesis import settings
 
 from truebench_hf import redaction
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The clock would tell of the machine, and of what an example imports.
+settings.register_profile("unhurried", settings(), deadline=None)
+settings.load_profile("unhurried")
+
+gc.disable()  # nothing of what is imported is garbage
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: the collector need not look through it again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from truebench_hf.benchmarks.facts import paper
 from truebench_hf.metrics.agreement import Agreement, agreement
@@ -48,6 +47,8 @@ def test_always_accurate() -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_means_and_half_widths_as_printed(table: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     for row in paper.paper_rows(table):
         scores = paper.paper_scores(table)[row["Response Model"]]
         # Six figures rounded to a tenth, and their mean is: a tenth is the most that rounding explains.

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import OpenAIServer
+from tests.support.rubric_rows import few
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.item import Item
@@ -84,8 +85,8 @@ def by_paradigm(study: MetaEvaluation) -> dict[str, JudgeScores]:
     return {entry.paradigm: entry for entry in study.scores}
 
 
-def run(tmp_path: Path, *judges: str, data: str = "rubric_mini", **more: Any) -> MetaEvaluation:
-    return metaeval(MetaevalOptions(data=data, judge=judges, out=str(tmp_path / "out"), **more))
+def run(tmp_path: Path, *judges: str, data: str = "", **more: Any) -> MetaEvaluation:
+    return metaeval(MetaevalOptions(data=data or few(tmp_path), judge=judges, out=str(tmp_path / "out"), **more))
 
 
 def calls(tmp_path: Path) -> dict[str, int]:
@@ -131,7 +132,9 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
 def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
     chosen = selection(items(load("rubric_mini"))).sampled(12, 0)
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
-    study = run(tmp_path, spec, limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning")
+    study = run(
+        tmp_path, spec, data="rubric_mini", limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning"
+    )
     found = {name: entry.splits["all"].pooled["balanced_accuracy"].value for name, entry in by_paradigm(study).items()}
     assert found["rubric"] == found["rubric-reasoning"] == 1.0
     assert found["checklist"] == found["checklist-reasoning"]
@@ -170,9 +173,10 @@ def test_a_checklist_is_read_whole_though_only_some_rubrics_are_labelled(tmp_pat
 
 
 def test_resuming_asks_nothing_again_and_changes_nothing(tmp_path: Path) -> None:
-    chosen, record = selection(items(load("rubric_mini"))).sampled(6, 0), tmp_path / "asked.jsonl"
+    data, record = few(tmp_path), tmp_path / "asked.jsonl"
+    chosen = selection(items(load(data))).sampled(6, 0)
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)
-    options = {"limit": 6, "paradigms": "all", "judge_arg": (f"record={record}",)}
+    options = {"data": data, "limit": 6, "paradigms": "all", "judge_arg": (f"record={record}",)}
     first = run(tmp_path, spec, **options)
     asked, before = record.read_bytes(), (tmp_path / "out" / "scores.json").read_bytes()
     assert run(tmp_path, spec, **options) == first
@@ -181,12 +185,12 @@ def test_resuming_asks_nothing_again_and_changes_nothing(tmp_path: Path) -> None
 
 
 def test_other_options_are_refused_in_the_same_folder_but_another_judge_joins(tmp_path: Path) -> None:
-    chosen = selection(items(load("rubric_mini"))).sampled(4, 0)
+    chosen = selection(items(load(data := few(tmp_path)))).sampled(4, 0)
     one, two = (judge(tmp_path / f"{name}.json", chosen, gold, gold) for name in ("one", "two"))
-    run(tmp_path, one, limit=4, paradigms="checklist")
+    run(tmp_path, one, data=data, limit=4, paradigms="checklist")
     with pytest.raises(UserError, match="other options"):
-        run(tmp_path, one, limit=4, paradigms="checklist", votes=3, judge_temperature=0.5)
-    study = run(tmp_path, one, two, limit=4, paradigms="checklist")
+        run(tmp_path, one, data=data, limit=4, paradigms="checklist", votes=3, judge_temperature=0.5)
+    study = run(tmp_path, one, two, data=data, limit=4, paradigms="checklist")
     assert [entry.judge for entry in study.scores] == [one, two]
     assert calls(tmp_path) == {f"{one} checklist": 4, f"{two} checklist": 4}
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import OpenAIServer
+from tests.support.rubric_rows import few
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
@@ -23,7 +24,7 @@ ALL = [{"contains": "<criteria", "verdicts": {}}]
 
 def run(out: Path, *judges: str, paradigms: str = "checklist,decision", **more: Any) -> MetaEvaluation:
     return metaeval(
-        MetaevalOptions(data="rubric_mini", limit=4, judge=judges, out=str(out), paradigms=paradigms, **more)
+        MetaevalOptions(data=few(out.parent), limit=4, judge=judges, out=str(out), paradigms=paradigms, **more)
     )
 
 

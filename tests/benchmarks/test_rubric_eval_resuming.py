@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import OpenAIServer
+from tests.support.rubric_rows import few
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
@@ -23,7 +24,7 @@ Study = Callable[..., object]  # (out, *arguments of the models, further options
 
 def _arbitrate(out: Path, *given: str, **more: Any) -> object:
     named = {
-        "data": "rubric_mini",
+        "data": few(out.parent),
         "judge": ("openai:a", "openai:b"),
         "meta_judge": ("openai:c", "openai:d"),
         "limit": 2,
@@ -34,12 +35,12 @@ def _arbitrate(out: Path, *given: str, **more: Any) -> object:
 
 
 def _metaeval(out: Path, *given: str, **more: Any) -> object:
-    named = {"data": "rubric_mini", "judge": ("openai:a",), "paradigms": "checklist", "limit": 4}
+    named = {"data": few(out.parent), "judge": ("openai:a",), "paradigms": "checklist", "limit": 4}
     return metaeval(MetaevalOptions(**{**named, "out": str(out), "judge_arg": given, **more}))
 
 
 def _calibrate(out: Path, *given: str, **more: Any) -> object:
-    named = {"data": "rubric_mini", "judge": "openai:a", "limit": 12}
+    named = {"data": few(out.parent), "judge": "openai:a", "limit": 12}
     return calibrate(CalibrateOptions(**{**named, "out": str(out), "judge_arg": given, **more}))
 
 
@@ -48,12 +49,12 @@ def _cascade(out: Path, *given: str, **more: Any) -> object:
 
 
 def _contrast(out: Path, *given: str, **more: Any) -> object:
-    named = {"data": "rubric_mini", "writer": "openai:a", "judge": "openai:b", "limit": 4}
+    named = {"data": few(out.parent), "writer": "openai:a", "judge": "openai:b", "limit": 4}
     return contrast(ContrastOptions(**{**named, "out": str(out), "writer_arg": given, "judge_arg": given, **more}))
 
 
 def _taxonomy(out: Path, *given: str, **more: Any) -> object:
-    named = {"data": "rubric_mini", "model": "openai:a", "limit": 4, "tsne": False}
+    named = {"data": few(out.parent), "model": "openai:a", "limit": 4, "tsne": False}
     return taxonomy(TaxonomyOptions(**{**named, "out": str(out), "model_arg": given, **more}))
 
 
@@ -144,8 +145,9 @@ def test_a_candidate_joins_with_an_option_of_its_own(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
 ) -> None:
     one, other = servers
-    _arbitrate(tmp_path / "out", f"base_url={one.url}", reference="rubric_mini")
-    joining = {"reference": "rubric_mini", "candidate": ("openai:e",)}
+    reference = few(tmp_path)
+    _arbitrate(tmp_path / "out", f"base_url={one.url}", reference=reference)
+    joining = {"reference": reference, "candidate": ("openai:e",)}
     own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
     found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
     assert isinstance(found, dict)

@@ -169,7 +169,11 @@ def test_release_shares_no_run_of_text_with_ours() -> None:
         texts = [text for row in ROWS if row["language"] in own for text in row["input"]]
         ours = {text[at : at + size] for text in texts for at in range(len(text) - size + 1)}
         assert ours, "nothing compared"
-        shared = {text[at : at + size] for text in theirs for at in range(len(text) - size + 1)} & ours
+        # Only texts that share a block of half the size, laid end to end, can share such a run: few.
+        half = size // 2
+        blocks = {text[at : at + half] for text in texts for at in range(len(text) - half + 1)}
+        near = [text for text in theirs if any(text[at : at + half] in blocks for at in range(0, len(text), half))]
+        shared = {text[at : at + size] for text in near for at in range(len(text) - size + 1)} & ours
         assert not shared
     assert not {text for row in ROWS for turn in row["criteria"] for text in turn} & set(theirs)
 

@@ -33,16 +33,16 @@ def test_help_is_quick_and_light() -> None:
         "try:\n    app(['--help'])\nexcept SystemExit as stop:\n    assert not stop.code\n"
         f"print('TOOK', time.process_time(), sorted(set({LATER!r}) & set(sys.modules)))"
     )
-    runs = []
-    for _ in range(3):
+    for _ in range(4):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         for name in ("run", "generate", "judge", "score"):
             assert re.search(rf"^\W*{name} ", done.stdout, re.MULTILINE)
         _, took, heavy = done.stdout.splitlines()[-1].split(" ", 2)
         assert heavy == "[]"
-        runs.append(float(took))
-    assert min(runs) < 0.8, "seconds of computing, usually 0.3; the clock would count what else the machine does"
+        if float(took) < 0.8:
+            return
+    pytest.fail(f"{took} seconds of computing: the clock would count what else the machine does")
 
 
 def test_a_command_loads_its_own_benchmark_alone() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import resource
+import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import forked
 from tests.support.runs import ROOT, Done, command_here, row, script, write_jsonl
 
 FULL = Path("/dev/full")  # takes no byte, as a full disk does
@@ -31,11 +30,7 @@ class Run:
 
     def cramped(self, longest: int, *arguments: str) -> Done:
         """This run, or the command given, in a process of its own that cannot write past `longest` bytes of any file."""
-        done = subprocess.run(
-            [sys.executable, "-m", "truebench_hf.cli.main", *(arguments or self.arguments)], cwd=ROOT,
-            capture_output=True, text=True, timeout=120,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (longest, longest)),
-        )  # fmt: skip
+        done = forked.truebench(arguments or self.arguments, ROOT, os.environ, longest)
         return Done(done.returncode, done.stdout, done.stderr)
 
     def __call__(self, capsys: pytest.CaptureFixture[str]) -> Done:

@@ -30,7 +30,7 @@ def start(*arguments: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=env, text=True, **streams)
 
 
-def wait_for(process: subprocess.Popen[str], what: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(process: subprocess.Popen[str], what: Callable[[], bool], seconds: float = 240) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert process.poll() is None, process.communicate()
@@ -53,7 +53,8 @@ def _signals_as_at_a_terminal() -> None:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
-def ended(process: subprocess.Popen[str], number: int, within: float = 15) -> None:
+def assert_stopped(process: subprocess.Popen[str], number: int, within: float = 60) -> None:
+    """It ended by the signal, and said so in one line; `within` is far more than a busy machine needs."""
     told, problem = process.communicate(timeout=within)
     assert (process.returncode, told, problem) == (128 + number, "", STOPPED)
 
@@ -95,7 +96,7 @@ def test_the_first_seconds_are_no_exception(arguments: tuple[str, ...], tmp_path
         wait_for(process, lambda process=process: ready(process))  # type: ignore[misc]
         time.sleep(moment)
         process.send_signal(SIGNALS[i % 3])
-        ended(process, SIGNALS[i % 3])
+        assert_stopped(process, SIGNALS[i % 3])
 
 
 @pytest.mark.parametrize(
@@ -105,14 +106,14 @@ def test_in_the_middle_of_a_run(number: int, server: BadServer, arguments: tuple
     process = start(*arguments)
     wait_for(process, lambda: server.posts >= 12)
     process.send_signal(number)
-    ended(process, number)
+    assert_stopped(process, number)
     with sqlite3.connect(tmp_path / "o" / "ledger.sqlite") as ledger:
         (kept,) = ledger.execute("SELECT COUNT(*) FROM calls").fetchone()
     ledger.close()
     assert kept >= server.posts - 4, "all but what was under way"
     server.delay = 0.0
     again = start(*arguments)
-    assert again.communicate(timeout=60)[1] == ""
+    assert again.communicate(timeout=240)[1] == ""
     assert again.returncode == 0
     assert server.posts <= 2 * ROWS + 4, "nothing else is asked for again"
 
@@ -127,7 +128,7 @@ def test_who_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
     wait_for(process, lambda: (tmp_path / "out" / "run.json").exists())
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
-    ended(process, signal.SIGTERM)
+    assert_stopped(process, signal.SIGTERM)
 
 
 @pytest.mark.slow
@@ -139,7 +140,7 @@ def test_while_a_local_model_works(number: int, later: float, tmp_path: Path) ->
     wait_for(process, (out / "run.json").exists)
     time.sleep(later)
     process.send_signal(number)
-    ended(process, number)
+    assert_stopped(process, number)
 
 
 @pytest.mark.slow
@@ -149,7 +150,7 @@ def test_the_space(number: int) -> None:
     assert process.stdout is not None
     assert process.stdout.readline().startswith("The Space is at")
     process.send_signal(number)
-    ended(process, number)
+    assert_stopped(process, number)
 
 
 def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, ...]) -> None:
@@ -165,7 +166,7 @@ def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, 
     process.send_signal(signal.SIGINT)
     wait_for(process, lambda: server.posts >= 10)
     process.send_signal(signal.SIGTERM)
-    ended(process, signal.SIGTERM)
+    assert_stopped(process, signal.SIGTERM)
 
 
 @pytest.mark.slow
@@ -175,7 +176,7 @@ def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]
     if pid == 0:
         os.environ["OPENAI_API_KEY"] = "x"
         os.execv(sys.executable, [sys.executable, "-m", "truebench_hf.cli.main", *arguments])
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while server.posts < 12 and time.monotonic() < until:
         time.sleep(0.01)
     os.close(terminal)
@@ -191,24 +192,26 @@ with signals.Signals() as taken:
     taken.interrupt()
     try:
         print("ready", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     except KeyboardInterrupt:
         print("lost", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
 def test_an_interruption_that_gets_lost_still_ends_it(twice: bool) -> None:
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # On a busy machine the second signal may come late.
-    deaf = [sys.executable, "-c", _DEAF, "30" if twice else "0.5"]
+    # On a busy machine the second signal may come late, and so may the word that the first one is lost.
+    deaf = [sys.executable, "-c", _DEAF, "200" if twice else "2"]
     process = subprocess.Popen(deaf, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload]
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)
     assert process.stdout.readline() == "lost\n"
     process.send_signal(signal.SIGHUP)  # systemd sends both
-    if twice:
+    while twice and process.poll() is None:
+        # Where two signals are under way at once the kernel may hand one to another thread, and the main one sleeps on.
         process.send_signal(signal.SIGINT)
-    ended(process, signal.SIGINT if twice else signal.SIGTERM)
+        time.sleep(0.1)
+    assert_stopped(process, signal.SIGINT if twice else signal.SIGTERM)

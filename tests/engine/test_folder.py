@@ -325,6 +325,7 @@ def test_a_run_that_paid_for_nothing_needs_no_ledger(tmp_path: Path) -> None:
         folder.finish()
         folder.ledger.close()
         (tmp_path / "ledger.sqlite").unlink()
+    assert [bool(session["finished"]) for session in read_info(tmp_path)["sessions"]] == [True, True]
 
 
 def test_answers_that_are_gone_are_told_of_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,22 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.runs import ROOT
+from tests.support.ledger_holder import held_by_another
 from truebench_hf.engine.ledger import PAGE, Ledger, canonical, digest, note_in
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from truebench_hf.engine.ledger import Ledger
-from truebench_hf.types import Usage
-ledger = Ledger(Path(sys.argv[1]))
-for number in range(100):
-    ledger.put(f"key{number}", "model", "{}", {"text": f"answer {number}"}, Usage(1, 2, 0, 1))
-print("committed", flush=True)
-time.sleep(60)
-"""
 
 
 @pytest.fixture
@@ -75,21 +59,11 @@ def test_canonical_has_one_spelling_per_value() -> None:
 
 def test_a_second_run_is_refused_in_one_line_and_a_killed_one_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
-    try:
-        assert holder.stdout is not None
-        assert holder.stdout.readline().strip() == "committed"
+    with held_by_another(path):
         with pytest.raises(UserError, match="in use by another run") as caught:
             Ledger(path)
         assert str(tmp_path) in str(caught.value)
         assert "\n" not in str(caught.value)
-    finally:
-        os.kill(holder.pid, signal.SIGKILL)
-        holder.wait()
-        assert holder.stdout is not None
-        holder.stdout.close()
     again = Ledger(path)
     assert [again.get(f"key{number}") for number in (0, 99)] == [{"text": "answer 0"}, {"text": "answer 99"}]
     assert again.usage()["total"]["model"].calls == 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_ledger import HOLDER
+from tests.support.ledger_holder import held_by_another
 from tests.support.runs import ROOT
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
@@ -176,21 +175,13 @@ def test_a_log_whose_file_is_gone(run: Path, tmp_path: Path) -> None:
 
 def test_the_folder_of_a_run_that_goes_on_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
-    try:
-        assert holder.stdout is not None
-        assert holder.stdout.readline().strip() == "committed"
+    with held_by_another(path):
         before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
         with pytest.raises(UserError, match="in use by another run"):
             rescue(tmp_path)
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
         with pytest.raises(UserError, match="in use by another run"):
             Ledger(path)
-    finally:
-        os.kill(holder.pid, signal.SIGKILL)
-        holder.communicate()
     assert rescue(tmp_path).saved == {"model": 100}
 
 

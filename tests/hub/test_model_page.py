@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from collections.abc import Sequence
@@ -26,6 +27,16 @@ REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-
 needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 
 
+@functools.cache
+def release_instances() -> list[Instance]:
+    return data.load(str(REAL))
+
+
+@functools.cache
+def release_hash() -> str:
+    return data.data_hash(release_instances())
+
+
 def judged(instance: Instance, answers: int) -> Judged:
     """An instance whose first `answers` turns were answered, and passed unless its id ends with 7."""
     label: Any = "no" if instance.id.endswith("7") else "yes"
@@ -48,7 +59,7 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
     (folder / "judgments.jsonl").write_text("".join(rows))
     (folder / "scores.json").write_text(json.dumps(score(items).to_dict()))
     made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
-    made |= {"data_sha256": data.data_hash(data.load(str(REAL)))}
+    made |= {"data_sha256": release_hash()}
     info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
     (folder / "run.json").write_text(json.dumps(info))
     return folder
@@ -56,7 +67,7 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    instances = data.load(str(REAL))
+    instances = release_instances()
     return write_run(tmp_path_factory.mktemp("release") / "run", [judged(i, len(i.turns)) for i in instances])
 
 
@@ -151,7 +162,7 @@ def test_a_data_set_of_the_hub_is_the_one_named(
 
 @needs_real
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
-    instances = data.load(str(REAL))
+    instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
     items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
     assert "n=2484, 1 unscored" in str(entries(write_run(tmp_path / "whole", items), "org/truebench")[0].notes)
@@ -162,7 +173,7 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
 @pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run over the German instances of the release."""
-    chosen = data.select(data.load(str(REAL)), ["de"], [])
+    chosen = data.select(release_instances(), ["de"], [])
     items = [judged(i, len(i.turns)) for i in chosen]
     settings = {"language": ["DE"], "data_sha256": data.data_hash(chosen)}
     return write_run(tmp_path_factory.mktemp("german") / "run", items, **settings)
@@ -175,7 +186,7 @@ def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: 
     assert "n=182;" in str(only.notes)
     made = page(german, "Any.Org/TEA", "org/truebench", dry_run=True)
     assert made.path == ".eval_results/truebench-de.yaml"  # beside that of a run over the whole
-    items = [judged(i, len(i.turns)) for i in data.select(data.load(str(REAL)), ["de", "fr"], [])]
+    items = [judged(i, len(i.turns)) for i in data.select(release_instances(), ["de", "fr"], [])]
     both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
     with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
         entries(write_run(tmp_path / "two", items, **both), "org/truebench")
@@ -210,7 +221,7 @@ def test_an_entry_points_to_the_branch_that_has_the_run(german: Path) -> None:
 
 @needs_real
 def test_the_mean_of_several_samples_says_so(tmp_path: Path) -> None:
-    chosen = data.select(data.load(str(REAL)), ["de"], [])
+    chosen = data.select(release_instances(), ["de"], [])
     items = [
         replace(item, response=replace(item.response, sample=sample))
         for item in (judged(i, len(i.turns)) for i in chosen)
@@ -227,7 +238,7 @@ def score_of(run: Path) -> float:
 
 @needs_real
 def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
-    every = data.load(str(REAL))
+    every = release_instances()
     found = {"all": data.data_hash(every)}
     found |= {data.slug(name): data.data_hash(data.select(every, [name], [])) for name in data.LANGUAGES}
     found |= {data.slug(name): data.data_hash(data.select(every, [], [name])) for name in data.CATEGORIES}

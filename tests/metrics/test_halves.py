@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.halves import Direction, best_threshold, first_half, halved_kappa, mean_interval
@@ -108,6 +107,8 @@ def test_columns_of_unequal_length_are_refused() -> None:
 @pytest.mark.slow
 def test_the_interval_of_the_mean_covers() -> None:
     """30 instances by 5 responses, as in the paper: what the thresholds found are worth on endless new instances."""
+    from sklearn.metrics import cohen_kappa_score
+
     draw, hits, n, instances = np.random.default_rng(7), 0, 150, 30
 
     def sample(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from truebench_hf.metrics.intervals import clustered_mean, clustered_share, wilson, wilson_at
 
@@ -13,6 +12,8 @@ from truebench_hf.metrics.intervals import clustered_mean, clustered_share, wils
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (1810, 2485), (1, 10_000)])
 def test_wilson_is_that_of_statsmodels_and_scipy(successes: int, n: int, confidence: float) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     ours = wilson(successes, n, confidence)
     assert ours is not None
     assert ours == pytest.approx(proportion_confint(successes, n, alpha=1 - confidence, method="wilson"), abs=1e-12)

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import evaluate
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -45,8 +43,16 @@ UNDECIDED: dict[str, Any] = {
 }
 
 
+def tensor(values: Any, **how: Any) -> Any:
+    import torch
+
+    return torch.tensor(values, **how)
+
+
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., Any]:
+    import evaluate
+
     return lambda name, **options: evaluate.load(truebench_hf.metric(name), cache_dir=str(tmp_path), **options)
 
 
@@ -183,9 +189,9 @@ COLUMNS: dict[str, Callable[[], Any]] = {
     "numpy of texts": lambda: np.array(["yes", "no", "no", "unknown"]),
     "numpy of objects": lambda: np.array(YES_NO, dtype=object),
     "list of numpy numbers": lambda: [np.int64(1), np.bool_(False), np.float32(0), np.float64("nan")],
-    "torch": lambda: torch.tensor([1, 0, 0, -1]),
-    "torch of truth values": lambda: [torch.tensor(True), torch.tensor(False), torch.tensor(0), None],
-    "torch with gradients": lambda: torch.tensor([1.0, 0.0, 0.0, float("nan")], requires_grad=True),
+    "torch": lambda: tensor([1, 0, 0, -1]),
+    "torch of truth values": lambda: [tensor(True), tensor(False), tensor(0), None],
+    "torch with gradients": lambda: tensor([1.0, 0.0, 0.0, float("nan")], requires_grad=True),
     "pandas": lambda: pd.Series([1, 0, 0, None]),
     "pandas with pd.NA": lambda: pd.Series([True, False, False, pd.NA], dtype="boolean", index=[3, 9, 9, 1]),
     "pandas of classes": lambda: pd.Series(["yes", "no", "no", None], dtype="category"),
@@ -496,21 +502,26 @@ def test_two_processes_are_scored_as_one(load: Any) -> None:
     assert found[1] is None
 
 
-class Accuracy(evaluate.Metric):  # type: ignore[misc]
+def accuracy(cache: Path) -> Any:
     """As evaluate's own `accuracy`, which has to be fetched: numbers in, one value out."""
+    import evaluate
 
-    def _info(self) -> Any:
-        number = datasets.Value("int32")
-        features = datasets.Features({"predictions": number, "references": number})
-        return evaluate.MetricInfo(description="", citation="", features=features)
+    class Accuracy(evaluate.Metric):  # type: ignore[misc]
+        def _info(self) -> Any:
+            number = datasets.Value("int32")
+            features = datasets.Features({"predictions": number, "references": number})
+            return evaluate.MetricInfo(description="", citation="", features=features)
 
-    def _compute(self, predictions: Any, references: Any) -> dict[str, float]:
-        return {"accuracy": float(np.mean(np.array(predictions) == np.array(references)))}
+        def _compute(self, predictions: Any, references: Any) -> dict[str, float]:
+            return {"accuracy": float(np.mean(np.array(predictions) == np.array(references)))}
+
+    return Accuracy(cache_dir=str(cache))
 
 
 def test_combined_with_accuracy_and_with_each_other(load: Any, tmp_path: Path) -> None:
-    accuracy = Accuracy(cache_dir=str(tmp_path))
-    both = evaluate.combine([accuracy, load("rubric_agreement")])
+    import evaluate
+
+    both = evaluate.combine([accuracy(tmp_path), load("rubric_agreement")])
     found = both.compute(predictions=[0, 1, 1], references=[0, 1, 0])
     assert found["accuracy_accuracy"] == found["rubric_agreement_accuracy"] == 2 / 3
     assert found["balanced_accuracy"] == 0.75

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple
 
 import pytest
-import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap, spaced, words
 
@@ -23,6 +21,9 @@ EXAMPLE = (
 
 @given(st.lists(ASCII, min_size=1, max_size=4), st.lists(WITH_WORD, min_size=1, max_size=4))
 def test_on_ascii_it_is_what_the_libraries_give(made: list[str], right: list[str]) -> None:
+    import sacrebleu
+    from rouge_score.rouge_scorer import RougeScorer
+
     found, texts = overlap(made, right), ("\n".join(made), "\n".join(right))
     rouge = RougeScorer(["rouge1", "rouge2", "rougeL"]).score(texts[1], texts[0])
     assert found.bleu == pytest.approx(sacrebleu.sentence_bleu(texts[0], [texts[1]]).score / 100)

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from . import forked
 from .hub_stub import HubStub
 
 
@@ -23,17 +24,20 @@ class HubClient:
 
     def process(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run Python with these arguments; a variable set to an empty text is absent in effect."""
-        self.processes += 1
-        here = self.folder / f"process{self.processes}"
-        here.mkdir()
-        environment = {**os.environ, **self.hub.env, "HF_HOME": str(here / "home"), **env}
+        here, environment = self._fresh(env)
         return subprocess.run(
             [sys.executable, *arguments], cwd=here, env=environment, capture_output=True, text=True, timeout=120
         )
 
     def truebench(self, *arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
         """Run the command `truebench`."""
-        return self.process("-m", "truebench_hf.cli.main", *map(str, arguments), **env)
+        return forked.truebench([str(argument) for argument in arguments], *self._fresh(env))
+
+    def _fresh(self, env: dict[str, str]) -> tuple[Path, dict[str, str]]:
+        self.processes += 1
+        here = self.folder / f"process{self.processes}"
+        here.mkdir()
+        return here, {**os.environ, **self.hub.env, "HF_HOME": str(here / "home"), **env}
 
     def value(self, code: str, **env: str) -> Any:
         """The value that `code` prints as JSON on its last line."""

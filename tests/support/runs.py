@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import forked
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
@@ -47,14 +48,7 @@ def caller(model: ChatModel, role: str = "judge", concurrency: int = 4) -> Calle
 
 def command(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     """Run `truebench` in its own process."""
-    return subprocess.run(
-        [sys.executable, "-m", "truebench_hf.cli.main", *arguments],
-        cwd=cwd or ROOT,
-        env={**os.environ, "COLUMNS": "200", **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return forked.truebench(arguments, cwd or ROOT, {**os.environ, "COLUMNS": "200", **env})
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import traceback
@@ -86,6 +87,12 @@ def _space(app: typer.Typer) -> None:
 later(app, "space", _SPACE, _space, panels.REST)
 
 
+@functools.cache
+def whole() -> Any:
+    """The command with all of its parts, put together once."""
+    return typer.main.get_command(app)
+
+
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
@@ -93,7 +100,7 @@ def run() -> None:
     """Run the command; what the user can fix is one line on stderr and exit code 2."""
     learn_environment()
     try:
-        code = app(standalone_mode=False)
+        code = whole()(standalone_mode=False)
     except UserError as error:
         complain(error)
         sys.exit(2)

@@ -43,18 +43,26 @@ def labelled_rows(
     ]
 
 
+def edit(table: str, change: Callable[[dict[str, str]], Mapping[str, str]]) -> Callable[[], None]:
+    """A step: somebody changes cells of every row of a CSV file."""
+
+    def step() -> None:
+        with Path(table).open(encoding="utf-8-sig", newline="") as file:
+            found = list(csv.DictReader(file))
+        with Path(table).open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.DictWriter(file, list(found[0]))
+            writer.writeheader()
+            writer.writerows(row | dict(change(row)) for row in found)
+
+    return step
+
+
 def fill(sheet: str, no: Sequence[str], blank: Sequence[str] = ()) -> Callable[[], None]:
     """A step: an annotator answers yes (pass) to all, but no (fail) to what holds one of these texts; some stay blank."""
 
-    def step() -> None:
-        with Path(sheet).open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
-        with Path(sheet).open("w", encoding="utf-8-sig", newline="") as file:
-            writer = csv.DictWriter(file, list(lines[0]))
-            writer.writeheader()
-            for line in lines:
-                everything = " ".join(line.values())
-                answer = line["options"].split("|")[any(text in everything for text in no)]
-                writer.writerow(line | {"answer": "" if any(text in everything for text in blank) else answer})
+    def answered(row: dict[str, str]) -> dict[str, str]:
+        everything = " ".join(row.values())
+        answer = row["options"].split("|")[any(text in everything for text in no)]
+        return {"answer": "" if any(text in everything for text in blank) else answer}
 
-    return step
+    return edit(sheet, answered)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-from tests.golden.case import Case, Step
-from tests.golden.cases.inputs import rows, scripts
+from tests.golden.case import Case
+from tests.golden.cases.inputs import edit, rows, scripts
 
 _EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
 _BAD = ("Hey you.", "One line.", "dog")
@@ -46,18 +43,6 @@ def _write() -> None:
     })  # fmt: skip
 
 
-def _edit(path: str, fill: Callable[[dict[str, str]], Mapping[str, str]]) -> Step:
-    def step() -> None:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            found = list(csv.DictReader(file))
-        with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
-            writer = csv.DictWriter(file, list(found[0]))
-            writer.writeheader()
-            writer.writerows(row | dict(fill(row)) for row in found)
-
-    return step
-
-
 _CHANGES = {
     "greet": {"kind": "unclear", "criterion": "1", "new text": "It is polite.", "why": "Nicely?", "who": "eva"},
     "lines": {"kind": "missing", "new text": "It has three lines."},
@@ -74,11 +59,11 @@ CASES = (
         "refinement", _write,
         (
             _RUN,
-            _edit("out/sheets/first.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
+            edit("out/sheets/first.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
             f"{_RUN} --human out/sheets",
-            _edit("out/worklist.csv", lambda row: _CHANGES[row["instance"]]),
+            edit("out/worklist.csv", lambda row: _CHANGES[row["instance"]]),
             _TAKEN,
-            _edit("out/worklist.csv", lambda row: {"kind": "accept"}),
+            edit("out/worklist.csv", lambda row: {"kind": "accept"}),
             _TAKEN,
         ),
     ),
