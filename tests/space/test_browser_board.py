@@ -241,6 +241,9 @@ def test_a_page_whose_scripts_never_come_can_be_sorted_and_models_open(url: str,
     assert _names(page) == sorted(_names(page))
     page.locator(SHOWN).nth(0).click()
     page.locator(".told h3").wait_for()
+    page.route("**/component_server/", lambda route: route.abort())
+    page.locator(SHOWN).nth(1).click()
+    page.locator(".told [role=alert]", has_text="gave no answer").wait_for()
     bare = plain_page(java_script_enabled=False)
     bare.goto(url)
     assert bare.locator(".tb-board tbody tr").count() == 6
