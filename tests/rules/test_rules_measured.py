@@ -40,6 +40,17 @@ CASES: list[tuple[dict[str, Any], str, bool | None]] = [
     (count("sentences", 2, 2), f"Gerne! {NINE}", None),  # "Gerne!" may count or not
     (count("words", 9, 9), f"```\n{NINE}\n```", True),  # a fence around all of it
     (count("words", None, 0), "", True),
+    (
+        count("words", None, 7),
+        "A Short Day in Paris\n\nThis title is short, and it tells readers at once what to expect of it.",
+        None,
+    ),
+    (
+        count("words", None, 3),
+        "1. A Day in Paris\n2. Paris\n3. A Long Way to Paris",
+        None,
+    ),  # one of the proposals will do
+    (count("words", None, 9), "Fresh bread.\n\nIt is here.\n\nThese nine words are not more than a remark.", None),
     # parts
     (count("words", None, 2, "line"), "a b\nc d", True),
     (count("words", None, 2, "line"), "a b\nc d e", False),
@@ -190,6 +201,11 @@ def test_a_text_in_one_language_is_of_no_other(code: str) -> None:
         (["en"], "Yes.", None),  # too short
         (["en"], "", None),
         (["en"], f"{TEXTS['en']}\n\n{TEXTS['de']}", None),  # mixed
+        (
+            ["de"],
+            "Votre fille paie sa place.\nWir freuen uns auf Ihren Besuch bei uns.",
+            None,
+        ),  # short lines of two languages
         (["en", "de"], f"{TEXTS['en']}\n\n{TEXTS['de']}", True),
         (
             ["ko"],

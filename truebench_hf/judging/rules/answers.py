@@ -77,7 +77,8 @@ class Answer:
     whole: str
     core: str
     fenced: str | None = None
-    other_core: str | None = None  # where a remark may be the answer: what is left when the end is dropped first
+    other_core: str | None = None  # the same where what seems a remark is the answer
+    alone: tuple[str, ...] = ()  # what may be all that was asked for, such as a title above its explanation
 
     @property
     def readings(self) -> tuple[str, ...]:
@@ -98,7 +99,8 @@ def answer(response: str) -> Answer:
     outside = tidy(_FENCED.sub("", whole)) if blocks else whole
     if fenced is not None and not any(map(str.isalnum, outside)):
         return Answer(whole, fenced, fenced)
-    return Answer(whole, _core(outside), fenced, _core(outside, end_first=True))
+    core = _core(outside)
+    return Answer(whole, core, fenced, _core(outside, end_first=True), tuple(_alone(outside, core)))
 
 
 def fenced_blocks(text: str) -> list[str]:
@@ -112,6 +114,19 @@ def _core(whole: str, end_first: bool = False) -> str:
     for drop in (_without_end, _without_begin) if end_first else (_without_begin, _without_end):
         blocks = drop(blocks) if blocks else []
     return _without_edges("\n\n".join(blocks))
+
+
+def _alone(whole: str, core: str) -> list[str]:
+    """Parts that may be asked for alone: a title that explanations follow, and each of several proposals in a list."""
+    first, *rest = _BREAK.split(whole)
+    title = (
+        "\n" not in first and not HEADING.fullmatch(first) and not first.rstrip(" *_").endswith((",", "，", ":", "："))
+    )
+    found = [first] if rest and title and _is_title(first) and not _LEAD.match(first.lstrip(" *_")) else []
+    items = core.split("\n")
+    if len(items) > 1 and all(not line.strip() or line[0].isspace() or _listed([line]) for line in items):
+        found.append(min((line for line in items if _listed([line])), key=len, default=core))
+    return found
 
 
 def _without_begin(blocks: list[str]) -> list[str]:

@@ -38,7 +38,10 @@ def count(rule: Count, answer: Answer) -> tuple[str, bool | None]:
     if rule.per != "whole":
         return _per_part(rule, answer)
     tally = hull(_tally(rule, text) for text in answer.readings)
-    return f"{tally} {name(rule.unit, tally.high)}", tally.within(rule.min, rule.max)
+    met = tally.within(rule.min, rule.max)
+    if met is False and rule.unit != "list_items":  # too much, unless only a part was asked for
+        met = None if any(_tally(rule, part).within(rule.min, rule.max) for part in answer.alone) else False
+    return f"{tally} {name(rule.unit, tally.high)}", met
 
 
 def name(unit: str, number: int) -> str:

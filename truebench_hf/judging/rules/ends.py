@@ -23,12 +23,14 @@ _WIDE = frozenset("。．！？｡؟।॥۔։።៕")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}.'’-]*\Z")
 _PAIR = regex.compile(r"(?<!\p{L})\p{L}\.\s?\p{L}\Z")
 _DECIMAL, _DATE = regex.compile(r"\d+\.\d+"), regex.compile(r"(?:[0-2]?\d|3[01])\.(?:0?\d|1[0-2])")
+_INITIALS = regex.compile(r"(?<!\p{L})\p{Lu}\.\s?\p{Lu}\Z")
+_KANA = regex.compile(r"[\p{Hiragana}、，,]")
 _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
 _WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
-_NEVER_SURE = regex.compile(r"(?:(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.|\.\.|…)[^\p{L}\p{N}]*\Z")
+_PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
-_LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
+_LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\(?[A-Z]\)|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
 _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{L}*")
 # These never end a sentence: titles before a name, and what stands before its example or its number.
 _TITLES = """
@@ -90,6 +92,8 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
     if not mark["blank"]:
         if set(signs) & _WIDE and not mark["closing"]:
             return True
+        if set(signs) & _WIDE and _KANA.match(behind):
+            return False  # 「はい。」と言った
         return None if set(signs) & _WIDE or (set(signs) & set("!?") and behind.isupper()) else False
     if behind.islower():
         return False if not set(signs) & set("!?") or mark["closing"] else None
@@ -109,6 +113,10 @@ def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
         return False if titled or "." in word or behind.isnumeric() else None
     if len(word) == 1 and word.isalpha() and behind.isalpha() and rest.startswith("."):
         return False  # the first part of "z. B." or "J. R."
+    if titled and len(word) == 1 and _INITIALS.search(before):
+        return False  # the last part of "J. R. Smith"
+    if not word and before[-1:] in set(')]”"»』」%€$°’'):
+        return True
     if (_PAIR.search(before) and behind.isnumeric()) or (word.isdecimal() and _MONTH.match(behind + rest)):
         return False
     if word in _SHORTENED and word not in _WORDS and behind.isnumeric():
@@ -140,10 +148,11 @@ def _guess(line: str, mark: regex.Match[str]) -> bool:
 
 
 def _unsettled(line: str, doubts: list[_Doubt]) -> list[_Doubt]:
-    """The doubts, settled where pysbd says the same; both take "am 3. Advent" for two, and dots may be a pause."""
+    """The doubts, settled where pysbd says too that a sentence ends; not so behind dots, which may be a pause, and behind
+    ordinals, which both take for an end. That none ends is never settled: "he got an A. She left" has initials to both."""
     ends = {end for _, end in split(line)}
     return [
-        (place, guess, (place in ends) == guess and not _NEVER_SURE.search(_before(line, place)))
+        (place, guess, guess and place in ends and not _PAUSE.search(_before(line, place)))
         for place, guess, _ in doubts
     ]
 

@@ -26,6 +26,7 @@ _ENOUGH = 45
 _SURE = 0.95
 _MOST, _TRACE = 0.9, 0.03
 _UNREAD = 0.3  # share of short lines that may go with the rest
+_HINT, _HINTED = 15, 60  # letters of a line that gives a hint, and how many lines are asked for one
 _LONGEST = 600  # letters of a line that are read
 _NOISE = regex.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+|</?[A-Za-z][^<>\n]{0,200}>"
@@ -60,13 +61,13 @@ _FREQUENT = frozenset(
 class Shares:
     """Weighted letters by language, and by script those of lines too short to tell. `alone`: languages of longer lines.
 
-    `doubt` says whether a longer line could be of two languages.
+    `doubts` are the scripts in which a line could be of another language than the rest.
     """
 
     letters: Counter[str]
     unread: Counter[str]
     alone: frozenset[str]
-    doubt: bool = False
+    doubts: frozenset[str] = frozenset()
 
     @property
     def total(self) -> int:
@@ -98,14 +99,19 @@ def _met(rule: Language, found: Shares) -> bool | None:
     mine = sum(found.letters[code] for code in wanted)
     kindred = sum(found.unread[script] for script in {_script_of(code) for code in wanted})
     others, near = found.alone - wanted, {code for group in _RELATED if group & wanted for code in group}
-    if found.doubt and not others:
-        return None
+    scripts = {_script_of(code) for code in wanted}
     if near and not wanted <= _TRIED and found.total < 3 * _ENOUGH:
         return None
-    if mine and not others and mine + kindred >= _MOST * found.total and kindred <= _UNREAD * found.total:
+    if (
+        mine
+        and not others
+        and not found.doubts
+        and mine + kindred >= _MOST * found.total
+        and kindred <= _UNREAD * found.total
+    ):
         return True
     if others and not others & near and not found.alone & wanted and mine <= _TRACE * found.total:
-        return False if kindred <= _UNREAD * found.total and not found.doubt else None
+        return False if kindred <= _UNREAD * found.total and not found.doubts & scripts else None
     return None
 
 
@@ -126,7 +132,7 @@ def _script_of(code: str) -> str:
 @lru_cache(maxsize=128)
 def shares(text: str) -> Shares:
     """The languages of a text."""
-    letters, alone, doubt = Counter[str](), set[str](), False
+    letters, alone, doubts = Counter[str](), set[str](), set[str]()
     small: dict[str, list[str]] = {}
     text = plain(_NOISE.sub(" ", text))
     japanese = len(_PATTERNS["kana"].findall(text)) >= 0.1 * max(1, len(_PATTERNS["han"].findall(text)))
@@ -138,7 +144,8 @@ def shares(text: str) -> Shares:
                 continue
             if code in _SHARED:
                 code, sure = _detected(part)
-            doubt |= not sure
+            if not sure:
+                doubts.add(script)
             letters[code] += weight
             if weight >= _ENOUGH:
                 alone.add(code)
@@ -146,12 +153,29 @@ def shares(text: str) -> Shares:
     for script, parts in small.items():
         number = sum(len(_LETTER.findall(part)) for part in parts)
         code, sure = _detected(" ".join(parts))
-        if number >= _ENOUGH and sure and (code in _FREQUENT or code in alone):
+        hints, told = _hints(parts)
+        known = code in alone or (code in _FREQUENT and told >= _MOST * number)
+        sure = sure and number >= _ENOUGH and known and hints <= {code}
+        if sure:
             letters[code] += number
             alone.add(code)
         else:
             unread[script] += number
-    return Shares(letters, unread, frozenset(alone), doubt)
+        if len(hints | (alone & _FREQUENT if hints else set())) > 1:
+            doubts.add(script)
+    return Shares(letters, unread, frozenset(alone), frozenset(doubts))
+
+
+def _hints(parts: list[str]) -> tuple[set[str], int]:
+    """(the languages that short lines are likely to be in, the letters of the lines that tell)."""
+    found, letters = set[str](), 0
+    for part in parts[:_HINTED]:
+        number = len(_LETTER.findall(part))
+        code, sure = _detected(part) if number >= _HINT else ("", False)
+        if sure and code in _FREQUENT:
+            found.add(code)
+            letters += number
+    return found, letters
 
 
 def _by_script(line: str) -> list[tuple[str, str, int]]:
