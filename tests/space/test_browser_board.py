@@ -196,6 +196,20 @@ def test_every_view_can_be_read(url: str, open_page: Open, dark: bool) -> None:
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 1, width
 
 
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_keeps_people_out(url: str, open_page: Open, axe: str, size: str, dark: bool) -> None:
+    page = open_page(url, size, dark)
+    page.wait_for_selector(LIVE)
+    page.locator(SHOWN).nth(0).click()
+    page.locator(".told .model-told").wait_for()
+    settle(page)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in serious] == []
+
+
 def test_the_address_of_other_tabs_says_nothing_of_the_leaderboard(url: str, open_page: Open) -> None:
     page = open_page(url + "?__theme=dark&__sign=secret&view=Languages")
     page.wait_for_selector(LIVE)
@@ -227,6 +241,9 @@ def test_a_page_whose_scripts_never_come_can_be_sorted_and_models_open(url: str,
     assert _names(page) == sorted(_names(page))
     page.locator(SHOWN).nth(0).click()
     page.locator(".told h3").wait_for()
+    page.route("**/component_server/", lambda route: route.abort())
+    page.locator(SHOWN).nth(1).click()
+    page.locator(".told [role=alert]", has_text="gave no answer").wait_for()
     bare = plain_page(java_script_enabled=False)
     bare.goto(url)
     assert bare.locator(".tb-board tbody tr").count() == 6

@@ -30,10 +30,9 @@ window.tbBoard = (() => {
   async function ask(name, what) {
     const mine = ++turn;
     root.classList.add("waiting");
-    let answer;
-    try { answer = await (server ? server[name](what) : early(name, what)); }
-    finally { root.classList.remove("waiting"); }
-    return mine === turn ? answer : undefined;
+    const answer = await (server ? server[name](what) : early(name, what)).catch(() => null);
+    root.classList.remove("waiting");
+    return mine === turn ? answer ?? null : undefined;  // null: no answer; undefined: something else was asked meanwhile
   }
   function put(html) {
     const made = document.createElement("template");
@@ -123,13 +122,13 @@ window.tbBoard = (() => {
     row.classList.add("chosen");
     row.querySelector(".model").setAttribute("aria-expanded", "true");
     const html = await ask("open_model", { ...wanted(), model: key });
-    if (typeof html !== "string" || !row.isConnected || !row.classList.contains("chosen")) return;
+    if (html === undefined || !row.isConnected || !row.classList.contains("chosen")) return;
     const told = document.createElement("tr"), cell = told.insertCell();
     told.className = "told";
     told.of = row;
     told.hidden = row.hidden;
     cell.colSpan = row.cells.length;
-    cell.innerHTML = html;
+    cell.innerHTML = html ?? '<p role="alert">The server gave no answer. Close this row and open it again in a moment.</p>';
     row.after(told);
   }
   function choose(row) {
