@@ -852,7 +852,7 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
                     for m in one["messages"]
                     if m["role"] == "assistant"
                 ]
-                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n}.") for text in every))
+                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n} of {number}.") for text in every))
                 changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
         write(out / "worklist.csv", changes)
         before = server.stats()["total"]

@@ -34,6 +34,7 @@ def _score(
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import read_runs
+    from truebench_hf.hub.submission import by_rules
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
@@ -44,6 +45,8 @@ def _score(
             raise UserError(
                 f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
+        if ruled := [path for path, _, _, judged in runs if by_rules(judged)]:
+            raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
         named = [(model, judged) for _, model, _, judged in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))

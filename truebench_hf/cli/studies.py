@@ -37,6 +37,10 @@ _COMMANDS: dict[str, tuple[str, str, str, str]] = {
         "truebench.refinement.study", "RefineCriteriaOptions", "RefineCriteria",
         "Refine criteria until judge and people agree, and a validator finds no defect.",
     ),
+    "rules": (
+        "truebench.rules.study", "RulesOptions", "Rules",
+        "Find which criteria a program can decide or measure, as rows that people check.",
+    ),
     "metaeval": (
         "rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval",
         "Measure judges on labelled rubrics, under every paradigm.",
@@ -124,7 +128,7 @@ _COMMANDS: dict[str, tuple[str, str, str, str]] = {
     ),
 }  # fmt: skip
 
-_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria"), panels.SCORE)
+_PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria", "rules"), panels.SCORE)
 _PANELS |= dict.fromkeys(
     ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
 )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.csv_cells import guard
@@ -148,7 +149,12 @@ def _why(flip: Flip) -> str:
 
 def _failed(item: Judged) -> list[str]:
     verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
-    return [f"{v.criterion.text} Judge: {v.reason or 'no reason'}" for v in verdicts if v.label == "no"]
+    who = {JUDGE: "Rules"}
+    return [
+        f"{v.criterion.text} {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
+        for v in verdicts
+        if v.label == "no"
+    ]
 
 
 def _beside(found: Comparison) -> Beside:

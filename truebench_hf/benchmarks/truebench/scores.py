@@ -13,7 +13,7 @@ from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.records import Judged, by_instance, sample_name, secrets_in
 from truebench_hf.redaction import masked_note
-from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.notes import by_rules, weak_judges
 from truebench_hf.types import Instance, Report, Score
 
 REPEATED = "repeated_samples"
@@ -129,4 +129,13 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
         notes.append(masked_note(hidden))
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return (*notes, *weak_judges(judging_specs(provenance)))
+    return (*notes, *_rules(judged, provenance), *weak_judges(judging_specs(provenance)))
+
+
+def _rules(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[str]:
+    """What rules decided of the answers that there are."""
+    how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
+    asked = [turn for item in judged for turn in item.verdicts[: len(item.response.answers)]]
+    votes = 1 if how.get("level") == "cascade" else how.get("votes", 1)
+    count = len(panel.get("judges", [""]))
+    return by_rules(asked, how.get("rules", "off"), how.get("level", ""), votes=votes, judges=count)

@@ -104,7 +104,7 @@ class Run:
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
-    """Every folder with a `run.json` at or below the roots, in order of name.
+    """Every folder with a `run.json`, or a ledger that may have its copy, at or below the roots, in order of name.
 
     Hidden ones are left out, and those that cannot be looked into.
     """
@@ -115,12 +115,13 @@ def folders(roots: Iterable[Path]) -> Iterator[Path]:
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     children: list[Path] = []
     try:
-        is_run = any((folder / name).is_file() for name in (INFO, LEDGER))  # one of the two may be lost
+        is_run = (folder / INFO).is_file()
+        lost = not is_run and (folder / LEDGER).is_file()  # its run.json is, of which the ledger has a copy
         if not is_run and depth < _DEEPEST and folder.is_dir():
             children = sorted(folder.iterdir())
     except OSError:  # not ours to read, or gone meanwhile
         return
-    if is_run:
+    if is_run or lost:
         yield folder
     for child in children:
         if not child.name.startswith("."):

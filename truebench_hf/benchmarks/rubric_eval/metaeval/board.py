@@ -11,6 +11,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judge
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.types import Score
 
 KIND = "metaeval"
@@ -38,7 +39,10 @@ COLUMNS = (
 
 
 def board(study: MetaEvaluation) -> Board:
-    """The rows of a study. Judges are ranked together over the same data and split, however they were asked."""
+    """The rows of a study. Judges are ranked together over the same data and split, however they were asked.
+
+    Those with rules beside them are not ranked with those that decide all by themselves.
+    """
     marks = {(one.judge, one.paradigm): _mark(one) for one in study.reworded}
     rows = tuple(
         row
@@ -71,9 +75,9 @@ def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]
         cells |= {f"category:{name}": cell["balanced_accuracy"] for name, cell in found.by_category.items()}
         if split == "all":
             cells |= _whole(scores)
-        setting = digest(canonical([made["data_sha256"], split]))
+        setting = digest(canonical([made["data_sha256"], split, made.get("rules", "off")]))
         facts = {"Paradigm": paradigm_words(scores.paradigm), "Data": data if split == "all" else f"{data}, {split}"}
-        facts |= marks if split == "all" else {}
+        facts |= {**rules_fact(made), **(marks if split == "all" else {})}
         yield Row(anonymous.name(scores.judge), setting, cells, facts)
 
 

@@ -135,7 +135,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
         spent = self.folder.ledger.usage()["total"]
         scores = [
-            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names)
+            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names, rules=options.rules)
             for (n, p), found in judged.items()
         ]
         members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}

@@ -96,7 +96,7 @@ def state(original: Instance, revisions: Iterable[Version]) -> State:
             del criteria[one.criterion]
         else:
             before = criteria[one.of] if one.of else criteria.get(one.criterion, Criterion(""))
-            criteria[one.criterion] = replace(before, text=one.text)
+            criteria[one.criterion] = replace(before, text=one.text, rule=None)  # which was of the text before
     turns = [
         replace(turn, prompt=prompt, criteria=tuple(criteria.values()))
         for turn, prompt, criteria in zip(original.turns, prompts, held, strict=True)

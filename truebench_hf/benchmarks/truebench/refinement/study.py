@@ -14,10 +14,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import instances, jsonl
+from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
-from truebench_hf.benchmarks.truebench.refinement import filled, form, history, worklist
+from truebench_hf.benchmarks.truebench.refinement import filled, form, history, lines, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
@@ -88,7 +88,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             written = sorted((folder / SHEETS).rglob("*.csv"))
             self.asked |= {answer.item for file in written for answer in read_rows(file)}
         self.round = max((one.round for one in self.history), default=0)
-        self.lines: list[filled.Line] = []  # what is taken in now
+        self.lines: list[lines.Line] = []  # what is taken in now
         self.note = ""
         if options.revisions:
             self._take_in(Path(options.revisions))
@@ -101,28 +101,28 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         there, given = folder / worklist.FILE, self.options.revisions
         if (folder / LISTED).exists() and not self.options.human:
             raise UserError(f"--out {folder}: has a work list made from sheets; name them again by --human")
-        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and filled.read(there):
+        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and lines.read(there):
             raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
 
     def _take_in(self, path: Path) -> None:
         """The next round, from a filled-in work list; none where nothing is filled in, or where it was taken in."""
-        lines = filled.read(path)
-        if not lines:
+        given = lines.read(path)
+        if not given:
             self.note = f"{path}: no row has a kind, a new text or a new prompt yet; nothing was changed."
             return
-        if taken := [one.round for one in self.history if one.source == filled.source(lines)]:
+        if taken := [one.round for one in self.history if one.source == lines.source(given)]:
             self.note = f"{path} was taken in as round {taken[0]}."
             return
         if self.round >= self.options.rounds:
             raise UserError(
                 f"--revisions {path}: would be round {self.round + 1}; raise --rounds {self.options.rounds}"
             )
-        listed = {row.id: row for row in _listed(Path(self.options.out) / LISTED)}
+        listed = {row.id: row for row in worklist.read(Path(self.options.out) / LISTED)}
         now = {key: history.states(one, self.history, self.round)[-1] for key, one in self.instances.items()}
         before = [version for one in self.instances.values() for version in history.originals(one)]
-        made = filled.revisions(lines, listed, now, [*before, *self.history], self.round + 1)
+        made = filled.revisions(given, listed, now, [*before, *self.history], self.round + 1)
         filled.check_left(self.instances, self.history, made)
-        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, lines
+        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, given
 
     def setup(self) -> None:
         super().setup()
@@ -251,19 +251,6 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
 def _unscored(last: Sequence[Judged]) -> list[Judged]:
     """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
     return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
-
-
-def _listed(file: Path) -> list[Row]:
-    """The work list as it was written. Raises UserError where there is none."""
-    if not file.exists():
-        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
-    found = []
-    for where, row in jsonl.read(file):
-        try:
-            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
-        except (TypeError, KeyError) as error:
-            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
-    return found
 
 
 def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:

@@ -10,10 +10,13 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.refinement.history import State
 from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
 from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
@@ -148,3 +151,16 @@ def cells(row: Row, round: int) -> dict[str, str]:
 
 def _text(number: int | None) -> str:
     return "" if number is None else str(number)
+
+
+def read(file: Path) -> list[Row]:
+    """The work list as it was written. Raises UserError where there is none."""
+    if not file.exists():
+        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
+    found = []
+    for where, row in jsonl.read(file):
+        try:
+            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
+        except (TypeError, KeyError) as error:
+            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
+    return found
