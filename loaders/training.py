@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import datasets
 
-from truebench_hf import row_files
+from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.rows import Responses
@@ -70,6 +71,7 @@ FEATURES = {
         }
     ),
 }
+TRAIN = "train"
 _OWN = ("instruction_category", "response")  # columns by which rows of rubric_eval are known
 
 
@@ -83,32 +85,45 @@ class Read:
 
 
 def read(source: str, strict: bool = False) -> Read:
-    """A source, whichever of the three it is. Raises UserError naming what cannot be read."""
+    """A source, whichever of the three it is; of several splits the one named train, so that no test is trained on.
+
+    Raises UserError naming what cannot be read.
+    """
     if sources.is_source(source):
         kind, _, path = source.partition(":")
-        items = sources.read(kind, path, strict=strict, warns=False)
+        items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
         return Read(conversations.of_items(kind, items), list(items), items.left_out)
-    if not (row_files.built(source, "rubric_mini") or _labelled(source)):
-        return Read(instance_data.load(source, judged=False))
+    found: Mapping[str, Iterable[Record]]
+    if row_files.built(source, "rubric_mini"):
+        found = {"": _numbered(source, rubric_data.load(source, "--source"))}
+    else:
+        found = row_files.splits(instance_data.located(source), instance_data.NAMES, "--source")
+    found = {TRAIN: found[TRAIN]} if TRAIN in found else found
+    first = next(iter(next(iter(found.values()))), None)
+    if first is None or not all(name in first.row for name in _OWN):
+        rows = (
+            found[TRAIN]
+            if TRAIN in found
+            else row_files.one_split(instance_data.located(source), instance_data.NAMES, "--source")
+        )
+        return Read(instances.of_rows(rows, judged=False))
+    return _of_labelled(source, chain.from_iterable(found.values()), strict)
+
+
+def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
     found = Responses(unanswered=True)
 
     def add(record: Record) -> list[Item]:
         found.add(record)
         return []
 
-    rows = (
-        Record(f"{source}, row {number}", row) for number, row in enumerate(rubric_data.load(source, "--source"), 1)
-    )
     sieve = Sieve(source, rows, add, strict=strict)
     list(sieve)
     return Read(conversations.of_items("rubric_eval", found.items), found.items, sieve.left_out)
 
 
-def _labelled(source: str) -> bool:
-    """Whether the first row is one of rubric_eval."""
-    found = row_files.splits(instance_data.located(source), instance_data.NAMES, "--source")
-    first = next(iter(next(iter(found.values()))), None)
-    return first is not None and all(name in first.row for name in _OWN)
+def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
+    return [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def totals(data: Data) -> dict[str, int]:
@@ -150,7 +165,7 @@ class Training(SourceBuilder):
         return found
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator("train")]
+        return [datasets.SplitGenerator(TRAIN)]
 
     def rows(self) -> Iterator[Row]:
         made: dict[str, Callable[[], Iterator[Row]]] = {

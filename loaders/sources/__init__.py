@@ -52,10 +52,12 @@ def is_source(data: object) -> bool:
     return bool(colon) and kind.isidentifier() and not path.startswith("//") and not Path(str(data)).exists()
 
 
-def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = True) -> Usable[Item]:
+def read(
+    name: str, path: str | Path, *, strict: bool = False, warns: bool = True, split: str = "test"
+) -> Usable[Item]:  # fmt: skip
     """The instructions of a source, from its file as published, a folder of it, or its id on the Hub.
 
-    Of several splits the one named test is read; llmbar takes a folder of its repository. A row that cannot be used
+    Of several splits the one named `split` is read, else test; llmbar takes a folder of its repository. A row that cannot be used
     (malformed, or with an id that an earlier one has) is left out: `left_out` of the result says how many and why, and if
     it `warns` so does the log, which is printed where nobody asked for it elsewhere.
     Raises UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict`
@@ -63,20 +65,20 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     """
     if name not in READERS:
         raise unknown("source of rubrics", name, READERS)
-    found = READERS[name](str(path), strict)
+    found = READERS[name](str(path), strict, split)
     if warns and found.left_out:
         _LOG.warning("%s", found.left_out)
     found[:] = masked(list(found))
     return found
 
 
-def _each(parse: Callable[[Record], list[Item]], path: str, strict: bool) -> Usable[Item]:
-    rows = _rows_of(path)
+def _each(parse: Callable[[Record], list[Item]], path: str, strict: bool, split: str) -> Usable[Item]:
+    rows = _rows_of(path, split)
     sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
     return Usable(list(sieve), sieve.left_out)
 
 
-def _by_response(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool) -> Usable[Item]:
+def _by_response(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool, split: str) -> Usable[Item]:
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
     found = Responses(unanswered=True)
 
@@ -84,13 +86,14 @@ def _by_response(row: Callable[[Record], Mapping[str, Any]], path: str, strict: 
         found.add(Record(record.where, row(record), record.number))
         return []
 
-    rows = _rows_of(path)
+    rows = _rows_of(path, split)
     sieve = Sieve(rows.name, rows.entries(), add, strict=strict)
     return Usable([*sieve, *found.items], sieve.left_out)
 
 
-def _rows_of(path: str) -> Rows:
-    return row_files.the_one(row_files.splits(path, flag="source"), path)
+def _rows_of(path: str, split: str) -> Rows:
+    found = row_files.splits(path, flag="source")
+    return found[split] if split in found else row_files.the_one(found, path)
 
 
 _PARSERS: dict[str, Callable[[Record], list[Item]]] = {
@@ -110,7 +113,7 @@ _PARSERS: dict[str, Callable[[Record], list[Item]]] = {
     "sysbench": sysbench.parse,
     "wildbench": wildbench.parse,
 }
-READERS: dict[str, Callable[[str, bool], Usable[Item]]] = {
+READERS: dict[str, Callable[[str, bool, str], Usable[Item]]] = {
     **{name: partial(_each, parse) for name, parse in _PARSERS.items()},
     "healthbench_meta": partial(_by_response, healthbench.meta),
     "llmbar": llmbar.read,

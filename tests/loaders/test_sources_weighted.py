@@ -11,6 +11,7 @@ import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here, script
+from truebench_hf.benchmarks.tick import data as tick
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources import READERS, is_source, read
@@ -192,3 +193,10 @@ def test_a_run_on_points_and_a_meta_evaluation_on_labels(tmp_path: Path, capsys:
         "--out", str(tmp_path / "none"),
     )  # fmt: skip
     assert (done.returncode, "no row has a label to measure judges by" in done.stderr) == (2, True)
+
+
+def test_faults_are_no_questions_of_a_checklist(tmp_path: Path) -> None:
+    left_out: list[str] = []
+    (entry,) = tick.load(f"healthbench:{written(tmp_path, RECORDS['healthbench'])}", left_out)
+    assert entry.row["checklists"][0]["questions"] == ["Names a limit."]
+    assert left_out == ["healthbench: 1 criteria that name a fault, which is no question of a checklist"]

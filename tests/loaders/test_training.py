@@ -130,3 +130,25 @@ def test_a_built_folder_has_what_the_source_has(tmp_path: Path, capsys: pytest.C
 def test_what_is_no_source(source: str | None, told: str) -> None:
     with pytest.raises(UserError, match=told):
         truebench_hf.load("training", source=source)
+
+
+def test_no_test_is_trained_on(tmp_path: Path) -> None:
+    own = {"prompt": "Say a.", "criteria": ["is a"]}
+    labelled = {
+        "messages": [USER],
+        "response": "x",
+        "instruction_category": "constrained",
+        "rubric": "r",
+        "label": "yes",
+    }
+    for name, rows, source in (
+        ("own", (own | {"id": "test"}, own | {"id": "train"}), "{}"),
+        ("labelled", (labelled | {"id": "test"}, labelled | {"id": "train"}), "{}"),
+        ("others", (RECORDS["rubrichub"] | {"id": "test"}, RECORDS["rubrichub"] | {"id": "train"}), "rubrichub:{}"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        for row in rows:
+            (folder / f"{row['id']}.jsonl").write_text(json.dumps(row) + "\n")
+        config = "labels" if name == "labelled" else "prompts"
+        assert [row["id"].removeprefix("rubrichub-") for row in view(config, source.format(folder))] == ["train"], name

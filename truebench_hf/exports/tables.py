@@ -59,7 +59,9 @@ def write_parquet(run: Exported, out: Path) -> dict[Path, str]:
         schema = pa.schema([(column, kinds.get(column, pa.string())) for column in columns])
         try:
             out.mkdir(parents=True, exist_ok=True)
-            pq.write_table(pa.Table.from_pylist([_whole(row) for row in rows], schema), path)
+            part = path.with_name(f"{path.name}.part")
+            pq.write_table(pa.Table.from_pylist([_whole(row) for row in rows], schema), part)
+            part.replace(path)
         except OSError as error:
             raise write_error(str(path), error) from error
         made[path] = f"{len(rows)} rows"

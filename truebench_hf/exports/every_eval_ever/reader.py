@@ -60,7 +60,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _held(path: Path) -> Any:
     try:
-        return jsonl.parsed(path.read_bytes(), str(path))
+        content = path.read_bytes()
+        return jsonl.parsed(content, str(path)) if _MARK.encode() in content else None
     except (UserError, OSError):
         return None
 
