@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
@@ -40,6 +41,8 @@ COLUMNS = (
 def board(study: MetaEvaluation) -> Board:
     """The rows of a study. Judges are ranked together over the same data and split, however they were asked."""
     marks = {(one.judge, one.paradigm): _mark(one) for one in study.reworded}
+    for hostile in study.attacked:
+        marks.setdefault((hostile.judge, hostile.paradigm), {}).update(_injected(hostile))
     rows = tuple(
         row
         for scores in study.scores
@@ -61,6 +64,16 @@ def _mark(found: Rewording) -> dict[str, str]:
         return {}
     how = "more" if found.decides else "less"
     return {"Wording": f"moves it {100 * found.moves:.1f} points, {how} than its interval"}
+
+
+def _injected(found: Robustness) -> dict[str, str]:
+    """What is said of a judge that was attacked; nothing where no trial was decided."""
+    attack, neutral = found.overall.by_attack.value, found.overall.by_neutral.value
+    if attack is None or neutral is None:
+        return {}
+    return {
+        "Injections": f"turn {100 * attack:.1f} % of its noes to unmet rubrics, a neutral text {100 * neutral:.1f} %"
+    }
 
 
 def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:
