@@ -13,6 +13,7 @@ from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
+    export,
     facts,
     flex,
     label,
@@ -24,10 +25,9 @@ from truebench_hf.cli import (
     standings,
     studies,
 )
-from truebench_hf.cli.options import command
+from truebench_hf.cli.options import command, later
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
-from truebench_hf.space.options import SpaceOptions
 from truebench_hf.terminal import complain, say, warn
 
 app = typer.Typer(
@@ -65,16 +65,25 @@ label.add_to(app)
 data.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
+export.add_to(app)
 rescue.add_to(app)
 
 
-def _space(options: SpaceOptions) -> None:
-    from truebench_hf.space.app import serve
-
-    serve(options)
+_SPACE = "Serve the leaderboard and playground on this machine."
 
 
-command(app, "space", SpaceOptions, _space, "Serve the leaderboard and playground on this machine.", panel=panels.REST)
+def _space(app: typer.Typer) -> None:
+    from truebench_hf.space.options import SpaceOptions
+
+    def run(options: SpaceOptions) -> None:
+        from truebench_hf.space.app import serve
+
+        serve(options)
+
+    command(app, "space", SpaceOptions, run, _SPACE)
+
+
+later(app, "space", _SPACE, _space, panels.REST)
 
 
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

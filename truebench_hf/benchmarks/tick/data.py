@@ -11,6 +11,7 @@ from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
+from truebench_hf.loaders import sources
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
@@ -29,8 +30,8 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
     """
-    kind, colon, path = data.partition(":")
-    if colon and kind.isidentifier() and not Path(data).exists():
+    if sources.is_source(data):
+        kind, _, path = data.partition(":")
         records: Iterable[Record] = _of_source(kind, path)
     elif row_files.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
@@ -82,8 +83,6 @@ def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
 
 def _of_source(kind: str, path: str) -> Iterator[Record]:
     """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships."""
-    from truebench_hf.loaders import sources
-
     rows: dict[str, dict[str, Any]] = {}
     for item in sources.read(kind, path):
         author = item.source or kind

@@ -14,7 +14,7 @@ from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.options import PanelOptions, ReplyOptions, StudyOptions, numbered
+from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
 _PANEL = Binds(
     "panel",
@@ -26,10 +26,13 @@ _FITTED = Binds("decision", lambda o: o.decision, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
+class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
     judge: tuple[str, ...] = role(
         help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
@@ -129,7 +132,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         """How a judge decides under a paradigm."""
         level, reasoning = PARADIGMS[paradigm]
         by_probability = level == "decision" and self.calibration is not None
-        fitted = read_calibration(str(self.calibration), self.judge[0], self.prompts) if by_probability else None
+        fitted = (
+            read_calibration(str(self.calibration), self.judge[0], self.prompts, self.rules) if by_probability else None
+        )
         return JudgeSettings(
             level=level,
             reasoning=reasoning,
@@ -137,5 +142,6 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
             threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
             calibrator=fitted.calibrator if fitted else None,
             votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
+            rules=self.rules,
             sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )

@@ -18,7 +18,7 @@ _COUNTED = ("pooled", "per instruction")
 def sections(study: MetaEvaluation) -> list[Section]:
     """Everything the report shows, in order."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
-    shown: list[Section] = [overview(scores), _accuracy_dots(scores)]
+    shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores)]
     shown += [paradigms(scores, split) for split in splits]
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     if study.reworded:
@@ -59,6 +59,30 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
         "votes differ. share: mean share of the votes cast that agree with the verdict."
     )
     return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
+
+
+def _apart(scores: Sequence[JudgeScores]) -> list[Grid]:
+    """What rules decided and what judges did, side by side; nothing where rules decide nothing."""
+    rows = []
+    for entry in scores:
+        if (apart := entry.apart) is not None:
+            parts = (apart.by_judge, apart.by_rules, entry.splits["all"].pooled)
+            cells = [text for cell in parts for text in _with_rows(cell)]
+            rows.append((entry.judge, entry.paradigm, *cells, str(apart.decided), f"{apart.saved:,}"))
+    header = (
+        "Judge", "Paradigm", "BAcc of the judge", "on rows", "BAcc of the rules", "on rows", "BAcc together", "on rows",
+        "decided by rules", "calls saved",
+    )  # fmt: skip
+    note = (
+        "In percent, over labelled and decided rows, with 95 % intervals. The judge's rows are those that no rule decides, "
+        "and are other ones than the rules'; what a judge reaches on all rows alone is measured with --rules off. Calls "
+        "saved: for each vote of one judge."
+    )
+    return [Grid("Decided by rules, and by judges", header, tuple(rows), note=note)] if rows else []
+
+
+def _with_rows(cell: Cell) -> tuple[str, str]:
+    return _with_interval(cell), str(cell["balanced_accuracy"].n)
 
 
 def spreads(study: MetaEvaluation) -> Grid | None:

@@ -44,7 +44,8 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     files = ("scores.json", "judgments.jsonl", rewording.FILE, robustness.FILE)
 
     def items(self) -> Items[Item]:
-        found = data.selection(data.items(data.load(self.options.data)))
+        every = data.answered(self.options.data)
+        found = data.selection(every, every.left_out.reasons)
         chosen = found.sampled(self.options.limit, self.options.seed)
         if not any(rubric.label for item in chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
@@ -158,7 +159,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
         spent = self.folder.ledger.usage()["total"]
         scores = [
-            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names)
+            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names, rules=options.rules)
             for (n, p), found in judged.items()
         ]
         members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
