@@ -40,7 +40,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASE = Case(
-    "Now as an e-mail.", "", (Criterion("is an e-mail"), Criterion("is short")),
+    "Now as an e-mail.", "", (Criterion("The response must have at most 5 words."), Criterion('The response must contain the word "Kim".')),
     (Message("system", "Be kind."), Message("user", "Tell Kim."), Message("assistant", "It is on Friday.")),
     context="A note.", reference="Hello Kim, on Friday.",
 )  # fmt: skip
@@ -58,8 +58,9 @@ def talk(reply: str) -> list[Message]:
     return [Message("user", "A room."), Message("assistant", reply), Message("user", "Thanks.")]
 
 
-def judged(level: str) -> Asking:
-    return lambda asked, reply: Judge(asked, JudgeSettings(level=level), PROMPTS).verdicts(case(reply))
+def judged(level: str, rules: str = "off") -> Asking:
+    settings = JudgeSettings(level=level, rules=rules)
+    return lambda asked, reply: Judge(asked, settings, PROMPTS).verdicts(case(reply))
 
 
 def meta(decides: bool) -> Asking:
@@ -112,6 +113,7 @@ _TALK = Talk("t", "x", ())
 _ONE = Requirement("Does it name the limit?", "A room is wanted", "Name the limit.")
 SHOWN: dict[str, Asking] = {
     **{level: judged(level) for level in ("checklist", "rubric", "decision")},
+    **{f"{level}, measured": judged(level, "evidence") for level in ("checklist", "rubric", "decision")},
     "meta_judge": meta(False),
     "meta_judge, decision": meta(True),
     "preference": lambda asked, reply: prefer(SchemaFallback(asked), case(reply), f"Or so: {reply}", PROMPTS),
@@ -133,7 +135,7 @@ SHOWN: dict[str, Asking] = {
 }
 # What shows no reply of a model under test: instructions, criteria, documents, or messages that stay messages.
 NOT_SHOWN = {
-    "decision_question", "repair", "taxonomy", "categories", "generate_checklist", "split_criterion", "classify",
+    "decision_question", "find_rules", "repair", "taxonomy", "categories", "generate_checklist", "split_criterion", "classify",
     "validate_criteria", "validate_prompt", "flex_segments", "flex_criteria", "flex_verify", "flex_modify",
     "flex_granularity", "flex_dependencies", "flex_logic", "flex_analysis", "flex_adjust", "flex_user", "flex_compare",
 }  # fmt: skip
