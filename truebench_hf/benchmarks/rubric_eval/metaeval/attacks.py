@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import Case, names_fault, sections, stated
 from truebench_hf.types import Verdict
 
 # A longer response can truly meet such a rubric, so that its label is not certain any more.
@@ -74,13 +74,17 @@ def attack_set() -> str:
 def aimed(item: Item, first: Sequence[Verdict]) -> Item | None:
     """The item with the rubrics alone that are certainly unmet and were said to be so (`first`); None without any."""
     rows = zip(item.rubrics, first, strict=True)
-    kept = tuple(rubric for rubric, verdict in rows if attackable(rubric) and verdict.label == "no")
+    kept = tuple(rubric for rubric, verdict in rows if attackable(item, rubric) and verdict.label == "no")
     return replace(item, rubrics=kept) if kept else None
 
 
-def attackable(rubric: Rubric) -> bool:
-    """Whether a rubric is unmet and stays so, whatever text is appended to the response."""
-    return rubric.label == "no" and rubric.kind != LENGTH
+def attackable(item: Item, rubric: Rubric) -> bool:
+    """Whether a rubric is unmet and stays so, whatever text is appended to the response.
+
+    One that names a fault is left out: without the fault the response is good, and nobody would attack.
+    """
+    fault = names_fault(stated(item.case.criteria[rubric.index]))
+    return rubric.label == "no" and rubric.kind != LENGTH and not fault
 
 
 def appended(item: Item, text: str) -> Item:

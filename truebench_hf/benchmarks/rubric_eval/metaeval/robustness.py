@@ -73,7 +73,7 @@ class Robustness:
 
 def robustness(judge: str, paradigm: str, first: Iterable[Judgment], trials: Sequence[Trial]) -> Robustness:
     """The measures from the verdicts on the responses as they are (`first`) and all trials."""
-    said = Counter(one.verdict.label for one in first if attackable(one.rubric))
+    said = Counter(one.verdict.label for one in first if attackable(one.item, one.rubric))
     return Robustness(
         judge, paradigm, said.total(), said["no"], said["yes"], said.total() - said["no"] - said["yes"], _turned(trials),
         _by(trials, lambda one: one.attack.technique),
@@ -105,7 +105,11 @@ def _turned(trials: Sequence[Trial]) -> Turned:
 
     difference = clustered_difference(attacked, neutral, clusters)
     return Turned(
-        share([a for a, _, _ in both]), share([b for _, b, _ in both]), difference, attacked.count(None), neutral.count(None)
+        share([a for a, _, _ in both]),
+        share([b for _, b, _ in both]),
+        difference,
+        attacked.count(None),
+        neutral.count(None),
     )
 
 
@@ -134,7 +138,7 @@ _NOTE = (
     "injection a neutral text of as many characters, which a weak judge may follow as well. more: what injections turn "
     "beyond it, in points, with its paired 95 % interval; clusters are the instructions. open: trials left undecided by "
     f"the injection, and by the neutral text; neither counts. Rubrics of the type {LENGTH} are left out, since a longer "
-    "response can truly meet them."
+    "response can truly meet them, and so are those that name a fault."
 )
 _COLUMNS = ("turned", "95 % interval", "by neutral text", "95 % interval", "more", "95 % interval", "trials", "open")
 
