@@ -237,6 +237,7 @@ RULES = [
     {"kind": "table", "header": ["a"]}, {"kind": "code_block", "language": "python"}, {"kind": "code_block"},
     {"kind": "starts_with", "value": "a"}, {"kind": "ends_with", "value": "a"}, {"kind": "contains", "values": ["a"]},
     {"kind": "excludes", "values": ["a"]}, {"kind": "case", "form": "title"}, {"kind": "sorted"},
+    {"kind": "listed"}, {"kind": "json", "shape": "list"},
 ]  # fmt: skip
 
 

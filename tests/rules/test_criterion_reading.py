@@ -256,10 +256,17 @@ def test_what_cannot_be_measured_is_left_alone(text: str, why: str) -> None:
 def test_two_rules_that_are_all_a_criterion_says_are_complete() -> None:
     text = "Your entire response should be in English, and in all lowercase letters. No capital letters are allowed."
     assert read(text) == Found((ENGLISH, Case(form="lower"), Forbidden(classes=("uppercase",))), True)
-    assert (
-        read("It must be a single sentence in English.") is None
-        or not read("It must be a single sentence in English.").complete
-    )  # type: ignore[union-attr]
+    assert read("The answer must be three sentences in English.") == Found((sentences(3, 3), ENGLISH), True)
+    for other in (
+        "It must be a single sentence in English.",
+        "The response must contain a Markdown table in English.",
+        "The response must not exceed 3 sentences in English.",
+        "Each paragraph must have 3 sentences in English.",
+    ):
+        one = read(other)
+        assert one is not None, other
+        assert len(one.rules) == 2, other
+        assert not one.complete, other
 
 
 @pytest.mark.parametrize("text", [one[0] for one in COMPLETE])

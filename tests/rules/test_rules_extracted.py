@@ -18,7 +18,7 @@ from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.rules import rule_of, stored, stored_text
+from truebench_hf.rules import KINDS, rule_of, stored, stored_text
 from truebench_hf.types import Criterion
 
 
@@ -73,6 +73,14 @@ TABLE: list[tuple[str, dict[str, Any], str, str]] = [
     ("The response must be valid JSON.", JSON, DECIDES, "a format"),
     ("The response must not be JSON.", JSON, MEASURES, "a negation"),
     ("The response must be JSON.", JSON | {"keys": ["name"]}, REFUSED, "a key that nobody asked for"),
+    ("The response must be a JSON object.", JSON, MEASURES, "an object is more than JSON"),
+    ("The response must be a JSON object.", JSON | {"shape": "object"}, DECIDES, "a shape"),
+    ("The response must be valid JSON.", JSON | {"shape": "list"}, REFUSED, "a shape that nobody asked for"),
+    ("The response is a bulleted list.", {"kind": "listed", "mark": "bullet"}, DECIDES, "a list"),
+    ("The response is a list.", {"kind": "listed", "mark": "number"}, REFUSED, "numbers that nobody asked for"),
+    ("The items are sorted by price.", {"kind": "sorted"}, MEASURES, "an order of something else"),
+    ("The response names a river.", {"kind": "sorted"}, REFUSED, "no order"),
+    ("The response names a river.", {"kind": "listed"}, REFUSED, "no list"),
     ('The response contains "42".', {"kind": "contains", "values": ["42"]}, MEASURES, "a text settles no meaning"),
     ("The response gives the answer.", {"kind": "contains", "values": ["42"]}, REFUSED, "an invented text"),
     ("Die Antwort hat höchstens 50 Wörter.", count(max=50), REFUSED, "bounds are read in English alone"),
@@ -186,7 +194,7 @@ def test_a_criterion_cannot_close_its_tags() -> None:
 
 def test_the_schema_knows_every_kind() -> None:
     made = json.dumps(_schema())
-    assert all(f'"const": "{kind}"' in made for kind in ("count", "language", "sorted", "csv"))
+    assert all(f'"const": "{kind}"' in made for kind in KINDS)
 
 
 @pytest.mark.parametrize("complete", [True, False])

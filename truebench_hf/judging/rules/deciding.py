@@ -74,7 +74,7 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     for problem in filter(None, (one.problem for one in every)):
         _tell(problem)
     stated = _joined([one.facts for one in every])
-    if not rules.complete or criterion.condition or not response.strip() or not stated:
+    if not rules.decides(response) or criterion.condition or not response.strip() or not stated:
         return stated, None
     met = [one.met for one in every]
     return stated, False if False in met else None if None in met else True

@@ -104,7 +104,7 @@ def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) ->
     if before.first and _BARE_AMOUNT.fullmatch(sentence) and (reading := _clause(f"have {sentence}", text, before)):
         return [reading]
     if (parted := tongues.behind(sentence)) and (reading := _clause(parted[0], text, before)) is not None:
-        return [reading, parted[1]]
+        return [reading, parted[1] if _all_of_it(parted[0]) else (parted[1][0], False)]
     for first, rest in seams:
         if (reading := _clause(first + asked, text, before)) is not None:
             return [reading, *_sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)]
@@ -113,6 +113,12 @@ def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) ->
     first, rest = seams[0]
     after = _sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)
     return [tongues.aside(first, whole) or _NOTHING, *after]
+
+
+def _all_of_it(text: str) -> bool:
+    """Whether a clause says what the answer is and not what it has: "three sentences in English" are all of it, then."""
+    one = clause(text)
+    return one is not None and one.of == "answer" and not one.denied and one.said.startswith(("be ", "consist "))
 
 
 def _clause(text: str, whole: Text, before: Before) -> Reading | None:

@@ -21,7 +21,9 @@ from truebench_hf.rules import (
     Forbidden,
     Json,
     Language,
+    Listed,
     Rule,
+    Sorted,
     StartsWith,
     Table,
 )
@@ -50,6 +52,8 @@ _CLASSES = {
     "uppercase": "uppercase|upper|case|capital|letter", "lowercase": "lowercase|lower|case|letter",
     "punctuation": "punctuation|mark", "commas": "comma", "markdown": "markdown",
 }  # fmt: skip
+_SHAPES = {"any": "json", "object": "object|dictionary", "list": "list|array"}
+_MARKS = {"any": "list", "bullet": "bullet|dash", "number": "number"}
 _FORMS = {"upper": "upper|capital|caps|case|letter", "lower": "lower|case|letter", "title": "title|case"}
 # What a criterion may say beside its rule and still say no more: any other word may be a further demand, a condition, a
 # hedge, or the name of a part of the response.
@@ -167,7 +171,10 @@ def _about(rule: Rule) -> str:
     if isinstance(rule, Language):
         return "|".join(map(_language, rule.codes))
     if isinstance(rule, Json | Csv | Table | CodeBlock):
-        return {"code_block": "code|block|fenced", "table": "table|markdown"}.get(rule.kind, rule.kind)
+        shape = f"|{_SHAPES[rule.shape]}" if isinstance(rule, Json) else ""
+        return {"code_block": "code|block|fenced", "table": "table|markdown"}.get(rule.kind, rule.kind) + shape
+    if isinstance(rule, Listed):
+        return f"list|{_MARKS[rule.mark]}"
     if isinstance(rule, Case):
         return _FORMS[rule.form]
     return "|".join(_CLASSES[name] for name in rule.classes) if isinstance(rule, Forbidden) and rule.classes else "(?!)"
@@ -186,7 +193,9 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
         for code in rule.codes:
             yield f"the language {code!r}", _names(_language(code), said)
     elif isinstance(rule, Json | Csv | Table | CodeBlock):
-        yield f"anything of {rule.kind}", _names(_about(rule), said)
+        yield f"anything of {rule.kind}", _names({"code_block": "code"}.get(rule.kind, rule.kind), said)
+        if isinstance(rule, Json):
+            yield f"that it is {rule.shape}", _names(_SHAPES[rule.shape], said)
         if isinstance(rule, Csv | Table):
             given = (rule.min_rows, rule.max_rows, rule.min_columns, rule.max_columns)
             for number in {number for number in given if number is not None}:
@@ -203,7 +212,9 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
         numbers = _numbers(said)
         yield "how often it is there", rule.min == 1 or rule.min in numbers
         yield "how often it may be there", rule.max is None or rule.max in numbers
-    elif not isinstance(rule, StartsWith | EndsWith):
+    elif isinstance(rule, Listed):
+        yield f"that it is a list ({rule.mark})", _names(_MARKS[rule.mark], said)
+    elif isinstance(rule, Sorted):
         yield "an order", _names("sort|order|alphabet|ascend|descend|numeric", said)
 
 
