@@ -1,7 +1,7 @@
 """How far judges are talked round, technique by technique, with our prompts, without their tags, and asked twice.
 
 `python -m tests.bench.attacks FOLDER [RESPONSES]`. It resumes. The embedded model takes some 3 seconds of processor time
-a call and 20 calls a response, for each of three prompts.
+a call and 20 calls a response, for each of three prompts; by default 16 responses.
 """
 
 from __future__ import annotations
@@ -90,4 +90,4 @@ def _cell(one: Turned | None) -> str:
 
 
 if __name__ == "__main__":
-    print(table(measured(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 12)))
+    print(table(measured(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 16)))
