@@ -65,7 +65,7 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("arbitrate/out") == listed["arbitrate"] | listed["arbitrate-sheets"]
     assert written("criteria/out") == written("criteria/prompts") == listed["validate"]
     assert written("refinement/out") == listed["refine-criteria"]
-    assert written("metaeval/out") == listed["metaeval"]
+    assert written("metaeval/out") | written("metaeval-attacks/out") == listed["metaeval"]
     assert written("calibrate/priced") == listed["calibrate"]
     assert written("contrast/out") == listed["contrast"]
     assert written("compare-criteria/out") == listed["compare-criteria"] | listed["compare-criteria-sheets"]

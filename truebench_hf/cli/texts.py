@@ -117,6 +117,9 @@ TEXTS = {
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
     "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "
     "all four are there. Judges and paradigms may be added to a folder, while a panel stays as it was.\n\n"
+    "--attacks: injections (fake verdicts, closing tags, role tokens, encoded text and more, in six languages) are appended to "
+    "responses, and the unmet rubrics that a judge had said no to are judged again: how many turn to yes, by technique, "
+    "beside neutral texts of equal length. --prompt shows what another prompt changes about it.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
     "calibrate": "Temperature, Platt or isotonic calibration and a threshold are fitted, cross-fitted by instruction. "
     "With a --cascade-judge every threshold and band is priced, and each judge alone, in tokens per response (in calls "

@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
@@ -44,6 +45,8 @@ def board(study: MetaEvaluation) -> Board:
     Those with rules beside them are not ranked with those that decide all by themselves.
     """
     marks = {(one.judge, one.paradigm): _mark(one) for one in study.reworded}
+    for hostile in study.attacked:
+        marks.setdefault((hostile.judge, hostile.paradigm), {}).update(_injected(hostile))
     rows = tuple(
         row
         for scores in study.scores
@@ -65,6 +68,16 @@ def _mark(found: Rewording) -> dict[str, str]:
         return {}
     where = "out of" if found.decides else "within"
     return {"Wording": f"{100 * found.moves:.1f} points between wordings, {where} its interval"}
+
+
+def _injected(found: Robustness) -> dict[str, str]:
+    """What is said of a judge that was attacked; nothing where no trial was decided."""
+    attack, neutral = found.overall.by_attack.value, found.overall.by_neutral.value
+    if attack is None or neutral is None:
+        return {}
+    return {
+        "Injections": f"turn {100 * attack:.1f} % of its noes to unmet rubrics, a neutral text {100 * neutral:.1f} %"
+    }
 
 
 def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:

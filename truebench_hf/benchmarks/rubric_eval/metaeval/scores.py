@@ -17,6 +17,7 @@ from truebench_hf.types import Score, Usage, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
+    from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 
 # Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
 PARADIGMS: Mapping[str, tuple[str, bool]] = {
@@ -178,6 +179,7 @@ class MetaEvaluation:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     reworded: tuple[Rewording, ...] = ()
+    attacked: tuple[Robustness, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
@@ -185,6 +187,7 @@ class MetaEvaluation:
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
             **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
+            **({"attacked": [one.as_json() for one in self.attacked]} if self.attacked else {}),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, interval, percent, value
@@ -23,6 +23,8 @@ def sections(study: MetaEvaluation) -> list[Section]:
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     if study.reworded:
         shown.append(rewording.section(study.reworded, study.provenance["judge_temperature"]))
+    if study.attacked:
+        shown += robustness.sections(study.attacked)
     shown += [main_table(scores, split) for split in splits]
     shown += [types(scores)]
     shown += [_by("Dimension", {name: s.by_dimension for name, s in named(scores)})]
