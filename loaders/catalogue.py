@@ -143,6 +143,19 @@ _ENTRIES = (
         command="checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
+    Entry(
+        "training",
+        "Training views",
+        "Prompts with criteria for GRPO, labelled rubrics, and preference pairs, of any data that is judged here",
+        "other",
+        "rubriceval",
+        "https://arxiv.org/abs/2603.25133",
+        source="labelled rows, rows with prompt and criteria, or SOURCE:PATH",
+        publishable=False,
+        splits=("train",),
+        command="run",
+        tags=("instruction-following", "rubrics", "grpo", "preferences"),
+    ),
 )
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
@@ -166,6 +179,7 @@ def corpus(name: str) -> Corpus:
         flexbench,
         rubric_eval,
         rubric_mini,
+        training,
         truebench,
         truebench_mini,
     )
@@ -180,4 +194,5 @@ def corpus(name: str) -> Corpus:
         "flexbench": flexbench.CORPUS,
         "checklists": checklists.CORPUS,
         "checklists_mini": checklists_mini.CORPUS,
+        "training": training.CORPUS,
     }[entry(name).name]

@@ -32,7 +32,8 @@ class Corpus:
     """A corpus: its builder, the configurations that builder prepares, and functions for its card.
 
     Further configurations are the parts of the first one (see `Builder.PARTS`). `counted` are the columns counted on the
-    card, `totals` whatever else is worth a number, `about` looks at source and rows.
+    card, `totals` whatever else is worth a number, `about` looks at source and rows. Of a `sparse` corpus a configuration
+    without rows, which `load_dataset` could not read, is left out; the first one stays.
     """
 
     builder: type[Builder]
@@ -40,3 +41,4 @@ class Corpus:
     configs: tuple[str, ...] = ("all",)
     counted: tuple[str, ...] = ("language",)
     totals: Callable[[Data], dict[str, int]] = lambda data: {}
+    sparse: bool = False

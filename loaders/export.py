@@ -65,7 +65,7 @@ def export(
 def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> Facts:
     """The figures of built data for the card."""
     its = corpus(name)
-    made = [split for config in its.configs for split in data[config].values()]
+    made = [split for config in its.configs if config in data for split in data[config].values()]
     languages = {
         str(code).casefold() for split in made if "language" in split.names for code in split.column("language")
     }

@@ -54,6 +54,8 @@ def load(
         builder.download_and_prepare()
         if builder.left_out:
             _LOG.warning("%s", builder.left_out)
+        if not any(made.num_examples for made in builder.info.splits.values()):
+            raise UserError(f"{name}: the source holds nothing for the configuration {builder.config.name}")
         if split is None:
             return builder.as_dataset(in_memory=True)
         _check(split, list(builder.info.splits))
@@ -76,7 +78,10 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
             builder.download_and_prepare(f"{cache}/made", file_format="parquet", max_shard_size=1 << 60)
             builders.append(builder)
             made = {s: Path(cache, "made", f"{builder.dataset_name}-{s}.parquet") for s in builder.info.splits}
-            there = [s for s in made if builder.info.splits[s].num_examples] or list(made)[:1]
+            there = [s for s in made if builder.info.splits[s].num_examples]
+            if not there and its.sparse and data:
+                continue
+            there = there or list(made)[:1]
             data[config] = {split: _kept(made[split], folder / data_file(config, split)) for split in there}
     first = data[its.configs[0]]
     for column in its.builder.PARTS:

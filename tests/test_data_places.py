@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.facts import data as facts
 from truebench_hf.benchmarks.facts.selecting.rows import load as labelled
 from truebench_hf.benchmarks.flexbench.decompose.data import read_human, read_ours
@@ -70,18 +71,25 @@ def test_a_set_by_its_name_and_as_it_is_built(command: str, built: Path, monkeyp
 @pytest.mark.parametrize(
     ("command", "name", "told"),
     [
-        ("run", "rubric_mini", "rubric_mini: does not fit this command; give mini, truebench_mini, truebench, v0"),
-        ("run", "facts_mini", "does not fit this command; give mini"),
-        ("metaeval", "truebench_mini", "does not fit this command; give rubric_mini, a path"),
-        ("metaeval", "rubric_eval", "is built first .truebench data build rubric_eval --source FILE"),
-        ("facts run", "checklists_mini", "does not fit this command; give facts_mini, open"),
-        ("tick", "rubric_mini", "does not fit this command; give checklists_mini, truebench_mini, truebench, a path"),
+        (
+            "run", "rubric_mini",
+            "rubric_mini: does not fit this command .`truebench metaeval` reads it.; give mini, truebench_mini, truebench, v0",
+        ),
+        ("run", "facts_mini", "does not fit this command .`truebench facts run` reads it.; give mini"),
+        ("metaeval", "truebench_mini", "does not fit this command .`truebench run` reads it.; give rubric_mini, a path"),
+        (
+            "metaeval", "rubric_eval",
+            "is built first: run `truebench data build rubric_eval --source FILE --out DIR`, and give DIR; give",
+        ),
+        ("facts run", "checklists_mini", "does not fit this command .*; give facts_mini, open"),
+        ("tick", "rubric_mini", "does not fit this command .*; give checklists_mini, truebench_mini, truebench, a path"),
+        ("tick", "flexbench", "does not fit this command; give checklists_mini"),
         ("checklist validate", "facts_mini", "give checklists_mini, truebench_mini"),
-        ("pairwise", "truebench_mini", "does not fit this command; give checklists_mini, llmbar:FOLDER"),
-        ("flex decompose", "facts_mini", "does not fit this command; give flexbench"),
+        ("pairwise", "mini", "mini: does not fit this command .*; give checklists_mini, llmbar:FOLDER"),
+        ("flex decompose", "facts_mini", "does not fit this command .*; give flexbench"),
         ("flex build", "facts_mini", "no such file; give .* flexbench, or one of"),
     ],
-)
+)  # fmt: skip
 def test_a_set_that_does_not_fit(command: str, name: str, told: str) -> None:
     with pytest.raises(UserError, match=told) as caught:
         READERS[command][1](name)
@@ -91,6 +99,8 @@ def test_a_set_that_does_not_fit(command: str, name: str, told: str) -> None:
 def test_other_names_of_the_same() -> None:
     assert truebench.load("mini") == truebench.load("truebench_mini")
     assert len(labelled("facts_mini")) == 36
+    assert asked("mini") == asked("truebench_mini")
+    assert checklists.load("mini", []) == checklists.load("truebench_mini", [])
     assert len(asked("truebench_mini")) == len(checklists.load("truebench_mini", [])) + 8 == 36, "8 have several turns"
 
 
@@ -194,3 +204,18 @@ def test_the_address_of_nothing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     assert "\n" not in str(caught.value)
     with pytest.raises(UserError, match=r"--source hf://datasets/a/b/c.jsonl: cannot be had"):
         downloaded(["hf://datasets/a/b/c.jsonl"], "--source")
+
+
+def test_files_named_by_languages_are_read_together(tmp_path: Path) -> None:
+    for name, row in (("en", {}), ("de", {"language": "gsw"}), ("pt_BR", {"lang": ""})):
+        write_jsonl(tmp_path / f"{name}.jsonl", [{"prompt": f"Say {name}.", "criteria": ["is short"], **row}])
+    found = truebench.load(str(tmp_path))
+    assert [(one.id, one.language, one.turns[0].prompt) for one in found] == [
+        ("1", "gsw", "Say de."), ("2", "en", "Say en."), ("3", "pt_BR", "Say pt_BR."),
+    ]  # fmt: skip
+    assert [one.language for one in checklists.load(str(tmp_path))] == ["gsw", "en", "pt_BR"]
+    write_jsonl(tmp_path / "notes.jsonl", [{"prompt": "Say notes.", "criteria": ["is short"]}])
+    with pytest.raises(
+        UserError, match="has no split test, and more than one other: de, en, notes, pt_BR; give the file"
+    ):
+        truebench.load(str(tmp_path))

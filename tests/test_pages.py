@@ -17,8 +17,8 @@ FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
 BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
-_COMMANDS: dict[str, Any] = studies._COMMANDS
-STUDIES = {name: study for name, (_, study, _) in _COMMANDS.items()}
+OPTIONS: dict[str, Any] = {name: studies.load(name)[0] for name in studies._COMMANDS}
+STUDIES: dict[str, Any] = {name: studies.load(name)[1] for name in studies._COMMANDS}
 
 
 def table(header: str) -> list[list[str]]:
@@ -65,7 +65,7 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("arbitrate/out") == listed["arbitrate"] | listed["arbitrate-sheets"]
     assert written("criteria/out") == written("criteria/prompts") == listed["validate"]
     assert written("refinement/out") == listed["refine-criteria"]
-    assert written("metaeval/out") == listed["metaeval"]
+    assert written("metaeval/out") | written("metaeval-attacks/out") == listed["metaeval"]
     assert written("calibrate/priced") == listed["calibrate"]
     assert written("contrast/out") == listed["contrast"]
     assert written("compare-criteria/out") == listed["compare-criteria"] | listed["compare-criteria-sheets"]
@@ -97,8 +97,8 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     keys, more = [[quoted(line)[0] for line in part.split("\n\n")[0].splitlines()[1:]] for part in tables[1:]]
     assert set(keys) == {key for info in real for key in info}
     options: dict[str, set[str]] = {}
-    for of, study, _ in _COMMANDS.values():
-        options.setdefault(study.kind, set()).update(field.name for field in fields(of))
+    for name, study in STUDIES.items():
+        options.setdefault(study.kind, set()).update(field.name for field in fields(OPTIONS[name]))
     made = {key for info in real for key in info["settings"] if key not in options[info["kind"]]}
     assert set(more) == made
     assert {info["format"] for info in real} == {1}
@@ -113,7 +113,7 @@ def test_what_binds_is_listed() -> None:
         for name, first, late in table("Command | From the first paid call | From the first results")
     }
     assert set(listed) == set(STUDIES) - {"generate", "judge"}
-    for name, (options, _, _) in _COMMANDS.items():
+    for name, options in OPTIONS.items():
         bound = {field.name: field.metadata["binds"] for field in fields(options)}
         first = {n for n, binds in bound.items() if binds and not binds.late and not binds.grows}
         late = {n for n, binds in bound.items() if binds and binds.late and not binds.grows}

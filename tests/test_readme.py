@@ -57,7 +57,7 @@ def found(words: list[str]) -> tuple[Any, list[str]]:
 
 
 def every_command(one: Any = ROOT_COMMAND) -> Iterator[Any]:
-    yield one
+    yield getattr(one, "made", one)  # its options are loaded when it is called
     for inner in getattr(one, "commands", {}).values():
         yield from every_command(inner)
 

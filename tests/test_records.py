@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from truebench_hf import jsonl
+from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
 from truebench_hf.records import (
@@ -120,6 +121,9 @@ def test_every_row_of_several_samples_has_its_number_and_a_lone_answer_has_none(
     pairs = [(one.instance, one.response) for one in (item, second)]
     assert [json.loads(line)["sample"] for line in response_lines(pairs)] == [1, 2]
     assert "sample" not in json.loads(*judgment_lines([item], "j"))
+    unscored = [replace(one, verdicts=()) for one in (item, second)]
+    assert list(score(unscored).unscored) == ["a (sample 1)", "a (sample 2)"]
+    assert list(score(unscored[:1]).unscored) == ["a"]
     assert "sample" not in json.loads(*response_lines(pairs[:1]))
 
 

@@ -3,10 +3,10 @@
 A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's last; what comes before it is history),
 `turns` ({prompt, criteria}) or `input` (texts, one per turn, as in TRUEBench's own files). It has `criteria` (also
 `rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
-`title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults); one text
-holds one a line. With several turns that have none of their own it is a list of such lists. All else may be absent:
-`id` (or `index`), `language`, `category`, `task` (or `sub_category`), `system`, `context`, `reference`, `history`. A
-cell of a table holds a list as JSON.
+`title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults), and with
+`rule` where a program can measure them (`truebench_hf.rules`); one text holds one a line. With several turns that have
+none of their own it is a list of such lists. All else may be absent: `id` (or `index`), `language`, `category`, `task`
+(or `sub_category`), `system`, `context`, `reference`, `history`. A cell of a table holds a list as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # colum
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
 COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
-CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition")
+CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
 _MARKER = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")  # of an item in a list that somebody wrote by hand
 HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
@@ -55,8 +55,7 @@ def of_rows(
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
         found = of_row(replace(record, row=renamed(record.row, columns or {})), str(number))
-        if more:
-            found = replace(found, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in found.turns))
+        found = with_criteria(found, more)
         if judged and not any(turn.criteria for turn in found.turns):
             raise _without_criteria(record)
         if found.id in seen and not (repeated and masked(found) == made[found.id]):
@@ -66,6 +65,13 @@ def of_rows(
     if not made:
         raise UserError("the data holds no instances")
     return list(made.values())
+
+
+def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
+    """The instance with these criteria added to every turn."""
+    if not more:
+        return instance
+    return replace(instance, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in instance.turns))
 
 
 def of_row(record: Record, number: str = "1") -> Instance:
@@ -108,6 +114,7 @@ def as_row(instance: Instance) -> dict[str, Any]:
 
 def _plain(one: Criterion) -> str | dict[str, Any]:
     more = {"kind": one.kind, "condition": one.condition, "weight": None if one.weight == 1 else one.weight}
+    more |= {"rule": one.rule}
     found = {name: value for name, value in more.items() if value is not None}
     return {"text": one.text, **found} if found else one.text
 
@@ -223,7 +230,19 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
     weight = part.row[weights[0]] if weights else 1
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < abs(weight) <= MOST:
         raise part.wrong(weights[0], f"must be a number other than 0 (below it for a fault), not {weight!r:.80}")
-    return Criterion(part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight))
+    return Criterion(part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight), rule_in(part))
+
+
+def rule_in(record: Record) -> str | None:
+    """The text of what stands in the field `rule` (see `rules.stored`), None without one. Raises UserError."""
+    if not _there(record, "rule"):
+        return None
+    from truebench_hf.rules import stored, stored_text
+
+    try:
+        return stored_text(*stored(record.row["rule"]))
+    except UserError as error:
+        raise record.wrong("rule", f"holds no rule: {error}") from error
 
 
 def _there(record: Record, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,12 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
     `org/name@revision`. Of the `built_in` names those of data sets are read as they are built. Raises UserError naming
     what is wrong and, where nothing is found, what can be given.
     """
-    from truebench_hf.loaders.catalogue import CATALOGUE
-
     path = Path(data).expanduser()
-    if data in CATALOGUE and data in built_in and built(data, data):
+    name = _ALIASES.get(data, data)
+    if name in built_in and _in_catalogue(name) and built(data, data):
         from truebench_hf.loaders.prepare import load
 
-        return of_tables(dict(load(data)), data)
+        return of_tables(dict(load(name)), name)
     if path.is_file():
         return {"": of_files({path: str(path)})}
     if data and path.is_dir():
@@ -65,10 +64,11 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
     raise UserError(
-        f"{flag} {data}: {_unfit(data) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
+        f"{flag} {data}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
     )
 
 
+_ALIASES = {"mini": "truebench_mini"}
 _KINDS = "a path (JSONL, JSON, CSV or Parquet, or a folder of them)"
 
 
@@ -80,12 +80,39 @@ def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> 
 
 
 def the_one(found: Splits, what: str) -> Rows:
-    """The rows of the split named test, or of the only one. Raises UserError where that leaves several."""
+    """The rows of the split named test, or of the only one; where all are named by languages, of all of them.
+
+    Raises UserError where that leaves several.
+    """
+    if all(map(_is_language, found)):
+        return _of_languages(found)
     if "test" not in found and len(found) > 1:
         in_files = all(rows.files for rows in found.values())
         remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
         raise UserError(f"{what}: has no split test, and more than one other: {', '.join(found)}; {remedy}")
     return found["test"] if "test" in found else next(iter(found.values()))
+
+
+def _is_language(name: str) -> bool:
+    """Whether a split is named by a language: en, pt_BR."""
+    import locale
+
+    code = re.fullmatch(r"([a-z]{2})([_-][a-z]{2,4})?", name.casefold())
+    return code is not None and any(known.startswith(f"{code[1]}_") for known in locale.locale_alias)
+
+
+def _of_languages(found: Splits) -> Rows:
+    """The rows of all splits; the language of those that name none is what their split is called."""
+
+    def read() -> Iterator[Entry]:
+        for name, rows in found.items():
+            for entry in rows.entries():
+                if isinstance(entry, Record) and not any(entry.row.get(field) for field in ("language", "lang")):
+                    entry = replace(entry, row={**entry.row, "language": name})
+                yield entry
+
+    every = [file for rows in found.values() for file in rows.files]
+    return Rows(read, next(iter(found.values())).name, tuple(every))
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -233,13 +260,20 @@ def of_tables(tables: dict[str, Any], name: str) -> Splits:
     return {split: Rows(lambda table=table: rows(table), name) for split, table in tables.items()}  # type: ignore[misc]
 
 
-def _unfit(data: str) -> str:
+def _in_catalogue(name: str) -> bool:
+    from truebench_hf.loaders.catalogue import CATALOGUE
+
+    return name in CATALOGUE
+
+
+def _unfit(name: str, built_in: Sequence[str]) -> str:
     """What is wrong with the name of a data set that there is, but not for this command; "" for any other text."""
     from truebench_hf.loaders.catalogue import CATALOGUE
 
-    if data not in CATALOGUE:
+    if name not in CATALOGUE:
         return ""
-    what = CATALOGUE[data]
-    if what.source is None:
-        return "does not fit this command"
-    return f"is built first (truebench data build {data} --source FILE --out DIR), or does not fit this command"
+    what = CATALOGUE[name]
+    if any(one in CATALOGUE and CATALOGUE[one].paper == what.paper for one in built_in):
+        return f"is built first: run `truebench data build {name} --source FILE --out DIR`, and give DIR"
+    reads = f" (`truebench {what.command}` reads it)" if what.command else ""
+    return f"does not fit this command{reads}"

@@ -29,6 +29,7 @@ class Criterion:
     kind: str | None = None
     condition: str | None = None
     weight: float = 1.0
+    rule: str | None = None  # what a program can measure of it, as the text of a rule (`truebench_hf.rules`)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Licence CC-BY-NC-4.0: for research, not for redistribution in a commercial produ
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.loaders.sources.common import Category, source_item
+from truebench_hf.loaders.sources.common import Category, asked, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
@@ -23,9 +23,7 @@ def parse(record: Record) -> list[Item]:
     name = record.text("benchmark_name")
     if name not in _CATEGORIES:
         raise record.wrong("benchmark_name", f"is {name!r}, which is none of {', '.join(_CATEGORIES)}")
-    messages = record.messages("conversation_history")
-    if messages[-1].role != "user":
-        raise record.wrong("conversation_history", "must end with a user message")
+    messages = asked(record, "conversation_history")
     category = _CATEGORIES[name]
     if category == "system" and messages[0].role == "user":
         raise record.wrong("conversation_history", f"must start with the system prompt in {name}")

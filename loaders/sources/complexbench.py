@@ -4,14 +4,23 @@ The questions that a question depends on (`dep`) become its condition, in words,
 whether it can be met at all. The facts `depends_on` and `rules` keep the numbers of those questions (by place)
 and the verification rule, one entry per rubric: by the corpus's own scoring a question fails when one that it depends
 on fails, whereas a criterion whose condition does not hold does not bind.
+
+The corpus holds a verification rule against the part of a response that a model cuts out for it, so that on the whole of
+a response it measures and decides nothing. The plain ones become the `rule` of their criterion so, in Chinese: the
+translation names other words, and has other lengths.
 """
 
 from __future__ import annotations
 
+import re
+
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.loaders.sources.common import Category, source_item
 from truebench_hf.rows import Record
+from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
+
+_PLAIN = re.compile(r"(?:model_)?(length|length_word|keyword|forbidden_word|startswith|endswith):\s*(\S[^\n]*)")
 
 
 def parse(record: Record, english: bool = False) -> list[Item]:
@@ -21,7 +30,12 @@ def parse(record: Record, english: bool = False) -> list[Item]:
     texts = [question.text(f"question{suffix}") for question in questions]
     depends = _dependencies(questions)
     rubrics = tuple(
-        Criterion(text, _kind(question), " / ".join(texts[i] for i in needed) or None)
+        Criterion(
+            text,
+            _kind(question),
+            " / ".join(texts[i] for i in needed) or None,
+            rule=None if english else _measured(question.maybe("rule")),
+        )
         for text, question, needed in zip(texts, questions, depends, strict=True)
     )
     composed = record.words("composition_types")
@@ -55,6 +69,24 @@ def _dependencies(questions: list[Record]) -> tuple[tuple[int, ...], ...]:
                 raise question.wrong("dep", f"names {point!r}, which is no other question of this instruction")
         found.append(tuple(places[str(point)] for point in needed))
     return tuple(found)
+
+
+def _measured(rule: str | None) -> str | None:
+    """What a verification rule of the corpus measures of a whole response; None where it is none of the plain ones."""
+    found = _PLAIN.fullmatch((rule or "").strip())
+    made = _typed(found[1], found[2]) if found else None
+    return stored_text((made,), complete=False) if made else None
+
+
+def _typed(name: str, value: str) -> Rule | None:
+    if name in ("startswith", "endswith"):
+        return StartsWith(value=value) if name == "startswith" else EndsWith(value=value)
+    parts = tuple(part for one in value.strip("[]").split(",") if (part := one.strip(" '\"")))
+    if name in ("keyword", "forbidden_word"):
+        return None if not parts else Contains(values=parts) if name == "keyword" else Excludes(values=parts)
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or int(parts[0]) > int(parts[1]):
+        return None
+    return Count(unit="words" if name == "length_word" else "characters", min=int(parts[0]), max=int(parts[1]))
 
 
 def _kind(question: Record) -> str | None:

@@ -24,8 +24,14 @@ _RUBRIC = Criterion(
 )
 
 
-def read(path: Path, strict: bool = False) -> Usable[Item]:
-    """The outputs of all pairs in one dataset.json, or in every dataset.json below a folder (one subset each)."""
+def read(given: str, strict: bool, split: str) -> Usable[Item]:
+    """The outputs of all pairs in one dataset.json, or in every dataset.json below a folder (one subset each).
+
+    There are no splits, whichever is asked for.
+    """
+    path = Path(given).expanduser()
+    if not path.exists():
+        raise UserError(f"llmbar: no such file: {path}; give a dataset.json, or a folder of them")
     files = sorted(path.rglob("dataset.json")) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path}: holds no dataset.json")

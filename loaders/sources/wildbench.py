@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.loaders.sources.common import Category, source_item
+from truebench_hf.loaders.sources.common import asked, category_of, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
 
 def parse(record: Record) -> list[Item]:
     """One conversation. The documented record does not name a language, so it is "UND"."""
-    messages = record.messages("conversation_input")
-    if messages[-1].role != "user":
-        raise record.wrong("conversation_input", "must end with a user message")
-    system = messages[0].role == "system"
-    category: Category = "system" if system else "multi_turn" if len(messages) > 1 else "constrained"
+    messages = asked(record, "conversation_input")
     rubrics = tuple(map(Criterion, record.texts("checklist")))
     name, facts = f"wildbench-{record.id('session_id')}", {"primary_tag": record.maybe("primary_tag")}
-    return [source_item(name, "WildBench", category, "UND", messages, rubrics, facts=facts)]
+    return [source_item(name, "WildBench", category_of(messages), "UND", messages, rubrics, facts=facts)]

@@ -279,3 +279,21 @@ def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="flex simulate"):
         corpora(tmp_path)
     assert corpus_folder(tmp_path, 0, "a/b") != corpus_folder(tmp_path, 0, "a-b")
+
+
+def test_a_judge_is_told_what_was_measured_of_each_message(folder: Path) -> None:
+    text = (folder / "procedure.yaml").read_text()
+    (folder / "procedure.yaml").write_text(text.replace(TWO.dimensions[0].question, "Is the response at most 3 words?"))
+    seen: list[str] = []
+
+    def reply(messages: Sequence[dict[str, str]]) -> str:
+        seen.append(messages[0]["content"])
+        return YES
+
+    scored(folder, judge=as_spec(reply), rules="evidence")
+    told = [("at most 3 words" in text, "What a program measured" in text) for text in seen]
+    assert set(told) == {(True, True), (False, False)}
+    number = next(n for n, message in enumerate(TALK, 1) if message.role == "assistant")
+    assert all(f"[{number}] " in text for text in seen if "What a program measured" in text)
+    with pytest.raises(UserError, match=r"--rules decide: is not for this command; off or evidence"):
+        scored(folder, judge=as_spec(reply), rules="decide")

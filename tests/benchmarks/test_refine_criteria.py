@@ -150,7 +150,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert "2. It is in capitals. [no]" in rows(loop.worklist)[2]["criteria"]
     fill(loop.worklist, FIRST)
     taken = [*human, "--revisions", str(loop.worklist)]
-    done = loop.run(*taken)
+    done = loop.run("--human", str(loop.out), *taken[2:])  # the folder of the study: the sheets in it
     assert done.returncode == 0, done.stderr
     result = loop.result()
     after = result["rounds"][1]
@@ -278,6 +278,13 @@ REFUSED: list[tuple[Callable[[Table], Table], str, str]] = [
     (lambda t: filled(t, criterion=""), "column 'criterion' is blank; instance greet has the criteria 1", "which one?"),
     (lambda t: filled(t, criterion="7"), "column 'criterion' holds 7", "no such criterion"),
     (lambda t: filled(t, criterion="1, 2"), "column 'criterion' holds '1, 2'; write one number", "two numbers"),
+    (lambda t: filled(t, new_text="1. It is polite."), "holds '1.' of the column criteria; leave that out", "its number, too"),
+    (lambda t: filled(t, new_text="It is polite. [not judged]"), "holds '[not judged]' of the column", "its label, too"),
+    (lambda t: filled(t, new_text="It is rude. (This names a fault; it is met where the response has it.)"),
+     "of the column criteria", "the note on it, too"),
+    (lambda t: [t[0], t[1], t[2] | {"kind": "too strict", "criterion": "2", "new text": "It names  a colour."}],
+     "'It names a colour.' would stand twice in instance colour, as in its criterion 1", "the text of another"),
+    (lambda t: [t[0], t[1] | {"kind": "missing", "new text": "It is about rain."}, t[2]], "would stand twice", "added again"),
     (lambda t: filled(t, criterion="01.Feb"), "write one number", "what a spreadsheet program made of it"),
     (lambda t: filled(t, criterion="9" * 5000), "write one number", "more digits than Python reads"),
     (lambda t: filled(t, new_prompt="Hello?", turn="0"), "has turns 1 to 1", "no turn either"),
@@ -711,11 +718,85 @@ def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsy
     ("instance", "cell", "alike"),
     [
         ("007", "7", True), ("7", "7.0", True), ("1e3", "1000", True), ("a", "a", True), (" a", "a", True),
+        ("2024-01", "Jan 24", True), ("1/2", "2. Jan", True), ("a-1", "b-1", False),
         ("a", "b", False), ("7", "8", False), ("7", "", False), ("a", "nan", False), ("nan", "nan", True),
     ],
 )  # fmt: skip
 def test_an_id_that_a_spreadsheet_program_took_for_a_number(instance: str, cell: str, alike: bool) -> None:
     assert _alike(instance, cell) is alike
+
+
+POINTS = [
+    {"id": "mail", "prompt": "Reply.", "criteria": [
+        {"text": "It is short and kind.", "weight": 3, "condition": "a complaint came first"},
+        {"text": "It is rude or late.", "weight": -2},
+    ]},
+    {"id": "bill", "prompt": "Sum up.", "criteria": [{"text": "It is wrong.", "weight": -1}, "It has a sum."]},
+]  # fmt: skip
+
+
+def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", POINTS)
+    given = write_jsonl(tmp_path / "g.jsonl", [{"id": "mail", "response": "Hi."}, {"id": "bill", "response": "Sum: 7"}])
+    both = {"criterion": 1, "why": "Two.", "instead": ["It is short.", "It is kind."]}
+    judge = [
+        {"contains": "Sum: 7", "verdicts": {}},
+        {"contains": "<criteria", "verdicts": {"rude": "FAIL", "polite": "FAIL"}},
+    ]
+    base = [
+        "--data", data, "--responses", given, "--judge", script(tmp_path / "j.json", judge), "--out", str(tmp_path / "out"),
+        "--validator",
+        script(tmp_path / "v.json", [
+            {"contains": "It is short and kind.", **said("PASS", composite=[both])}, {"contains": "", **said("PASS")},
+        ]),
+    ]  # fmt: skip
+    assert command_here(capsys, "refine-criteria", *base).returncode == 0
+    worklist = tmp_path / "out" / "worklist.csv"
+    fill_sheet(tmp_path / "out" / "sheets" / "first.csv", lambda row: "pass" if "7" in row["Response"] else "fail")
+    human = [*base, "--human", str(tmp_path / "out" / "sheets")]
+    assert command_here(capsys, "refine-criteria", *human).returncode == 0
+    mail, bill = rows(worklist)
+    assert mail["criteria"].splitlines() == [
+        "1. It is short and kind. (It rests on this: a complaint came first) [yes, 3 points]",
+        "2. It is rude or late. (This names a fault; it is met where the response has it.) [no, -2 points]",
+    ]
+    assert bill["reason"] == "1. scripted: PASS", "what fails a response is a fault that it has"
+    taken = [*human, "--revisions", str(worklist)]
+    write(worklist, [
+        mail | {"kind": "unclear", "criterion": "2", "new text": "It is not polite or late."},
+        bill | {"kind": "too strict", "criterion": "1", "new text": "remove"},
+    ])  # fmt: skip
+    assert command_here(capsys, "refine-criteria", *taken).returncode == 0
+    again, split = rows(worklist)
+    assert split["proposal"] == "It is short.\nIt is kind."
+    fault = again | {"kind": "missing", "new text": "It is friendly."}
+    write(worklist, [fault, split | {"kind": "accept"}])
+    assert command_here(capsys, "refine-criteria", *taken).returncode == 0
+    refined = {one.id: one.turns[0].criteria for one in load(str(tmp_path / "out" / "data.jsonl"))}
+    rests = "a complaint came first"
+    assert refined["mail"] == (
+        Criterion("It is short.", None, rests, 3.0),
+        Criterion("It is not polite or late.", None, None, -2.0),
+        Criterion("It is friendly."),
+        Criterion("It is kind.", None, rests, 3.0),
+    )
+    assert refined["bill"] == (Criterion("It has a sum."),)
+
+
+def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_vain(
+    ready: tuple[Loop, list[str]], tmp_path: Path, capsys: Capsys
+) -> None:
+    loop, taken = ready
+    refined = loop.out / "data.jsonl"
+    refined.write_text(refined.read_text(encoding="utf-8").replace("nicely", "well"), encoding="utf-8")
+    done = loop.run(*taken[:2])
+    assert done.returncode == 2
+    assert "data.jsonl was edited since it was written; use another --out" in done.stderr
+    judge = script(tmp_path / "mute.json", [{"contains": "", "reply": "I would rather not."}])
+    base = [judge if one == loop.base[7] else one for one in loop.base]
+    done = command_here(capsys, "refine-criteria", *base[:-1], str(tmp_path / "mute"), "--limit", "2")
+    assert done.returncode == 3
+    assert "Responses not judged: 4 of 4 (the first: " in done.stdout, "and why"
 
 
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -771,7 +852,7 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
                     for m in one["messages"]
                     if m["role"] == "assistant"
                 ]
-                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n}.") for text in every))
+                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n} of {number}.") for text in every))
                 changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
         write(out / "worklist.csv", changes)
         before = server.stats()["total"]

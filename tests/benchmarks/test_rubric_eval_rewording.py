@@ -76,7 +76,7 @@ def test_nine_per_cent_that_one_wording_turns_are_found(tmp_path: Path) -> None:
     assert "temperature is 0" in text
     run_json = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert {row["facts"]["Wording"] for row in run_json["board"]["rows"]} == {
-        "moves it 9.0 points, less than its interval"
+        "9.0 points between wordings, within its interval"
     }
     lines = [json.loads(line) for line in (tmp_path / "out" / "reworded.jsonl").read_text().splitlines()]
     assert len(lines) == 100 * len((*OTHERS, *AGAIN))
@@ -89,7 +89,7 @@ def test_a_wording_that_leads_out_of_the_interval_is_marked(tmp_path: Path) -> N
     assert found.scores["second"].value == pytest.approx(0.6)  # 10 of 50 met rubrics found, all unmet ones
     assert found.decides is True
     board = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["board"]
-    assert {row["facts"]["Wording"] for row in board["rows"]} == {"moves it 40.0 points, more than its interval"}
+    assert {row["facts"]["Wording"] for row in board["rows"]} == {"40.0 points between wordings, out of its interval"}
 
 
 def test_a_steady_judge_is_not_marked_and_silence_is_counted(tmp_path: Path) -> None:

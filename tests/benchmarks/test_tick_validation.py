@@ -155,6 +155,20 @@ def _models(folder: Path) -> tuple[str, str]:
     )
 
 
+def test_a_rule_answers_every_draw_alike(tmp_path: Path) -> None:
+    asked = ["Is it red?", "Is the response at most 3 words long?"]
+    answered = said("r", "c1", "u", "yes", "yes")
+    rows = [row("x", responses=[{"id": "r", "model": "m", "text": "R"}],
+                checklists=[checklist("c1", *asked, chosen=True)], answers=[answered])]  # fmt: skip
+    _, judge = _models(tmp_path)
+    source, out = write_jsonl(tmp_path / "rows.jsonl", rows), tmp_path / "out"
+    named = ("--data", source, "--judge", judge, "--votes", "3", "--rules", "decide", "--out", str(out))
+    run = CliRunner().invoke(app, ["checklist", "validate", *named])
+    assert run.exit_code == 0, run.output
+    (line,) = (json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines())
+    assert [one["answers"] for one in line["judgments"]] == [["no", "yes"]] * 4
+
+
 def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
     generator, judge = _models(tmp_path)
     bare = [

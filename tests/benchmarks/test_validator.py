@@ -117,6 +117,20 @@ def test_unreadable(text: str, told: str, why: str) -> None:
     assert told in found.text, why
 
 
+def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:
+    turns = (Turn("Reply.", (Criterion("It is kind.", condition="a complaint came first", weight=-2),)),)
+    note = "(It rests on this: a complaint came first) (This names a fault; it is met where the response has it.)"
+    for instead, proposal in ((f"It is polite. {note}", ("It is polite.",)), (f"It is  kind. {note}", None)):
+        error = {"criterion": 1, "why": "Vague.", "instead": [instead]}
+        found = read_validation(said(errors=[error]), False, turns, kinds(tuple(ASPECTS)))
+        if proposal:
+            assert isinstance(found, Validation)
+            assert found.findings[0].proposal == proposal
+        else:
+            assert isinstance(found, Problem)
+            assert "as it is" in found.text
+
+
 def test_an_answer_that_was_cut_off_is_final() -> None:
     found = read(said("PASS"), cut=True)
     assert isinstance(found, Problem)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.cli.studies import _COMMANDS
+from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.engine.ledger import Ledger
@@ -136,7 +136,7 @@ def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
             RunFolder(str(out), SETTINGS)
 
 
-STUDIES = [study for _, study, _ in _COMMANDS.values()]
+STUDIES: list[Any] = [load(name)[1] for name in _COMMANDS]
 
 
 def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from truebench_hf.benchmarks.rubric_eval import mini
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources import READERS, read
 from truebench_hf.row_files import records
+from truebench_hf.rules import Contains, Count, Excludes, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -145,8 +146,77 @@ RECORDS: dict[str, dict[str, Any]] = {
         "primary_tag": "Creative Writing",
     },
     "llmbar": {"input": "Name a tea.", "output_1": "Assam", "output_2": "Mocha", "label": 1},
+    "profbench": {
+        "task_id": "Chem-0",
+        "domain": "Chemistry PhD",
+        "prompt": "Report on tea.",
+        "o3_response": "Tea has caffeine.",
+        "grok4_response": "Tea is nice.",
+        "rubrics": [
+            {"criterion_description": "Names caffeine.", "criterion_weight": "Critical",
+             "criterion_type": ["Reasoning", "Style"], "o3_fulfilment": True, "grok4_fulfilment": False},
+            {"criterion_description": "Gives a dose.", "criterion_weight": "Additional",
+             "criterion_type": "Reasoning", "o3_fulfilment": False, "grok4_fulfilment": None},
+        ],
+    },
+    "healthbench": {
+        "prompt_id": "p1",
+        "prompt": [USER, ANSWER, {"role": "user", "content": "How much tea is too much?"}],
+        "example_tags": ["theme:communication", "physician_agreed_category:enough-context"],
+        "rubrics": [
+            {"criterion": "Names a limit.", "points": 7, "tags": ["level:example", "axis:accuracy"]},
+            {"criterion": "Recommends forty cups.", "points": -9, "tags": ["axis:accuracy"]},
+        ],
+        "ideal_completions_data": {"ideal_completion": "Up to five cups.", "ideal_completions_group": "g"},
+        "canary": "x",
+    },
+    "healthbench_meta": {
+        "prompt_id": "p1",
+        "completion_id": "c1",
+        "prompt": [USER],
+        "completion": "Steam rises",
+        "rubric": "Is it a haiku?",
+        "category": "cluster:communication_clarity",
+        "binary_labels": [True, True, False],
+        "anonymized_physician_ids": ["a", "b", "c"],
+    },
+    "rubrichub": {
+        "id": "r1",
+        "question": "Name a tea.",
+        "rubrics": [{"criterion": "Names one.", "points": 10}, {"criterion": "Names two.", "points": -5}],
+    },
+    "rar": {
+        "question": "What is in tea?",
+        "reference_answer": "Caffeine.",
+        "question_source": "unit",
+        "rubric": [
+            {"title": "Caffeine", "description": "Essential Criteria: Names caffeine.", "weight": 5},
+            {"title": "Milk", "description": "Pitfall Criteria: Does not mention that milk is no tea.", "weight": -1},
+            {"title": "Short", "description": "Is short.", "weight": 2},
+        ],
+    },
+    "multichallenge": {
+        "QUESTION_ID": "q1",
+        "AXIS": "INFERENCE_MEMORY",
+        "CONVERSATION": [USER, ANSWER, {"role": "user", "content": "Another, please."}],
+        "TARGET_QUESTION": "Is it about tea?",
+        "PASS_CRITERIA": "YES",
+    },
+    "biggen": {
+        "id": "planning_travel_0",
+        "capability": "planning",
+        "task": "travel",
+        "instance_idx": 0,
+        "system_prompt": "You plan.",
+        "input": "Plan a tea party.",
+        "reference_answer": "At five.",
+        "score_rubric": {"criteria": "Is the plan complete?"} | {
+            f"score{level}_description": f"Level {level}." for level in range(1, 6)
+        },
+    },
 }  # fmt: skip
 RECORDS["complexbench_en"] = RECORDS["complexbench"]
+RECORDS["rar_without_pitfalls"] = RECORDS["rar"]
 
 
 def written(folder: Path, *rows: Any) -> Path:
@@ -190,12 +260,36 @@ def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
     assert [criterion.condition for criterion in chinese.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
     assert chinese.facts["depends_on"] == ((), (0,), (0, 1))
     assert chinese.facts["rules"] == (None, "model_length:[1,100]", None)
+    count = Count(unit="characters", min=1, max=100)
+    assert [one.rule for one in chinese.case.criteria] == [None, stored_text((count,), complete=False), None]
     assert [criterion.kind for criterion in chinese.case.criteria] == ["Factuality, Selection", "Length", None]
     (english,) = read("complexbench_en", path)
     assert english.language == "EN"
+    assert not any(one.rule for one in english.case.criteria), "the translation has other lengths"
     assert english.case.criteria[1] == Criterion("Is it a poem?", "Length", "Did it see that it is tea?")
     (joined,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "composition_types": ["And"]}))
     assert joined.category == "constrained"
+
+
+@pytest.mark.parametrize(
+    ("told", "rule"),
+    [
+        ("model_length_word:[1, 20]", Count(unit="words", min=1, max=20)),
+        ("keyword:['茶', 水]", Contains(values=("茶", "水"))),
+        ("model_forbidden_word:[茶]", Excludes(values=("茶",))),
+        ("model_startswith:你好", StartsWith(value="你好")),
+        ("model_length_each:[1,5]", None),  # of parts
+        ("model_startswith:a\nmodel_endswith:b", None),  # two at once
+        ("length:[5,1]", None),
+        ("length:[1,__import__('os')]", None),
+        ("keyword:[]", None),
+        ("Json:[a]", None),
+    ],
+)
+def test_a_plain_verification_rule_measures_and_never_decides(tmp_path: Path, told: str, rule: Any) -> None:
+    questions = [{"point_id": 0, "question": "q", "rule": told, "dep": None}]
+    (item,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "scoring_questions": questions}))
+    assert item.case.criteria[0].rule == (rule and stored_text((rule,), complete=False))
 
 
 def test_complexbench_dependencies_go_by_id_and_not_by_place(tmp_path: Path) -> None:
@@ -312,6 +406,21 @@ BAD: list[tuple[str, Any, str, str]] = [
     ),
     ("wildbench", _with("wildbench", checklist=["ok", " "]), "checklist", "a blank entry"),
     ("wildbench", _with("wildbench", conversation_input=[USER, ANSWER]), "conversation_input", "nothing to answer"),
+    ("profbench", _with("profbench", rubrics=[{"criterion_description": "x", "criterion_weight": "Huge"}]), "criterion_weight", "no such weight"),
+    ("profbench", _with("profbench", rubrics=[{"criterion_weight": "Minor"}]), "criterion_description", "no text"),
+    ("profbench", _with("profbench", rubrics=[{**RECORDS["profbench"]["rubrics"][0], "o3_fulfilment": "perhaps"}]), "o3_fulfilment", "a label that is none"),
+    ("healthbench", _with("healthbench", rubrics=[{"criterion": "x", "points": 0}]), "points", "no points"),
+    ("healthbench", _with("healthbench", rubrics=[{"criterion": "x", "points": "7"}]), "points", "a text"),
+    ("healthbench", _with("healthbench", rubrics=[{"criterion": "x", "points": True}]), "points", "True is no number"),
+    ("healthbench", _with("healthbench", prompt=[USER, ANSWER]), "prompt", "nothing to answer"),
+    ("healthbench_meta", _with("healthbench_meta", binary_labels=["maybe"]), "label", "a label that is none"),
+    ("healthbench_meta", _with("healthbench_meta", completion=None), "completion", "no response"),
+    ("rubrichub", _without("rubrichub", "rubrics"), "Rubrics", "under neither name"),
+    ("rar", _with("rar", rubric=[{"title": "a", "description": "b", "weight": float("nan")}]), "weight", "not a number"),
+    ("rar_without_pitfalls", _with("rar", rubric=[RECORDS["rar"]["rubric"][1]]), "rubric", "nothing else"),
+    ("multichallenge", _with("multichallenge", PASS_CRITERIA="PERHAPS"), "PASS_CRITERIA", "neither"),
+    ("multichallenge", _with("multichallenge", CONVERSATION=[]), "CONVERSATION", "empty"),
+    ("biggen", _with("biggen", score_rubric={"criteria": "x"}), "score1_description", "no levels"),
     ("llmbar", _with("llmbar", label=3), "label", "no such output"),
     ("llmbar", _with("llmbar", label=True), "label", "True equals 1 in Python and is no label"),
 ]  # fmt: skip
@@ -406,6 +515,16 @@ DIRT: list[tuple[str, dict[str, Any], int, str, str]] = [
     ("advancedif", {"prompt_metadata": json.dumps({"rubrics": '["Says ""hi""?"]'})}, 0, "'rubrics' must be JSON", "quotes"),
     ("advancedif", {"conversation_history": ""}, 0, "'conversation_history' must be JSON", "no conversation"),
     ("llmbar", {"output_2": ""}, 0, "'output_2' must be a text", "an empty output"),
+    ("profbench", {"task_id": "b", "o3_response": None}, 1, "", "a report less"),
+    ("profbench", {}, 0, "id 'profbench-Chem-0' stands twice", "the same task again"),
+    ("healthbench", {"prompt_id": "b", "ideal_completions_data": None, "example_tags": []}, 1, "", "nobody answered"),
+    ("healthbench_meta", {"completion_id": "c2", "binary_labels": [True, False]}, 1, "", "physicians are divided"),
+    ("healthbench_meta", {}, 0, "more than one row for rubric_index 0", "the same row again"),
+    ("rubrichub", {"id": None, "question": None, "prompt": [USER]}, 1, "", "as the training files have it"),
+    ("rar", {"question": "b", "reference_answer": ""}, 1, "", "no answer beside it"),
+    ("rar_without_pitfalls", {"question": "b", "rubric": []}, 0, "'rubric' must be a list", "no rubric"),
+    ("multichallenge", {"QUESTION_ID": "b", "PASS_CRITERIA": "NO"}, 1, "", "a fault"),
+    ("biggen", {"id": "b", "system_prompt": None, "reference_answer": None}, 1, "", "neither system prompt nor answer"),
 ]  # fmt: skip
 
 

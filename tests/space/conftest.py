@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ FLAGS = [
 ]  # fmt: skip
 HOME = re.compile(r"http://127\.0\.0\.1:\d+/|data:|blob:")
 RESULTS = "org/results"
+AXE = "axe-core@4.14.1"
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -134,6 +136,20 @@ def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
     for context in contexts:
         context.close()
     assert not faults, faults
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, which looks for what keeps people out of a page."""
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        subprocess.run(["npm", "pack", AXE, "--silent"], cwd=folder, check=True, capture_output=True, timeout=120)
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"no {AXE} to be had by npm: {error}")
+    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
+        script = packed.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
 
 
 def go(page: Any, tab: str) -> None:

@@ -1,55 +1,89 @@
-"""Pages that were laid out before new results came: each of them brings itself up to date as it opens."""
+"""The page as it is served: it carries the leaderboard of the address, always as of now; its server functions are public."""
 
 from __future__ import annotations
 
+import json
+import re
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.space.sample_runs import changed, many_runs
-from tests.space.visitor import Visitor
 from truebench_hf.space.app import serve
-from truebench_hf.space.board.runs import slug
 from truebench_hf.space.options import SpaceOptions
 
 
-def _models(visitor: Visitor) -> list[str]:
-    (opening,) = (e for e in visitor.events.values() if [act for _, act in e["targets"]] == ["load"])
-    visitor.at_once(opening)
-    models = [row[1] for row in visitor.shown["leaderboard", "value"]["data"]]
-    # What opens a line's run follows the lines.
-    keys = visitor.shown["leaderboard-keys", "value"].split()
-    assert [slug(model) in key for key, model in zip(keys, models, strict=True)] == [True] * len(models)
-    return models[:2]
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = many_runs(tmp_path_factory.mktemp("app") / "runs", 2, 40)
+    changed(folder / "run000", name="hf:org/half \ud83c")
+    return folder
 
 
-def test_the_page_carries_what_a_window_shows_and_half_a_name_breaks_nothing(tmp_path: Path) -> None:
-    runs = many_runs(tmp_path / "runs", 1, 30)
-    changed(runs / "run000", name="hf:org/half \ud83c")
-    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=3600, port=0), block=False)
-    try:
-        page = urllib.request.urlopen(app.local_url, timeout=30).read().decode()
-    finally:
-        app.close()
-    view = page.partition("<gradio-app")[0]
-    assert "hf:org/half ?</td>" in view
-    assert view.count("<tr") == 1 + 25, "of one measured and 32 published results"
-
-
-def test_every_page_that_opens_late_gets_the_new_results(tmp_path: Path) -> None:
-    runs = many_runs(tmp_path / "runs", 1, 30)
+@pytest.fixture(scope="module")
+def url(runs: Path) -> Iterator[str]:
     app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=1, port=0), block=False)
-    try:
-        first, second, third = (Visitor(app.local_url) for _ in range(3))
-        assert _models(first)[1] == "o1", "one measured run, then the paper's"
-        later = changed(many_runs(tmp_path / "more", 1, 30) / "run000", name="hf:org/Later-9B")
-        later.rename(runs / "run001")
-        end = time.monotonic() + 120
-        while "hf:org/Later-9B" not in _models(second):
-            assert time.monotonic() < end, "the board looks for new results every second"
-            time.sleep(0.2)
-        assert "hf:org/Later-9B" in _models(third), "its page is as old as the second's, which came first"
-        assert "hf:org/Later-9B" in [row[1] for row in Visitor(app.local_url).shown["leaderboard", "value"]["data"]]
-    finally:
-        app.close()
+    yield app.local_url
+    app.close()
+
+
+def _page(url: str) -> str:
+    text: str = urllib.request.urlopen(url, timeout=120).read().decode()
+    return text
+
+
+def _asked(url: str, function: str, data: Any) -> Any:
+    config = json.loads(_page(f"{url}config"))
+    (part,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == "leaderboard")
+    body = {"data": data, "component_id": part, "fn_name": function, "session_hash": "x"}
+    request = urllib.request.Request(
+        f"{url}gradio_api/component_server/", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    return json.loads(urllib.request.urlopen(request, timeout=120).read())
+
+
+def test_the_page_carries_the_table_once_and_half_a_name_breaks_nothing(url: str) -> None:
+    page = _page(url)
+    view, _, rest = page.partition("<gradio-app")
+    assert "half ?</button>" in view
+    assert view.count("<table") == 1
+    assert "half ?" not in rest, "the table is drawn and sent once"
+    assert "og:title" in page
+    assert ">half ?</button>" not in _page(f"{url}?tab=about"), "another tab was asked for"
+    assert "Claude-3.7-Sonnet-Thinking" in _page(f"{url}?group={_groups(page)['Published']}&view=Languages")
+
+
+def _groups(page: str) -> dict[str, str]:
+    """First word of a heading -> the id of the first group below it."""
+    found = re.findall(r"<summary>(\w+).*?data-go=\"group=(\w+)\"", page, re.DOTALL)
+    return dict(found)
+
+
+def test_every_page_that_opens_late_has_the_new_results(url: str, runs: Path, tmp_path: Path) -> None:
+    later = changed(many_runs(tmp_path / "more", 1, 30) / "run000", name="hf:org/Later-9B")
+    later.rename(runs / "run009")
+    end = time.monotonic() + 120
+    while "Later-9B</button>" not in _page(url):
+        assert time.monotonic() < end, "the board looks for new results every second"
+        time.sleep(0.2)
+    assert "Later-9B</button>" in _asked(url, "show_board", {})
+
+
+HOSTILE = [
+    None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
+    {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
+    {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> None:
+    board = _asked(url, "show_board", data)
+    assert 'data-board="truebench"' in board
+    assert "<script>" not in board
+    assert _asked(url, "open_model", data) == "<p>This result is not on the board, or no longer.</p>"
+    assert _asked(url, "table_csv", data).startswith("Rank,Last rank,Model,Overall,")

@@ -16,7 +16,7 @@ from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.records import Judged, read_outcomes
-from truebench_hf.space.board import charts, conversation, explorer, papers, table, ties
+from truebench_hf.space.board import conversation, explorer, papers, table, ties
 from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
@@ -145,30 +145,6 @@ def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
     assert list(read_outcomes(file).values()) == [None, True, False]
 
 
-def _names(wanted: table.Filter) -> list[str]:
-    return [entry.name for entry in table.select(KIND, PAPER, wanted)]
-
-
-def test_filters() -> None:
-    assert _names(table.Filter(facts=("Size (B): under 3 B",))) == ["Gemma-3-1B-it"]
-    closed = table.select(KIND, PAPER, table.Filter(facts=("Weights: closed",)))
-    assert {e.facts["Licence"] for e in closed} == {"proprietary"}
-    assert len(_names(table.Filter(facts=("Licence: MIT",)))) == 2  # DeepSeek-R1 and Phi-4
-    assert _names(table.Filter(facts=("Licence: MIT", "Size (B): 3 to 15 B"))) == ["Phi-4"], "of each fact one"
-    assert len(_names(table.Filter(facts=("Size (B): under 3 B", "Size (B): 3 to 15 B")))) == 6, "of one fact any"
-    assert _names(table.Filter(text="QWQ")) == ["Qwen-QwQ-32B"]
-    assert _names(table.Filter(source="measured")) == []
-
-
-def test_what_can_be_chosen_is_what_there_is() -> None:
-    choices = table.fact_choices(KIND, PAPER)
-    sizes = [choice for choice in choices if choice.startswith("Size")]
-    assert sizes == [f"Size (B): {name}" for name in (
-        "under 3 B", "3 to 15 B", "15 to 50 B", "50 to 150 B", "over 150 B", "unknown")]  # fmt: skip
-    assert {"Weights: open", "Weights: closed", "Licence: MIT"} <= set(choices)
-    assert all(_names(table.Filter(facts=(choice,))) for choice in choices)
-
-
 def test_order_keeps_together_what_was_ranked_together() -> None:
     found = [
         replace(_entry(name, value, setting=setting), source=source)
@@ -178,13 +154,14 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
         )
     ]  # fmt: skip
     ranked = ties.by_score(found)
-    by_rank = [e.key for e in table.select(KIND, ranked, table.Filter())]
     # The larger group first, though another holds a better score; then what was submitted; the paper last.
-    assert by_rank == ["first", "second", "none", "alone", "sent", "paper"]
-    by_score = [e.key for e in table.select(KIND, ranked, table.Filter(), "Overall")]
-    assert by_score == ["paper", "sent", "alone", "first", "second", "none"]
-    assert [e.key for e in table.select(KIND, ranked, table.Filter(), "Model")] == sorted(by_score)
-    assert table.select(KIND, ranked, table.Filter(), "no such column") == table.select(KIND, ranked, table.Filter())
+    assert [e.key for e in table.by_rank(ranked)] == ["first", "second", "none", "alone", "sent", "paper"]
+
+
+def test_a_run_of_which_much_was_left_open_takes_no_place() -> None:
+    open_ = replace(_entry("B", 0.9), overall=Score(0.9, 80, 20, wilson(72, 80)))
+    found = {e.key: (e.rank, e.last) for e in ties.by_score([_entry("A", 0.5), open_, _entry("C", 0.1)])}
+    assert found == {"A": (1, 1), "B": (None, None), "C": (2, 2)}
 
 
 def test_cells_read_as_what_they_are() -> None:
@@ -213,16 +190,6 @@ def test_csv_has_every_column_and_no_formulas() -> None:
     assert rows[0]["Overall"] == "50.0"
     assert (rows[0]["Rank"], rows[0]["Last rank"]) == ("1", "2")
     assert set(KIND.headers) - {"95 % interval"} <= set(rows[0])
-
-
-def test_charts_leave_blank_what_is_not_there() -> None:
-    entry = _entry("x", 0.5, facts={"Size (B)": "7"})
-    heat = charts.heat_map(KIND, [entry]).to_dict()["data"][0]
-    assert heat["z"] == [[None] * 12]
-    assert heat["text"] == [[""] * 12]
-    assert len(charts.radar(KIND, [entry] * 7).data) == charts.MOST
-    points = charts.score_by_size(KIND, [entry, _entry("y", 0.6)]).data[0]
-    assert list(points.x) == [7.0]  # y has no known size
 
 
 def test_real_runs_reach_the_board(board: Board) -> None:
@@ -286,13 +253,3 @@ def test_an_open_verdict_tells_no_address() -> None:
     page = conversation.verdict_list([Verdict(Criterion("c"), None, "no answer from http://10.0.0.1:8000/v1")])
     assert "10.0.0.1" not in page
     assert "Open" in page
-
-
-def test_a_models_name_is_no_markup_in_a_chart() -> None:
-    hostile = _entry('m <a href="https:e.co">x</a>', 0.5, facts={"Size (B)": "1"})
-    for figure in (
-        charts.radar(KIND, [hostile]),
-        charts.heat_map(KIND, [hostile]),
-        charts.score_by_size(KIND, [hostile]),
-    ):
-        assert "<a" not in figure.to_json().replace("\\u003c", "<")

@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.space.first_view import FirstView, render
+from truebench_hf.space.first_view import FirstView, preview, render
 
 PAGE = "<body><gradio-app></gradio-app>ü</body>"
 
 
-def framed_rows(headers: list[str], rows: list[list[Any]]) -> dict[str, Any]:
-    styles = [["font-style: italic" if "paper †" in row else ""] * len(row) for row in rows]
-    return {"headers": headers, "metadata": {"display_value": [list(map(str, row)) for row in rows], "styling": styles}}
-
-
-def _get(parts: list[bytes], path: str = "/", query: str = "", method: str = "GET", status: int = 200) -> list[Any]:
+def _get(
+    parts: list[bytes], path: str = "/", query: str = "", method: str = "GET", status: int = 200, head: str = ""
+) -> list[Any]:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         length = str(sum(map(len, parts))).encode()
         headers = [(b"content-type", b"text/html"), (b"Content-Length", length)]
@@ -35,7 +32,7 @@ def _get(parts: list[bytes], path: str = "/", query: str = "", method: str = "GE
     def html(asked: dict[str, str]) -> str:
         return "" if asked.get("tab") == "judges" else f"<p>é {sorted(asked.items())}</p>"
 
-    view = FirstView(app, html)
+    view = FirstView(app, html, head)
     asyncio.run(view(scope, None, send))
     return sent
 
@@ -82,27 +79,36 @@ def test_a_page_without_the_element_passes_as_it_is() -> None:
     assert _body(_get([b"<body>", b"</body>"])) == "<body></body>"
 
 
-def test_names_stay_text_and_published_lines_are_set_apart() -> None:
-    hostile = "<script>alert(1)</script>\"'&{{ 7*7 }}"
-    table = framed_rows(["Rank", "Model", "Results"], [[1, hostile, "measured"], [2, "o1", "paper †"]])
-    html = render(table, head="<h1>T</h1>", tabs=["Leaderboard", "Judges"], label="Pass rate in %")
-    assert "<script>alert" not in html
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;{{ 7*7 }}" in html
-    first, second = html.split("<tbody>")[1].split("</tr>")[:2]
-    assert "style=" not in first
-    assert 'style="font-style: italic' in second
-    assert "<h1>T</h1>" in html
-    assert "<span>Judges</span>" in html
+def test_a_link_to_the_page_shows_our_title_and_not_gradios() -> None:
+    theirs = (
+        '<meta property="og:title" content="Gradio" />\n<meta name="twitter:card" content="x" />'
+        '<meta\n  property="og:image"\n  content="https://example.org/x.jpg"\n/>'
+    )
+    page = f'<head><meta name="viewport" content="w">{theirs}</head>{PAGE}'
+    body = _body(_get([page.encode()], head=preview('A "title"', "<b>")))
+    assert "Gradio" not in body
+    assert "example.org" not in body
+    assert '<meta name="viewport" content="w">' in body
+    assert '<meta property="og:title" content="A &#34;title&#34;">' in body
+    assert '<meta name="description" content="&lt;b&gt;">' in body
+    assert body.index("og:title") < body.index("</head>")
 
 
-def test_no_results_at_all() -> None:
-    empty = render(framed_rows(["Rank", "Model"], []), head="", tabs=["Leaderboard"], label="")
-    assert empty.count("<tr") == 1, "the headers alone"
+def _rendered(board: str = "<p>board</p>", theme: str = "") -> str:
+    return render(
+        board, part=7, head="<h1>T</h1>", tabs=["Leaderboard", "Judges"], style="s", script="t", fonts="f", theme=theme
+    )
+
+
+def test_another_tab_gets_the_script_alone() -> None:
+    assert "<h1>T</h1>" in _rendered()
+    assert "<span>Judges</span>" in _rendered()
+    assert "first-view" not in _rendered("").replace("#first-view", "")
+    assert "<script>t</script>" in _rendered("")
 
 
 @pytest.mark.parametrize(
     ("theme", "scheme"), [("dark", "dark"), ("light", "light"), ("", "light dark"), ("red;}</style>", "light dark")]
 )
 def test_the_theme_of_the_address_or_else_of_the_system(theme: str, scheme: str) -> None:
-    html = render(framed_rows(["Rank"], []), head="", tabs=["Leaderboard"], label="", theme=theme)
-    assert f"color-scheme: {scheme};" in html
+    assert f"color-scheme: {scheme};" in _rendered(theme=theme)

@@ -65,6 +65,11 @@ def test_judges_are_held_against_each_other_on_the_same_data_alone(
             finished(tmp_path / part / judge, "qwen-model", passing(15), judge=judge, **differs, **more)
     found = leaderboard([str(tmp_path)])
     assert len(found.preferences) == told, why
+    if told:  # one judge on two sets of data
+        table = shown.preferred(found.preferences)
+        assert table.header[:3] == ("Judge", "data", "models of its family")
+        assert {row[1] for row in table.rows} == {one.data for one in found.preferences}
+        assert all(one.data for one in found.preferences)
     assert sum(FACT in entry.facts for entry in found.entries) == told, why
 
 

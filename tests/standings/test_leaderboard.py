@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -173,6 +174,19 @@ def test_two_hundred_runs_of_three_thousand_instances(tmp_path: Path) -> None:
     assert time.process_time() - began < 20  # 5 s, most of them for reading 260 MB
     assert len(found.entries) == 200
     assert {name.removeprefix("mix:") for name in found.entries[0].scores if name.startswith("mix:")} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("text", [None, "{", ""])
+def test_a_lost_run_json_is_read_from_its_copy(folder: Path, tmp_path: Path, text: str | None) -> None:
+    shutil.copytree(folder / "runs" / "Apart", tmp_path / "Apart")
+    before = leaderboard([str(tmp_path)])
+    info = tmp_path / "Apart" / "run.json"
+    info.unlink() if text is None else info.write_text(text)
+    (tmp_path / "ledger.sqlite").write_bytes(b"")  # somebody's cache, above the runs
+    found = leaderboard([str(tmp_path)])
+    assert [(entry.name, entry.scores) for entry in found.entries] == [(e.name, e.scores) for e in before.entries]
+    assert found.entries
+    assert set(found.left_out) == {str(tmp_path)}
 
 
 def test_a_finished_study_without_a_board_is_not_told_to_be_finished(folder: Path, tmp_path: Path) -> None:

@@ -19,8 +19,10 @@ from tests.study.colours import ColourOptions, Colours, Row
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.space.board.store import Board
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Message
 
 THINGS = {"snow": "white", "grass": "green", "coal": "black", "milk": "white"}
 ANSWERS = [{"contains": thing, "reply": f"It is {colour}."} for thing, colour in THINGS.items()]
@@ -141,6 +143,26 @@ def test_enough_items_are_in_work_to_keep_a_model_busy(
         address = (f"base_url={server.url}",)
         bench.run(model="openai:m", model_arg=address, model_concurrency=concurrency)
         assert server.stats()["max_in_flight"] == concurrency
+
+
+def test_all_parts_of_a_role_share_its_limit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    bench.data = write_jsonl(bench.folder / "many.jsonl", rows(12))
+
+    class Parts(Colours):
+        async def work(self, row: Row) -> Row:
+            async def ask(part: str) -> None:
+                request = ChatRequest((Message("user", f"{part} {row['thing']}"),))
+                await self.caller("model", part=part).complete(request)
+
+            await asyncio.gather(*map(ask, ("first", "second", "third")))
+            return row | {"answer": "", "right": False}
+
+    with OpenAIServer(delay=0.02) as server:
+        bench.run(Parts, model="openai:m", model_arg=(f"base_url={server.url}",), model_concurrency=4)
+        assert (server.stats()["total"], server.stats()["max_in_flight"]) == (36, 4)
+    spent = bench.info()["usage"]["total"]
+    assert {part: spent[part]["calls"] for part in spent} == {"first": 12, "second": 12, "third": 12}
 
 
 def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:

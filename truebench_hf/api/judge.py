@@ -37,6 +37,7 @@ class JudgeKeywords(TypedDict, total=False):
     abstain_band: tuple[float, float] | None
     calibration: File | None
     votes: int
+    rules: str | bool
     temperature: float
     max_tokens: int
     cascade_judge: ModelLike | None
@@ -59,6 +60,8 @@ class Judge:
     - decision and cascade: `threshold` is the P(yes) from which a criterion is met (that of the `calibration` file, else
       0.5), `abstain_band` those within which it is left open, or handed on.
     - `votes` (the majority) need a `temperature` above 0; `max_tokens` limits one answer of the judge.
+    - `rules` on what programs can count (lengths, language, format): off, evidence (the judge is told the figures) or
+      decide (they settle a criterion where no doubt is left, and it is not asked); True is decide.
     - `prompts` are replaced by name: {"checklist": "mine.jinja"}, or "plain".
     - `base_url` and `judge_arg` (provider options) say how it is reached, `concurrency` how many requests at a time,
       `patience` for how many seconds a server may be away.
@@ -79,6 +82,7 @@ class Judge:
         abstain_band: tuple[float, float] | None = None,
         calibration: File | None = None,
         votes: int = 1,
+        rules: str | bool = "off",
         temperature: float = 0.0,
         max_tokens: int = 8192,
         cascade_judge: ModelLike | None = None,
@@ -105,6 +109,7 @@ class Judge:
         settings = _settings(
             spec, level, texts, threshold, calibration,
             {"reasoning": reasoning, "structured": structured, "abstain_band": abstain_band, "votes": votes,
+             "rules": mode(rules),
              "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
         )  # fmt: skip
         if (second or cascade_arg) and settings.level != "cascade":
@@ -241,6 +246,15 @@ def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:
     return path if path.suffix in (".sqlite", ".db") else path / "judged.sqlite"
 
 
+def mode(rules: object) -> str:
+    """`rules` as settings name them. Raises UserError on what is neither a text nor True or False."""
+    if isinstance(rules, bool):
+        return "decide" if rules else "off"
+    if not isinstance(rules, str):
+        raise UserError(f"rules={rules!r}: must be off, evidence or decide, or True or False")
+    return rules
+
+
 def _settings(
     spec: str, level: str | None, prompts: Prompts, threshold: float | None, calibration: File | None,
     more: dict[str, Any],
@@ -257,7 +271,7 @@ def _settings(
         raise UserError("votes and max_tokens are at least 1, temperature at least 0")
     if band is not None and not (len(band) == 2 and 0 <= band[0] < band[1] <= 1):
         raise UserError(f"abstain_band={band}: write it as (low, high) with 0 <= low < high <= 1")
-    fitted = read_calibration(os.fspath(calibration), spec, prompts) if calibration else None
+    fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"]) if calibration else None
     if threshold is None:
         threshold = fitted.threshold if fitted else None
     if level in ("checklist", "rubric") and (threshold or band or fitted):

@@ -29,6 +29,7 @@ class RunKeywords(TypedDict, total=False):
     patience: float
     limit: int | None
     seed: int
+    rules: str
     prompt: Pairs
     structured: str
     judge_max_tokens: int

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class TickKeywords(TypedDict, total=False):
     """The options of `truebench tick` beside data, models, judge and out; `truebench tick --help` explains them."""
 
+    rules: str
     prompt: Pairs
     patience: float
     limit: int | None

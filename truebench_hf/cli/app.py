@@ -14,6 +14,7 @@ from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
+    export,
     facts,
     flex,
     label,
@@ -25,10 +26,9 @@ from truebench_hf.cli import (
     standings,
     studies,
 )
-from truebench_hf.cli.options import command
+from truebench_hf.cli.options import command, later
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, write_error
-from truebench_hf.space.options import SpaceOptions
 from truebench_hf.terminal import complain, say, warn
 
 app = typer.Typer(
@@ -66,16 +66,25 @@ label.add_to(app)
 data.add_to(app)
 prompts.add_to(app)
 publish.add_to(app)
+export.add_to(app)
 rescue.add_to(app)
 
 
-def _space(options: SpaceOptions) -> None:
-    from truebench_hf.space.app import serve
-
-    serve(options)
+_SPACE = "Serve the leaderboard and playground on this machine."
 
 
-command(app, "space", SpaceOptions, _space, "Serve the leaderboard and playground on this machine.", panel=panels.REST)
+def _space(app: typer.Typer) -> None:
+    from truebench_hf.space.options import SpaceOptions
+
+    def run(options: SpaceOptions) -> None:
+        from truebench_hf.space.app import serve
+
+        serve(options)
+
+    command(app, "space", SpaceOptions, run, _SPACE)
+
+
+later(app, "space", _SPACE, _space, panels.REST)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench 
 def add_to(app: typer.Typer) -> None:
     """Add the group `data`."""
     data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    data.command("list", help="The data sets there are.")(_list)
+    data.command("list", help="The data sets there are, and whose rubrics are read.")(_list)
     data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
     data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)
     data.command("push", help="Push a built folder to the Hub, in one commit.")(_push)
@@ -29,9 +29,13 @@ def add_to(app: typer.Typer) -> None:
 def _list() -> None:
     from truebench_hf.loaders.catalogue import CATALOGUE
     from truebench_hf.loaders.counts import Table, plain
+    from truebench_hf.loaders.sources.listed import LISTED
 
     rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
-    say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)))
+    say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
+    published = tuple((name, where, beside) for name, (where, beside) in LISTED.items())
+    title = "Rubrics of others, as --data SOURCE:PATH (a file, a folder of them, or a Hub id)"
+    say(plain(Table(title, ("source", "published as", "beside the criteria"), published)))
 
 
 def _describe(name: Name) -> None:

@@ -8,7 +8,6 @@ import typer
 
 from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
-from truebench_hf.report.console import show
 from truebench_hf.terminal import say
 
 facts = typer.Typer(
@@ -33,6 +32,7 @@ def _rank(
 ) -> None:
     from truebench_hf.benchmarks.facts import ranking_sections as shown
     from truebench_hf.benchmarks.facts.ranking import rank
+    from truebench_hf.report.console import show
 
     ranking = rank(runs)
     show(shown.sections(ranking), lead=shown.lead(ranking), notes=shown.notes(ranking))

@@ -6,9 +6,11 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 _PANELS = (
     "Data",
@@ -36,6 +38,24 @@ def command(
     run.__signature__ = inspect.Signature([_parameter(*field) for field in _fields(options)])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     app.command(name, help=help, epilog=more, rich_help_panel=panel)(run)
+
+
+def later(
+    app: typer.Typer, name: str, help: str, make: Callable[[typer.Typer], None], panel: str | None = None
+) -> None:
+    """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded."""
+
+    class Later(TyperCommand):
+        @cached_property
+        def made(self) -> Any:
+            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            make(alone)
+            return typer.main.get_command(alone)
+
+        def make_context(self, *args: Any, **more: Any) -> Any:
+            return self.made.make_context(*args, **more)  # what is then invoked is the command of the context
+
+    app.command(name, cls=Later, help=help, rich_help_panel=panel)(lambda: None)
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:

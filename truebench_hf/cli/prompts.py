@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
 from truebench_hf.cli import panels
-from truebench_hf.cli.options import command
+from truebench_hf.cli.options import command, later
 from truebench_hf.errors import unknown
 from truebench_hf.options import Options, option
-from truebench_hf.study.options import PromptOptions
 from truebench_hf.terminal import say
 
+if TYPE_CHECKING:
+    from truebench_hf.cli.prompt_options import ShowOptions
 
-@dataclass(frozen=True, kw_only=True)
-class ShowOptions(PromptOptions):
-    """Which prompt is shown, and how."""
-
-    name: str = option(help="Name of a prompt, as in `truebench prompts list`.", argument=True)
-    source: bool = option(False, help="The template itself, to begin one of your own with.")
-    structured: bool = option(False, help="As it is asked with a JSON schema.")
-    reasoning: bool = option(True, help="As it is asked with or without reasons.")
+_SHOW = "What a prompt asks, filled with a small sample, or its template."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +31,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the group `prompts`."""
     prompts = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
     prompts.command("list", help="The prompts there are, and who uses them.")(_list)
-    command(prompts, "show", ShowOptions, _show, "What a prompt asks, filled with a small sample, or its template.")
+    later(prompts, "show", _SHOW, _make_show)
     command(
         prompts, "official", OfficialOptions, _official,
         "The judge prompts of FACTS Grounding from its evaluation_prompts.csv, for --prompt NAME=FILE.",
@@ -56,6 +51,12 @@ def _list() -> None:
 
     rows = tuple((name, ", ".join(variants(name)) or "-", *ABOUT[name]) for name in names())
     say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
+
+
+def _make_show(app: typer.Typer) -> None:
+    from truebench_hf.cli.prompt_options import ShowOptions
+
+    command(app, "show", ShowOptions, _show, _SHOW)
 
 
 def _show(options: ShowOptions) -> None:

@@ -18,26 +18,35 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command that scores what is judged already."""
-    help = "Tables from run folders, judgments.jsonl or official evaluation files."
+    help = "Tables from run folders, judgments.jsonl, official evaluation files, or Every Eval Ever files of others."
     app.command("score", help=help, epilog=TEXTS["score"], rich_help_panel=panels.SCORE)(_score)
 
 
 def _score(
-    files: Annotated[list[Path], typer.Argument(help="Run folders or files of judged instances.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Run folders, files of judged instances, or Every Eval Ever files.")
+    ],
     protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
     allow_unscored: Annotated[bool, typer.Option(help="Exit with 0 even when instances are left unscored.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Every Eval Ever files: folder that boards show them from, as others' results.")
+    ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import read_runs
+    from truebench_hf.hub.submission import by_rules
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
+    files = _theirs(files, protocol, out)
     runs = [(path, *run) for path in files for run in read_runs(path)]
     if protocol == "official":
         if several := [path for path, _, _, judged in runs if any(item.response.sample > 1 for item in judged)]:
             raise UserError(
                 f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
+        if ruled := [path for path, _, _, judged in runs if by_rules(judged)]:
+            raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
         named = [(model, judged) for _, model, _, judged in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
@@ -47,6 +56,26 @@ def _score(
         unscored = sum([_scored(*run) for run in runs])
     if unscored and not allow_unscored:
         raise typer.Exit(3)
+
+
+def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
+    """Show what others tell in Every Eval Ever, and write it for boards; returns the files that are ours."""
+    from truebench_hf.exports.every_eval_ever import reader
+    from truebench_hf.report.console import show
+
+    theirs = [path for path in files if not (path / "run.json").is_file() and reader.is_log(path)]
+    if theirs and protocol == "official":
+        raise UserError(f"{theirs[0]}: is of Every Eval Ever, which holds no official tables; leave out --protocol")
+    if out is not None and not theirs:
+        raise UserError(f"--out {out}: is for Every Eval Ever files, and none is given; leave it out")
+    found = [one for path in theirs for one in reader.read(path)]
+    if found:
+        folders = reader.write(found, out) if out is not None else []
+        left_out = [f"{one.where}: {one.more} more scores have no place on a board." for one in found if one.more]
+        show([reader.grid(found)], notes=left_out)
+        for folder in folders:
+            say(f"in {folder}: run.json")
+    return [path for path in files if path not in theirs]
 
 
 def _scored(path: Path, model: str, judge: str, judged: list[Judged]) -> int:

@@ -76,6 +76,12 @@ _EXIT = (
 )
 
 TEXTS = {
+    "export": "every-eval-ever (0.3) writes OUT/data/KIND/DEVELOPER/MODEL: a JSON with one result per score (judges, prompt, "
+    "interval), and a JSONL with a record per response and per criterion; what is undecided has no record there, which says "
+    "yes or no, and is counted. inspect writes a .eval log with conversations, verdicts and reasons for `inspect view` (needs "
+    "inspect-ai). verifiers writes a rubric file per prompt and tasks.jsonl with rewards. csv and parquet write scores and "
+    "verdicts. Of studies that do not score responses one by one (metaeval, say) there are scores alone. Local paths, "
+    "addresses and keys are taken out.",
     "run": f"{_ROWS}\n\n{_MODELS}\n\n{_SAMPLES}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
     "generate": f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: answers failed; the same command asks for them again.\n\n{_GOING_ON}",
     "judge": f"{_MODELS}\n\n{_PANEL}\n\n{_EXIT}\n\n{_GOING_ON}",
@@ -89,13 +95,20 @@ TEXTS = {
     "get a number, language or keyword altered (E1), a demand on the form added (E2), a criterion removed (E3), by --seed. "
     "They are asked about under all 8 sets of aspects: 2,400 calls.\n\n"
     f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: instances are undecided.\n\n{_GOING_ON}",
+    "rules": "Patterns find what English criteria say of lengths, languages and formats; a --judge reads the others, and every "
+    "number, text and language of a rule that it names must stand in the criterion. data.jsonl holds the rows with a field "
+    "rule where there is one: check and edit them, and give them to any command as --data. One rule (or a list) decides its "
+    "criterion with --rules decide; {\"beside\": [...]} is only measured for judges, and {\"beside\": []} says that no program "
+    "is to look at it. Nothing is written over data.jsonl once it was edited: take another --out. See truebench_hf.rules for the "
+    "kinds of rules.",
     "refine-criteria": "One command, repeated with what people filled in. First: responses are made (--model) or taken over "
     "(--responses) and judged, and OUT/sheets asks people, who see no criteria, whether each passes. With --human: where people and "
     "judge differ OUT/worklist.csv (and worklist.html, a form of it) asks why. A bad response passes by a criterion that is unclear, or for "
     "want of one that is missing; a good one fails by one that is too strict. Fill in kind, criterion (its number) and new text (the "
     "word remove takes the criterion away), or new prompt; keep leaves all as it is. With --revisions: only changed instances are judged again, "
     "the validator looks at them, and what is open makes the next work list; accept takes the validator's proposal. A row may be "
-    "copied, for a second change. A revised prompt is answered anew by --model, on new sheets; --responses to it no longer count.\n\n"
+    "copied, for a second change. What is revised or split keeps its condition and points; what is added has one point. Other "
+    "--responses make it another study: gather those of all models first. A revised prompt is answered anew by --model, on new sheets; --responses to it no longer count.\n\n"
     "criteria_history.jsonl has every version of every criterion, data.jsonl the data as it stands: `truebench run --data "
     "OUT/data.jsonl`. Kappa of judge and people stands before and after every round, on the responses that the criteria were "
     "refined on.\n\n"
@@ -104,6 +117,9 @@ TEXTS = {
     "decision. Measured are balanced accuracy and more, by category, type, dimension and language, with intervals "
     "clustered by instruction, the paper's tables beside. Overall, the mean of the four categories, stands only where "
     "all four are there. Judges and paradigms may be added to a folder, while a panel stays as it was.\n\n"
+    "--attacks: injections (fake verdicts, closing tags, role tokens, encoded text and more, in six languages) are appended to "
+    "responses, and the unmet rubrics that a judge had said no to are judged again: how many turn to yes, by technique, "
+    "beside neutral texts of equal length. --prompt shows what another prompt changes about it.\n\n"
     f"{_MODELS}\n\n{_GOING_ON}",
     "calibrate": "Temperature, Platt or isotonic calibration and a threshold are fitted, cross-fitted by instruction. "
     "With a --cascade-judge every threshold and band is priced, and each judge alone, in tokens per response (in calls "
@@ -235,6 +251,9 @@ TEXTS = {
     "models.",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
+    "Scores of others in Every Eval Ever (a JSON file, or a folder with data/) are shown as they tell them; with --out FOLDER "
+    "boards show them, too (`truebench leaderboard --runs FOLDER --kind KIND`, the Space), marked as theirs and never ranked "
+    "with what was measured here.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
     "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
     "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "

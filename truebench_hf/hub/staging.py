@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.submission import Submission, validate
+from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.records import Reader, by_instance, judgment_lines
 from truebench_hf.redaction import known, masked
 from truebench_hf.types import Report, Score
@@ -64,8 +64,10 @@ def stage_run(run: Path, out: Path) -> Staged:
 
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
     """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
-    settings = {"model": checked.model, "judge": checked.judge, "data": checked.data}
+    settings: dict[str, Any] = {"model": checked.model, "judge": checked.judge, "data": checked.data}
     settings["data_sha256"] = checked.data_sha256
+    if by_rules(checked.judged):
+        settings["judging"] = {"rules": "decide"}
     told = replace(checked, report=replace(checked.report, provenance=settings))
     return _stage(told, {}, public({"submitted": True, "settings": settings}), judgments, out)
 

@@ -16,6 +16,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.tasks import ALL, task_of
 from truebench_hf.instances import HALF
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.records import Judged, Reader, by_instance
 from truebench_hf.report.sections import interval, value
 from truebench_hf.types import Instance, Report, Score
@@ -75,6 +76,8 @@ def validate(
     content = _content(Path(path), name, max_bytes)
     judged, judge = _judged(content, name)
     instances = [samples[0].instance for samples in by_instance(judged)]
+    if made and by_rules(judged) and (made.get("judging") or {}).get("rules") != "decide":
+        raise UserError(f"{name}: rules decided some of it, of which run.json does not tell; judge the run again")
     digest = data.data_hash(instances)
     known = known_data(digest)
     report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
@@ -84,6 +87,11 @@ def validate(
     return Submission(
         judged[0].response.model, judge, judged, report, known, digest, file_sha256, _notes(judged, instances, known)
     )
+
+
+def by_rules(judged: Sequence[Judged]) -> bool:
+    """Whether rules decided any criterion: such a run is never ranked with those that a judge alone decided."""
+    return any(verdict.judge == JUDGE for item in judged for turn in item.verdicts for verdict in turn)
 
 
 def known_data(digest: str) -> str | None:

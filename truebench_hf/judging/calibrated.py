@@ -40,6 +40,7 @@ class Calibrated:
     threshold: float
     band: tuple[float, float] | None = None
     cascade_judge: CascadeJudge | None = None
+    rules: str = "off"  # what the judge was told of measurements, and what it was not asked
 
 
 def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
@@ -48,11 +49,11 @@ def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
     return json.loads(json.dumps(asdict(calibrated) | {"prompts": hashes}))  # type: ignore[no-any-return]
 
 
-def read_calibration(path: str, judge: str, prompts: Prompts) -> Calibrated:
-    """Read a `calibration.json`, or the one in a folder, for a run with `judge` and `prompts`.
+def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off") -> Calibrated:
+    """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
-    Raises UserError when it cannot be read, or was fitted for another judge or other prompts: probabilities of those
-    mean something else.
+    Raises UserError when it cannot be read, or was fitted for another judge, other prompts or another mode:
+    probabilities of those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
@@ -63,11 +64,14 @@ def read_calibration(path: str, judge: str, prompts: Prompts) -> Calibrated:
             low, high = map(float, content["band"])
             found = replace(found, band=(low, high), cascade_judge=CascadeJudge(**content["cascade_judge"]))
         hashes = dict(content["prompts"])
+        found = replace(found, rules=content["rules"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench calibrate` wrote") from error
     if found.judge != judge:
         raise UserError(f"--calibration {path}: was fitted for the judge {found.judge}, not for {judge}; calibrate it")
+    if found.rules != rules:
+        raise UserError(f"--calibration {path}: was fitted with --rules {found.rules}, not {rules}; calibrate it so")
     if changed := [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]:
         raise UserError(f"--calibration {path}: was fitted with another prompt {changed[0]!r}; calibrate again")
     return found

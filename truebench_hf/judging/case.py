@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from truebench_hf.types import Criterion, Instance, Message, Response
 
 _RESTS = "(It rests on this:"
 _FAULT = "(This names a fault; it is met where the response has it.)"
+NOTES = (_RESTS, _FAULT)  # what `stated` adds to the text of a criterion
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Case:
 
     `category` picks the prompts' note on this kind of instruction (RubricEval section 4.1), `benchmark` those on how
     the criteria of a benchmark are meant. `reference` is an answer known to be right, shown to judges as material.
+    `measured` is what programs counted in the response, by the criterion it bears on.
     """
 
     instruction: str
@@ -30,6 +32,9 @@ class Case:
     category: str | None = None
     reference: str | None = None
     benchmark: str | None = field(default=None, kw_only=True)
+    measured: Mapping[Criterion, str] = field(
+        default_factory=dict, kw_only=True, compare=False
+    )  # follows from the rest
 
 
 def cases(instance: Instance, response: Response, benchmark: str | None = None) -> list[Case]:
@@ -58,15 +63,18 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
     message cannot hold a turn of somebody else.
     """
     criteria = [one_line(criterion) for criterion in case.criteria]
+    facts = [case.measured.get(criterion, "") for criterion in case.criteria]
     context, reference = case.context or "", case.reference or ""
     said = [message.content for message in case.history]
-    tag = fence(*said, case.instruction, case.response, context, reference, beside=[*criteria, *beside])
+    tag = fence(*said, case.instruction, case.response, context, reference, beside=[*criteria, *facts, *beside])
     turns = [f"[{message.role}_{tag}]\n{message.content}" for message in case.history]
     return {
         "conversation": "\n\n".join(turns) or "(this is the first message)",
         "instruction": case.instruction,
         "response": case.response or "(the response is empty)",
-        "criteria": criteria,
+        "criteria": [_with(text, told, tag) for text, told in zip(criteria, facts, strict=True)],
+        # Of the whole case, so that prompts on single criteria of a response begin alike.
+        "measured": bool(case.measured),
         "conditions": any(_RESTS in text for text in criteria),
         "context": context,
         "reference": reference,
@@ -77,9 +85,19 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
+def _with(criterion: str, facts: str, tag: str) -> str:
+    """A criterion with what was measured for it, under a name that neither its author nor the response can give."""
+    return f"{criterion} (measured_{tag}: {facts})" if facts else criterion
+
+
 def one_line(criterion: Criterion) -> str:
     """A criterion as it stands in a list of a prompt."""
     return " ".join(stated(criterion).split())
+
+
+def names_fault(text: str) -> bool:
+    """Whether a criterion as it is stated names a fault, which a good answer does not have."""
+    return text.endswith(_FAULT)
 
 
 def stated(criterion: Criterion) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
-from truebench_hf.judging.case import Case, one_line, sections
+from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.panel import majority
+from truebench_hf.judging.rules.deciding import MODES, ruled
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.asking import SchemaFallback
@@ -31,7 +32,8 @@ class JudgeSettings:
     """How a judge decides. `level` is checklist, rubric, decision or cascade; `structured` is auto, on or off.
 
     `calibrator`, `threshold` and `abstain_band` are about probabilities: decision and cascade. Within the band a verdict
-    is left open, in a cascade given to a reasoning judge at `cascade_level`.
+    is left open, in a cascade given to a reasoning judge at `cascade_level`. `rules` is off, evidence (what programs
+    measure stands beside the criteria it bears on) or decide (they decide where their measurement leaves no doubt).
     """
 
     level: str = "checklist"
@@ -42,6 +44,7 @@ class JudgeSettings:
     calibrator: Calibrator | None = None
     cascade_level: str = "checklist"
     votes: int = 1
+    rules: str = "off"
     sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=8192))
 
     def __post_init__(self) -> None:
@@ -51,6 +54,8 @@ class JudgeSettings:
             raise unknown("structured mode", self.structured, ("auto", "on", "off"))
         if self.cascade_level not in CASCADE_LEVELS:
             raise unknown("cascade level", self.cascade_level, CASCADE_LEVELS)
+        if self.rules not in MODES:
+            raise unknown("mode of rules", self.rules, MODES)
         if self.level == "cascade" and self.abstain_band is None:
             object.__setattr__(self, "abstain_band", CASCADE_BAND)  # set here, so that every run notes it
         if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
@@ -70,15 +75,21 @@ class Judge:
         self.schemas = SchemaFallback(caller, settings.structured)
         self.reasoning_judge = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
-            alone = replace(settings, level=settings.cascade_level)
+            # What is handed on was measured already.
+            alone = replace(settings, level=settings.cascade_level, rules="off")
             self.reasoning_judge = Judge(cascade or caller.in_role("cascade"), alone, prompts)
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
     async def verdicts(self, case: Case, draw: int = 0) -> tuple[Verdict, ...]:
         """Judge every criterion of a case; with several votes the majority, a tie being None. Without any ask nothing.
 
-        Another `draw` asks the same anew: the ledger takes none of its answers for one of an earlier draw.
+        What rules decide is not asked. Another `draw` asks the same anew: the ledger takes none of its answers for one
+        of an earlier draw.
         """
+        found = ruled(case, self.settings.rules)
+        return found.joined(await self._asked(found.rest, draw))
+
+    async def _asked(self, case: Case, draw: int) -> tuple[Verdict, ...]:
         if not case.criteria:
             return ()
         level = _LEVELS[self.settings.level]
@@ -118,9 +129,14 @@ class Judge:
             request, lambda made: ask_verdicts(self.caller, made, criteria, PASS_FAIL, self.prompts)
         )
 
-    async def by_probability(self, criteria: Sequence[Criterion], state: str, sample: int = 0) -> tuple[Verdict, ...]:
-        """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated."""
-        questions = [self.prompts.render("decision_question", criterion=one_line(one)) for one in criteria]
+    async def by_probability(
+        self, criteria: Sequence[Criterion], shown: Sequence[str], state: str, sample: int = 0
+    ) -> tuple[Verdict, ...]:
+        """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated.
+
+        `shown` are the criteria as `sections` has them.
+        """
+        questions = [self.prompts.render("decision_question", criterion=text) for text in shown]
         name = self.caller.model.spec
         try:
             decision = await self.caller.decide(DecisionRequest(state, tuple(questions), sample))
@@ -144,7 +160,9 @@ async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
 
 async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria as typed yes/no questions, answered by a probability each."""
-    return await judge.by_probability(case.criteria, judge.prompts.render("decision", **sections(case)), sample)
+    values = sections(case)
+    state = judge.prompts.render("decision", **values)
+    return await judge.by_probability(case.criteria, values["criteria"], state, sample)
 
 
 def _decided(verdict: Verdict, probability: float | None, settings: JudgeSettings) -> Verdict:

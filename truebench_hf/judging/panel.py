@@ -11,6 +11,7 @@ from typing import Protocol
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import votes as counted
 from truebench_hf.types import Label, Verdict
 
@@ -77,8 +78,10 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
     """One verdict from the judges' verdicts on one criterion; `votes` of the result keeps every label.
 
     Majority and weighted go by the decided votes and are None on a tie; unanimous is None unless all judges decided,
-    and alike: an undecided judge makes nothing unanimous.
+    and alike: an undecided judge makes nothing unanimous. What a rule decided it decided for all.
     """
+    if all(vote.judge == JUDGE for vote in votes):
+        return votes[0]
     labels = tuple(vote.label for vote in votes)
     leaders = _leaders(votes, weights)
     label = leaders[0] if len(leaders) == 1 else None

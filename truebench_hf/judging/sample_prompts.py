@@ -31,6 +31,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     ),
     "preference": ("says which of two responses is better", "pairwise"),
     "split_criterion": ("writes the demands of a criterion one by one", "rewards"),
+    "find_rules": ("finds what a program can measure of a criterion", "rules"),
     "refine": ("rewrites a response by the answers to its checklist, or by a critique", "refine"),
     "critique": ("criticises a response in prose, where no checklist does", "refine --critique free"),
     "rating": ("rates a whole response, with a checklist or without", "pairwise, refine, best-of"),
@@ -82,7 +83,7 @@ _SAMPLE = Case(
 _REQUIREMENT = {
     "conversation": "[1 assistant_x]\nDo you need a hotel?\n\n[2 user_x]\nYes.", "condition": "A hotel is needed",
     "question": "When a hotel is needed, does the assistant name the limit?", "knowledge": "The limit is 140 euros.",
-    "excerpts": "Needed: name the limit.", "clash": "", "tag": "x",
+    "excerpts": "Needed: name the limit.", "clash": "", "measured": "[1] 6 words", "tag": "x",
 }  # fmt: skip
 _INSTANCE: dict[str, Any] = {
     "turns": [{"prompt": "Tell Kim in two sentences that the workshop moves to Friday.",
@@ -133,8 +134,9 @@ def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning:
 
 def _cases() -> Iterable[Case]:
     bare = replace(_SAMPLE, history=(), benchmark=None)
+    short = Criterion("It is short.", None, "Is it a summary?")
     full = replace(
-        _SAMPLE, criteria=(Criterion("It is short.", None, "Is it a summary?"),), context="A document.",
+        _SAMPLE, criteria=(short,), context="A document.", measured={short: "15 words"},
         history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
     )  # fmt: skip
     asked = replace(bare, benchmark="tick")
@@ -164,6 +166,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "generate_checklist": shown | {"language": ""},
         "preference": shown | {"other": "Kim, it is on Friday now.", "structured": structured},
         "split_criterion": shown | {"criteria": shown["criteria"][:1], "structured": structured},
+        "find_rules": alone | {"criterion": first, "condition": "It is a summary.", "structured": structured},
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("rating_")), shown | whole),
@@ -172,7 +175,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},
         "tri_valued": _REQUIREMENT | form,
-        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "tag")},
+        "tri_valued_state": {name: _REQUIREMENT[name] for name in ("conversation", "knowledge", "measured", "tag")},
     }
     return (
         _grounding(case, structured)
@@ -187,7 +190,11 @@ def _grounding(case: Case, structured: bool) -> dict[str, Any]:
     system = "Use the notice alone." if case.history else ""
     source = Source("When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages)
     answer = "The workshop is on Friday at 10. Please bring a laptop."
-    shown = material(source, answer) | {"response": answer, "baseline": "On Friday at 10; bring your laptop."}
+    shown = material(source, answer) | {
+        "response": answer,
+        "baseline": "On Friday at 10; bring your laptop.",
+        "measured": "11 words",
+    }
     parts = {
         "span": "Please bring a laptop.",
         "sentence": "Please bring a laptop.",

@@ -27,11 +27,15 @@ _QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A question on a conversation, when it applies, and the excerpts of the instruction that it comes from."""
+    """A question on a conversation, when it applies, and the excerpts of the instruction that it comes from.
+
+    `measured` is what programs counted for it in the messages, each by its number.
+    """
 
     question: str
     condition: str = ""
     excerpts: str = ""
+    measured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +98,16 @@ async def decide(
 
     All requirements are asked in one request: a judge in this process reads the conversation once.
     """
-    values = shown(messages, Requirement(""), knowledge, "", beside=[_told(one) for one in requirements])
-    state = prompts.render("tri_valued_state", **{name: values[name] for name in ("conversation", "knowledge", "tag")})
-    questions = tuple(text.format(_told(one)) for one in requirements for text in _QUESTIONS)
+    every = [text for one in requirements for text in (_told(one), one.measured)]
+    values = shown(messages, Requirement(""), knowledge, "", beside=every)
+    figures = {"measured": any(one.measured for one in requirements)}
+    state = prompts.render(
+        "tri_valued_state", **figures | {name: values[name] for name in ("conversation", "knowledge", "tag")}
+    )
+    told = [
+        _told(one) + (f" (measured_{values['tag']}: {one.measured})" if one.measured else "") for one in requirements
+    ]
+    questions = tuple(text.format(one) for one in told for text in _QUESTIONS)
     try:
         shares = (await schemas.caller.decide(DecisionRequest(state, questions))).probabilities
     except RequestFailed as error:
@@ -151,12 +162,12 @@ def shown(
     messages: Sequence[Message], one: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The values of the prompts; the tag occurs in none of the texts, nor in those `beside`."""
-    others = (one.question, one.condition, one.excerpts, knowledge, clash, *beside)
+    others = (one.question, one.condition, one.excerpts, one.measured, knowledge, clash, *beside)
     tag = fence(*(message.content for message in messages), beside=others)
     turns = [f"[{number} {m.role}_{tag}]\n{m.content or '(empty)'}" for number, m in enumerate(messages, 1)]
     return {
         "conversation": "\n\n".join(turns), "question": one.question, "condition": one.condition,
-        "excerpts": one.excerpts, "knowledge": knowledge, "clash": clash, "tag": tag,
+        "excerpts": one.excerpts, "knowledge": knowledge, "clash": clash, "measured": one.measured, "tag": tag,
     }  # fmt: skip
 
 

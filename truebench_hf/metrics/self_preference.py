@@ -64,7 +64,10 @@ def self_preference_over(
     found = self_preference(means, judge, own)
     if found.preference is None or any(_items(table) < MIN_CLUSTERS for table in tables):
         return found
-    drawn = [dict(zip(table, drawn_ratios(list(table.values()), seed), strict=True)) for table in tables]
+    drawn = [
+        dict(zip(table, drawn_ratios(list(table.values()), seed + place), strict=True))
+        for place, table in enumerate(tables)  # a seed each: equally long samples would be drawn alike
+    ]
     leads = {model: _drawn_lead(drawn, model, judge, list(means[model])) for model in models}
     mine, rest = ([leads[model] for model in models if (model in own) == side] for side in (True, False))
     bounds = percentiles(sum(mine) / len(mine) - sum(rest) / len(rest), 0.95)

@@ -129,8 +129,8 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
 
 def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:
     """A well-formed answer to a judge prompt of any level: the label of the first key each criterion contains."""
-    section = re.search(r"<criteria[^>]*>\n(.*?)\n</criteria", prompt, re.DOTALL)
-    criteria = re.findall(r"^\d+\. (.*)$", section.group(1) if section else "", re.MULTILINE)
+    sections = re.findall(r"<criteria[^>]*>\n(.*?)\n</criteria", prompt, re.DOTALL)  # a response may hold another one
+    criteria = re.findall(r"^\d+\. (.*)$", sections[-1] if sections else "", re.MULTILINE)
     found = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
     lines = [f"{i}. scripted: {label}" for i, label in enumerate(found, 1)]
     answer = {f"criteria_{i}": label for i, label in enumerate(found, 1)}

@@ -68,9 +68,12 @@ class Judged:
         return next(reasons, self.response.error or "no criteria")
 
 
-def sample_name(instance_id: str, sample: int) -> str:
-    """What one of several responses to an instance is called; the first bears the name of the instance."""
-    return instance_id if sample == 1 else f"{instance_id} (sample {sample})"
+def sample_name(instance_id: str, sample: int, *, beside: bool = False) -> str:
+    """What one of several responses to an instance is called.
+
+    The first bears the name of the instance; to be shown `beside` others it has its number, too.
+    """
+    return instance_id if sample == 1 and not beside else f"{instance_id} (sample {sample})"
 
 
 def by_instance(judged: Iterable[Judged]) -> list[list[Judged]]:

@@ -157,7 +157,8 @@ def _read_messages(rows: Sequence[MessageRow]) -> tuple[Message, ...]:
 
 
 def _read_criterion(item: CriterionRow) -> Criterion:
-    return Criterion(item["criterion"], item.get("kind"), item.get("condition"), item.get("weight", 1.0))
+    beside = (item.get("kind"), item.get("condition"), item.get("weight", 1.0), item.get("rule"))
+    return Criterion(item["criterion"], *beside)
 
 
 def _read_marked(row: MarkedRow) -> Marked:

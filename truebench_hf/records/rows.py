@@ -36,6 +36,7 @@ class CriterionRow(TypedDict):
     kind: NotRequired[str]
     condition: NotRequired[str]
     weight: NotRequired[_Points]
+    rule: NotRequired[str]
 
 
 @with_config(_FORM)

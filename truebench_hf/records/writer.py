@@ -97,7 +97,7 @@ def told(messages: Sequence[Message]) -> tuple[list[str], str | None]:
 
 def _criterion(criterion: Criterion) -> dict[str, Any]:
     row: dict[str, Any] = {"criterion": criterion.text}
-    beside = {"kind": criterion.kind, "condition": criterion.condition}
+    beside = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
     row |= {name: text for name, text in beside.items() if text is not None}
     return row if criterion.weight == 1 else row | {"weight": criterion.weight}
 

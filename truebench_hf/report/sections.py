@@ -210,6 +210,21 @@ def percent(share: float | None, digits: int = 2) -> str:
     return fixed(None if share is None else 100 * share, digits)
 
 
+def points(difference: float | None, digits: int = 1) -> str:
+    """A difference of shares in points as text, with its sign; `-` where it is undefined."""
+    return "-" if difference is None else f"{100 * difference:+.{digits}f}"
+
+
+def points_between(ends: tuple[float, float] | None) -> str:
+    """The interval of such a difference, "" where there is none."""
+    return "" if ends is None else f"{points(ends[0])} to {points(ends[1])}"
+
+
+def p_value(found: float | None) -> str:
+    """The p-value of a test, "" where there was none."""
+    return "" if found is None else "< 0.0001" if found < 0.0001 else fixed(found, 4)
+
+
 def value(score: Score) -> str:
     """A score in percent as text."""
     return percent(score.value)

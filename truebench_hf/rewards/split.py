@@ -52,7 +52,7 @@ def split_criteria(
     A row has a `prompt` (or `messages`) and criteria, as in training; those that are single stay as they are, and so do
     faults (negative points), which are there only where all of them is. The demands of a criterion share its points:
     with pass_all a completion earns what it did before, with a fraction the other criteria weigh as before. Criteria
-    come back as objects with `text` and `weight` (and `kind` and `condition` where there are any), under their name.
+    come back as objects with `text` and `weight` (and `kind`, `condition` and `rule` where there are any), under their name.
 
     With `cache` (a folder or a .sqlite file) the same rows are split the same way again and nothing is asked twice.
     Raises UserError naming the row and the field that is wrong.
@@ -118,5 +118,5 @@ def _report(read: list[tuple[dict[str, Any], Any, str | None]], found: list[list
 
 
 def _plain(criterion: Criterion) -> dict[str, Any]:
-    more = {"kind": criterion.kind, "condition": criterion.condition}
+    more = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
     return {"text": criterion.text, "weight": criterion.weight} | {k: v for k, v in more.items() if v is not None}

@@ -81,7 +81,8 @@ class Writers:
             found = await split_criterion(schemas, replace(case, criteria=(one,)), self._prompts)
             if isinstance(found, Problem):
                 return found
-            return tuple(replace(one, text=text, weight=one.weight / len(found)) for text in found) or (one,)
+            share = one.weight / len(found) if found else one.weight
+            return tuple(replace(one, text=text, weight=share, rule=None) for text in found) or (one,)
 
         return await asyncio.gather(*(demands(one) for one in case.criteria))
 

@@ -114,7 +114,7 @@ class Engine:
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
         sampling = Sampling(max_tokens=self.options.max_tokens)
-        settings = JudgeSettings(level=level, cascade_level="rubric", sampling=sampling)
+        settings = JudgeSettings(level=level, cascade_level="rubric", sampling=sampling, rules=self.options.rules)
         ledger = _memory()
         try:
             judge = Judge(Caller(_Noted(self.judge), ledger, "judge", 1), settings, self.prompts)

@@ -28,7 +28,7 @@ class View:
     def runs(self) -> list[tuple[str, str]]:
         """(label, key) of the runs that can be looked through, in the leaderboard's order."""
         now = self.board.snapshot
-        there = [e for kind in now.models for e in table.select(kind, now.of(kind), table.Filter()) if e.folder]
+        there = [e for kind in now.models for e in table.by_rank(now.of(kind)) if e.folder]
         return [(f"{e.name}, judged by {e.facts['Judge']}" if "Judge" in e.facts else e.name, e.key) for e in there]
 
     def choices(self, key: str | None) -> list[tuple[str, str]]:

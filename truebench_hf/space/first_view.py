@@ -1,32 +1,32 @@
-"""The table in the page itself: it can be read at once, while Gradio's scripts take a second or two to draw theirs."""
+"""The page before Gradio has drawn it: the leaderboard can be read at once, and links to the page have a title of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
-from truebench_hf.space import look
-from truebench_hf.space.board.table import width
+from markupsafe import Markup, escape
 
 _BEFORE = b"<gradio-app"
 _TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+# What Gradio tells those who show a preview of a link: its own name and picture.
+_PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 
 
 class FirstView:
-    """ASGI middleware that puts HTML in front of the app's own element in the page at `/`.
+    """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and `head` into its head.
 
     `html` gets the query and returns what to put there; empty: nothing. The answer to HEAD tells no length, since that
     of the page without the view would be wrong. All other answers pass as they are. It has to stand inside of whatever
     compresses.
     """
 
-    def __init__(self, app: Any, html: Callable[[dict[str, str]], str]) -> None:
-        self._app, self._html = app, html
+    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: str = "") -> None:
+        self._app, self._html, self._head = app, html, head
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on, and change the answer where it is the page."""
@@ -50,6 +50,8 @@ class FirstView:
                 return
             if start["status"] == 200 and _BEFORE in body:
                 body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
+                if self._head:
+                    body = _PREVIEW.sub(b"", body).replace(b"</head>", self._head.encode() + b"</head>", 1)
             plain = _unmeasured(start)
             await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
             await send({"type": "http.response.body", "body": body})
@@ -64,18 +66,20 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
 
 
-def render(
-    table: Mapping[str, Any], *, head: str, tabs: Sequence[str], label: str, theme: str = "", boards: Sequence[str] = ()
-) -> str:
-    """A table from `board.table` as HTML, laid out as the live page is. `head` is HTML of ours.
+def preview(title: str, about: str) -> str:
+    """What a link to the page shows of it elsewhere."""
+    named = {"og:title": title, "og:type": "website", "og:description": about}
+    tags = [Markup('<meta property="{}" content="{}">').format(*pair) for pair in named.items()]
+    tags += [Markup('<meta name="{}" content="{}">').format("twitter:card", "summary")]
+    return Markup('<meta name="description" content="{}">').format(escape(about)) + Markup("").join(tags)
 
-    `boards` are those to choose from, where there are several.
-    """
-    read, styles = table["metadata"]["display_value"], table["metadata"]["styling"]
-    rows = [{"cells": cells, "style": styles[number][0] if styles else ""} for number, cells in enumerate(read)]
-    page = _TEMPLATES.get_template("first_view.html.jinja")
-    return page.render(
-        scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(look.font_list()),
-        head=Markup(head), tabs=tabs, label=label, rows=rows, boards=boards,
-        columns=[{"name": name, "width": width(name)} for name in table["headers"]],
+
+def render(
+    board: str, *, part: int, head: str, tabs: list[str], style: str, script: str, fonts: str, theme: str = ""
+) -> str:
+    """The view: `head` and `board` are HTML of ours, laid out as the live page is. Without a board only the script comes,
+    for the page that was opened at another tab. `part` is the number of the app's component that the board is to stand in."""
+    return _TEMPLATES.get_template("first_view.html.jinja").render(
+        scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(fonts), head=Markup(head), tabs=tabs,
+        board=Markup(board), part=part, style=Markup(style), script=Markup(script),
     )  # fmt: skip

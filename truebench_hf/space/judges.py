@@ -34,7 +34,7 @@ def build(board: Board, tab: Any) -> None:
 
     def filled() -> list[dict[str, Any]]:
         kind = board.snapshot.kind(JUDGES)
-        lines = table.select(kind, board.snapshot.of(kind), table.Filter())
+        lines = table.by_rank(board.snapshot.of(kind))
         return [table.framed(kind, lines, kind.views.get(name, ())) for name in views]
 
     tab.select(filled, None, grids, **look.QUIET)

@@ -49,7 +49,8 @@ def css() -> str:
 FOLLOWED = "() => { window.tbFollowed = true; }"
 # What else the address says stays, as the theme; but not in a link to pass on what lets one into a private Space.
 _ADDRESS = """const asked = new URLSearchParams(location.search);
-  ["tab", "run", "id", "with"].forEach(name => asked.delete(name));"""
+  ["tab", "run", "id", "with"].forEach(name => asked.delete(name));
+  window.tbBoard?.tab("%s", asked);"""
 KEEP_TAB = f"""() => {{
   {_ADDRESS}
   asked.set("tab", "%s");
@@ -57,19 +58,10 @@ KEEP_TAB = f"""() => {{
 }}"""
 KEEP_VIEW = f"""(run, id, other) => {{
   if (!run) return "";
-  {_ADDRESS}
+  {_ADDRESS % "explorer"}
   Object.entries({{ tab: "explorer", run: run, id: id }}).forEach(pair => asked.set(...pair));
   if (other) asked.set("with", other);
   if (window.tbFollowed) history.replaceState(null, "", "?" + asked);
   asked.delete("__sign");
   return new URL("?" + asked, location.href).href;
 }}"""
-
-# A download made in the browser: no file is left on the server, and no server path is shown.
-DOWNLOAD_CSV = """(text) => {
-  const a = document.createElement("a");
-  a.href = URL.createObjectURL(new Blob(["\\ufeff" + text], { type: "text/csv;charset=utf-8" }));
-  a.download = "truebench_leaderboard.csv"; document.body.appendChild(a); a.click(); a.remove();
-  setTimeout(() => URL.revokeObjectURL(a.href), 5000);
-  return text;
-}"""

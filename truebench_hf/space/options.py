@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.spec import SPECS
 from truebench_hf.options import at_least_one, option, pairs
 
@@ -35,6 +36,7 @@ class SpaceOptions:
     judge: str | None = option(None, help="Playground judge: a spec; the playground model itself by default.")
     judge_base_url: str | None = option(None, help="URL of the playground judge's OpenAI-compatible server.")
     judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the playground judge; may be repeated.")
+    rules: str = option("off", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`.")
     port: int = option(7860, help="Port to listen on; 0 takes any free one.")
     host: str = option("127.0.0.1", help="Address to listen on.")
     refresh: int = option(60, help="Seconds between looks at the sources.")
@@ -48,6 +50,8 @@ class SpaceOptions:
 
     def __post_init__(self) -> None:
         at_least_one(self, *_LEAST_ONE)
+        if self.rules not in MODES:
+            raise unknown("mode of rules", self.rules, MODES)
         if self.max_tokens < 32:
             raise UserError(f"--max-tokens {self.max_tokens}: must be at least 32")
         if not 0 <= self.port <= 65535:

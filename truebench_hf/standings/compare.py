@@ -23,12 +23,12 @@ _SHAPING = {
     "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
     "judge_level": "judge level", "templates": "templates", "eligibility": "eligibility", "protocol": "protocol",
     "votes": "votes", "threshold": "threshold", "judge_temperature": "judge temperature", "baseline": "baseline",
-    "judge_models": "how the judge was run", "prompts": "judge prompts",
+    "rules": "rules", "judge_models": "how the judge was run", "prompts": "judge prompts",
 }  # fmt: skip
 # Where the first differs, the second says nothing more.
 _IMPLIED = (
     ("judge", "judge_models"), ("judge", "panel"), ("judges", "judge_models"), ("judges", "templates"),
-    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judge_level", "prompts"),
+    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judging", "rules"), ("judge_level", "prompts"),
     ("templates", "prompts"),
 )  # fmt: skip
 GROUPS: dict[str, Callable[[Judged], str]] = {

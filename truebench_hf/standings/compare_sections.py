@@ -9,10 +9,21 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.report.sections import Beside, Cells, Conversation, Grid, Section, fixed, percent
+from truebench_hf.report.sections import (
+    Beside,
+    Cells,
+    Conversation,
+    Grid,
+    Section,
+    p_value,
+    percent,
+    points,
+    points_between,
+)
 from truebench_hf.standings.compare import GROUPS, Comparison, Flip, Line
 
 _SHOWN = 20  # flips on the terminal; all are in the page and the CSV
@@ -101,12 +112,10 @@ def _differences(found: Comparison) -> Grid:
 def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
     inside = [flip for flip in found.flips if group is None or GROUPS[group[0]](flip.first) == group[1]]
     gap, ends = line.difference.difference, line.difference.interval
-    p_value = line.difference.p_value
     return (
         name, line.difference.n, percent(line.first), percent(line.second),
-        "-" if gap is None else f"{100 * gap:+.2f}",
-        "" if ends is None else f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}",
-        "" if p_value is None else "< 0.0001" if p_value < 0.0001 else fixed(p_value, 4),
+        points(gap, 2), points_between(ends),
+        p_value(line.difference.p_value),
         sum(flip.scores[0] > flip.scores[1] for flip in inside),
         sum(flip.scores[0] < flip.scores[1] for flip in inside), line.undecided or "",
     )  # fmt: skip
@@ -140,7 +149,12 @@ def _why(flip: Flip) -> str:
 
 def _failed(item: Judged) -> list[str]:
     verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
-    return [f"{v.criterion.text} Judge: {v.reason or 'no reason'}" for v in verdicts if v.label == "no"]
+    who = {JUDGE: "Rules"}
+    return [
+        f"{v.criterion.text} {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
+        for v in verdicts
+        if v.label == "no"
+    ]
 
 
 def _beside(found: Comparison) -> Beside:

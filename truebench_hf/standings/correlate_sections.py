@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed
+from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, p_value
 from truebench_hf.standings.correlate import FAR, Correlated, Pairing, as_json
 
 _PLOTS = 12
@@ -107,7 +107,7 @@ def _far(found: Correlated) -> Iterator[Grid]:
     rows = tuple(
         (
             point.model, one.other, one.column, f"{point.x:g}", f"{point.y:.2f}", fixed(point.expected),
-            f"{point.y - (point.expected or 0):+.2f}", fixed(point.p_value, 4), point.rank_x, point.rank_y,
+            f"{point.y - (point.expected or 0):+.2f}", p_value(point.p_value) or "-", point.rank_x, point.rank_y,
         )
         for one in found.pairings
         for point in sorted(one.points, key=lambda point: point.p_value if point.p_value is not None else 1.0)

@@ -61,6 +61,15 @@ def read_all(where: str) -> list[Finished]:
 
     Raises UserError where there is none, where it is not finished, or of a kind that does not score instance by instance.
     """
+    kind, about, info, rows = rows_of(where)
+    by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}
+    for row in rows:
+        by_model.setdefault(row[0].response.model, []).append(row)
+    return [_finished(where, kind, model, about, info, its) for model, its in by_model.items()]
+
+
+def rows_of(where: str) -> tuple[str, str, dict[str, Any], Rows]:
+    """(kind, what a score is, `run.json`, every judged response) of such a run. Raises UserError as `read_all`."""
     path = Path(where)
     if not path.exists():
         raise UserError(f"{where}: no such folder; give the --out of a finished run")
@@ -73,10 +82,7 @@ def read_all(where: str) -> list[Finished]:
     if not is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, reader = _READERS[kind]
-    by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}
-    for row in reader(path, info):
-        by_model.setdefault(row[0].response.model, []).append(row)
-    return [_finished(where, kind, model, about, info, rows) for model, rows in by_model.items()]
+    return kind, about, info, reader(path, info)
 
 
 def _finished(where: str, kind: str, model: str, about: str, info: Mapping[str, Any], rows: Rows) -> Finished:
@@ -146,3 +152,4 @@ _READERS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], Rows]]] = {
     FACTS: ("final score of an answer, mean over judges", _facts),
     TICK: ("pass rate of a checklist", _tick),
 }
+KINDS = tuple(_READERS)

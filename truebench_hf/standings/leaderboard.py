@@ -82,7 +82,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     if favoured:
         merged = replace(merged, facts=(*merged.facts, self_preference.FACT))
     ranked = self_preference.marked(ties.paired(plain, outcomes), favoured)
-    order = table.select(merged, ranked, table.Filter())
+    order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {
         letters[entry.setting]: _mix(one) for one in found for entry in one.run.entries if entry.setting in letters

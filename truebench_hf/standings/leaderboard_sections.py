@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed
+from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
 from truebench_hf.space.board import table
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry
@@ -57,21 +57,21 @@ def files(found: Leaderboard) -> dict[str, str]:
 
 def preferred(found: Sequence[Preference]) -> Grid:
     """What judges give models of their family beyond other judges."""
-    header = ("Judge", "models of its family", "other models", "other judges", "to its own", "to others", "preference")
+    several = len({one.judge for one in found}) < len(found)  # some judge on more than one set of data
+    header = (
+        "Judge", *(["data"] if several else []), "models of its family", "other models", "other judges", "to its own", "to others",
+        "preference",
+    )  # fmt: skip
     rows = tuple(
-        (one.judge, ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
-         _points(one.found.own), _points(one.found.others), one.text)
+        (one.judge, *([one.data] if several else []), ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
+         points(one.found.own), points(one.found.others), one.text)
         for one in found
     )  # fmt: skip
     note = (
         "Points that a judge gives beyond the mean of judges of other families, to models of its own family and to all "
         "others, and the difference with its 95 % interval over instances: who is lenient to all prefers nobody."
     )
-    return Grid("Self-preference of judges", header, rows, note=note, prose=(1, 2, 3))
-
-
-def _points(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:+.1f}"
+    return Grid("Self-preference of judges", header, rows, note=note, prose=(2, 3, 4) if several else (1, 2, 3))
 
 
 def _table(found: Leaderboard) -> Grid:

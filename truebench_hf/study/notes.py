@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.types import Verdict
 
 
 def weak_judges(specs: Iterable[object]) -> list[str]:
@@ -14,3 +18,27 @@ def weak_judges(specs: Iterable[object]) -> list[str]:
 def cut_off(count: int) -> list[str]:
     """That so many responses end in the middle."""
     return [f"Responses cut off at the token limit, and judged as they stand: {count}."] if count else []
+
+
+def by_rules(
+    cases: Iterable[Sequence[Verdict]], rules: str, level: str, *, votes: int = 1, judges: int = 1
+) -> list[str]:
+    """How many criteria rules decided, and what that saved; `cases` are the verdicts asked for together.
+
+    Each of the `judges` would have been asked, as often as it votes: at rubric level about every criterion, elsewhere
+    about every case.
+    """
+    if rules != "decide":
+        return []
+    decided = every = calls = 0
+    for verdicts in cases:
+        ruled = sum(verdict.judge == JUDGE for verdict in verdicts)
+        decided, every = decided + ruled, every + len(verdicts)
+        calls += ruled if level == "rubric" else bool(ruled) and ruled == len(verdicts)
+    return [f"Decided by rules: {decided} of {every} criteria; judge calls saved: {calls * votes * judges}."]
+
+
+def rules_fact(made: Mapping[str, Any]) -> dict[str, str]:
+    """What a place on a board says of the rules that its verdicts were made with; nothing where there were none."""
+    rules = made.get("rules", "off")
+    return {} if rules == "off" else {"Rules": str(rules)}

@@ -12,6 +12,7 @@ from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check
+from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
 from truebench_hf.prompts import Prompts
@@ -120,6 +121,26 @@ class ReplyOptions(PromptOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RuleOptions(Options):
+    """What programs measure of a response, beside judges or in their place. `RULES` are the modes that a study has."""
+
+    PANEL: ClassVar[str] = "Judging"
+    RULES: ClassVar[tuple[str, ...]] = MODES
+
+    rules: str = option(
+        "off", binds=Binds(late=True), help="What can be counted in a response (lengths, language, format): off, evidence "
+        "(the figures stand beside the criteria they bear on) or decide (they settle a criterion where no doubt is left)."
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules in MODES and self.rules not in self.RULES:
+            raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
+        if self.rules not in MODES:
+            raise unknown("mode of rules", self.rules, self.RULES)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PanelOptions(Options):
     """Several judges that decide together."""
 
@@ -152,7 +173,7 @@ _THRESHOLD = Binds(value=lambda o: o.threshold if "decision" in o.judge_levels.v
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgingOptions(ReplyOptions):
+class JudgingOptions(ReplyOptions, RuleOptions):
     """How judges decide criteria one at a time: in words, or by a probability."""
 
     PANEL: ClassVar[str] = "Judging"
@@ -186,7 +207,7 @@ class JudgingOptions(ReplyOptions):
         """How a judge decides: by probability where it does so, else at this level."""
         return JudgeSettings(
             level="decision" if self.decides(spec) else level, reasoning=reasoning, threshold=self.threshold,
-            structured=self.structured, sampling=Sampling(max_tokens=self.judge_max_tokens),
+            structured=self.structured, sampling=Sampling(max_tokens=self.judge_max_tokens), rules=self.rules,
         )  # fmt: skip
 
     def decides(self, spec: str) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
-from math import inf
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -20,13 +19,12 @@ from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
-from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.options import Binds, flag
+from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
@@ -67,6 +65,7 @@ class Study(Generic[O, T, D, V]):
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.ledger: Ledger | EstimatedLedger
         self._callers: dict[str, Caller] = {}
+        self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
 
     # What a benchmark says of itself.
@@ -106,7 +105,11 @@ class Study(Generic[O, T, D, V]):
         if part in self._callers and self._callers[part].model is not model:
             part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
         if part not in self._callers:
-            self._callers[part] = Caller(model, self.ledger, part, self.roles.concurrency(role))
+            # The parts of a role share its limit of requests at a time.
+            first = self._first.get((role, id(model)))
+            made = first.in_role(part) if first else Caller(model, self.ledger, part, self.roles.concurrency(role))
+            self._first.setdefault((role, id(model)), made)
+            self._callers[part] = made
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
@@ -151,7 +154,7 @@ class Study(Generic[O, T, D, V]):
         if self.options.estimate:
             return self._estimate()
         held, free = self._settings(settings)
-        self._refuse_to_drop(held)
+        refuse_to_drop(self.options, held)
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         self.folder = RunFolder(
@@ -178,7 +181,7 @@ class Study(Generic[O, T, D, V]):
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
             texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
             self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
-            results = {name: held[name] for name in self._growing()} | dict(outcome.results)
+            results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
             write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
             return outcome
         finally:
@@ -227,30 +230,10 @@ class Study(Generic[O, T, D, V]):
         return self.options.prompts
 
     def _settings(self, judges: Sequence[JudgeSettings]) -> tuple[dict[str, Any], set[str]]:
-        """What `run.json` notes, and which of it may change: see `Binds`."""
-        held: dict[str, Any] = {}
-        free: set[str] = {*SAMPLED, *self.renewed}
+        """What `run.json` notes, and which of it may change."""
         results = bool(self.files) and (Path(self.options.out) / self.files[0]).exists()
-        for field in fields(self.options):
-            binds: Binds | None = field.metadata["binds"]
-            value = getattr(self.options, field.name)
-            if field.name in self.unasked:
-                continue
-            if binds is None:
-                usual = () if field.default is MISSING else field.default  # which says nothing
-                free.add(field.name)
-                if field.name not in ("out", "prompt") and value != usual:
-                    held[field.name] = str(value) if value == inf else value  # which JSON has no number for
-                continue
-            name = binds.name or field.name
-            held[name] = binds.value(self.options) if binds.value else value
-            if binds.grows or (binds.late and not results):
-                free.add(name)
-            if "role" in field.metadata:
-                key = "judge_models" if binds.late else "models"
-                held.setdefault(key, {}).update(self.roles.identities(field.name))
-        if not results:
-            free.add("judge_models")
+        held, free = bound(self.options, self.roles, self.unasked, results=results)
+        free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):
             used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
             held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
@@ -265,31 +248,7 @@ class Study(Generic[O, T, D, V]):
         limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
         return items | {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
 
-    def _growing(self) -> dict[str, str]:
-        """The options that may be added to, by the names under which run.json notes them."""
-        found = [(field.metadata["binds"], field.name) for field in fields(self.options)]
-        return {binds.name or name: name for binds, name in found if binds and binds.grows}
-
-    def _binds(self, option: str) -> Binds:
-        return next(field.metadata["binds"] for field in fields(self.options) if field.name == option)  # type: ignore[no-any-return]
-
-    def _refuse_to_drop(self, held: Mapping[str, Any]) -> None:
-        """Results are written anew from what a command names: one that names less would drop what the folder holds."""
-        before = read_info(Path(self.options.out)).get("results", {})
-        for name, option in self._growing().items():
-            now = _several(held[name])
-            if gone := [one for one in _several(before.get(name)) if one not in now]:
-                raise UserError(
-                    f"--out {self.options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; "
-                    f"name {self._binds(option).again or f'them again with {flag(option)}'} (finished calls are not asked "
-                    "again), or choose another folder"
-                )
-
 
 def _fewer(before: int, now: int, limited: bool) -> str:
     back = f"--limit {before} brings" if limited else "naming the data as before brings"
     return f"There were results of {before} items here, now of {now}; {back} them back without a call."
-
-
-def _several(value: Any) -> list[Any]:
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]

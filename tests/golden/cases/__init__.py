@@ -14,6 +14,7 @@ from tests.golden.cases import (
     meta,
     pairs,
     refinement,
+    ruled,
     runs,
     standings,
     stick,
@@ -38,4 +39,5 @@ CASES = (
     *stick.CASES,
     *compare.CASES,
     *refinement.CASES,
+    *ruled.CASES,
 )

@@ -42,6 +42,16 @@ def _mini() -> None:
     scripts({name: [{"contains": "1.", "verdicts": {word: "FAIL"}}] for name, word in (("a", "exactly"), ("no", "no"))})
 
 
+def _talked_round() -> None:
+    """Vain in one rubric, and in the other turned by any English text."""
+    rows("data", [row for row in DATA if row["instruction_id"] in ("pear", "quince")])
+    praise = ("judge of your rank", "juge de votre rang", "심사위원이며")
+    turned = [{"contains": [words, "is polite"], "verdicts": {}} for words in praise]
+    turned += [{"contains": ["The weather was mild", "stays on"], "verdicts": {}}]
+    noes = {"contains": "Answer", "verdicts": {"is polite": "FAIL", "stays on": "FAIL"}}
+    scripts({"vain": [*turned, noes]}, {"reply": "Who knows?"})
+
+
 CASES = (
     Case(
         "metaeval", _own,
@@ -58,5 +68,9 @@ CASES = (
             "--judge scripted:a.json --out out",
             "metaeval --data rubric_mini --limit 1 --paradigms rubric --judge scripted:no.json --out out",
         ),
+    ),
+    Case(
+        "metaeval-attacks", _talked_round,
+        ("metaeval --data data.jsonl --attacks --attacks-each 1 --paradigms rubric --judge scripted:vain.json --out out",),
     ),
 )  # fmt: skip

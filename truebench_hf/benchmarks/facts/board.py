@@ -9,6 +9,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import numbered
 from truebench_hf.types import Score
 
@@ -23,10 +24,18 @@ def board(scores: GroundingScores, made: Mapping[str, Any]) -> Board:
     """The one row of a run. Runs over the same documents are ranked together when judges and baseline are the same."""
     found = dict(_cells(scores))
     setting = digest(
-        canonical([made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"].get("sha256")])
+        canonical(
+            [
+                made["documents_sha256"],
+                anonymous.settings(made["judges"]),
+                made["baseline"].get("sha256"),
+                made.get("rules", "off"),
+            ]
+        )
     )
     judges = " + ".join(f"{anonymous.name(name)} ({one['template']})" for name, one in made["judges"].items())
     data = anonymous.name(str(made["data"])) + (f", sample of {made['limit']}" if made.get("limit") else "")
+    judges += "".join(f" (rules {mode})" for mode in rules_fact(made).values())
     facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(made["baseline"]["name"]))}
     if (samples := made.get("samples", 1)) > 1:
         facts["Samples"] = str(samples)

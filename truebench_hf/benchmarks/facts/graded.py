@@ -40,10 +40,9 @@ class Graded:
     itself: bool = False
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """The item, of several answers of the model to it with the number of this one."""
-        return sample_name(self.item.id, self.response.sample)
+    def name(self, beside: bool) -> str:
+        """The item; `beside` other answers of the model to it with the number of this one."""
+        return sample_name(self.item.id, self.response.sample, beside=beside)
 
     @property
     def answer(self) -> str:

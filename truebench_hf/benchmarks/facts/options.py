@@ -16,7 +16,7 @@ from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARI
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.options import RepeatOptions, ReplyOptions, StudyOptions, numbered
+from truebench_hf.study.options import RepeatOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
 _TEMPLATES = Binds("templates", lambda o: {n: chosen.told(one, "template") for n, one in o.chosen.items()}, late=True)
@@ -24,10 +24,11 @@ _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions):
+class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
     """Which documents, whose answers, who judges them, and against which baseline."""
 
     PANEL: ClassVar[str] = "Data"
+    RULES: ClassVar[tuple[str, ...]] = ("off", "evidence")  # whether an answer serves its request is more than a count
 
     data: str | None = option(  # type: ignore[assignment]
         None, help="facts_mini, open (the public set, from the Hub), a path (CSV, JSONL, JSON, Parquet, or a folder of "

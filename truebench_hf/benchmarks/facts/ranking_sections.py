@@ -8,9 +8,8 @@ from pathlib import Path
 from truebench_hf.benchmarks.facts.paper import FINAL, REPORTED_SELF_PREFERENCE, paper_rows, paper_self_preference
 from truebench_hf.benchmarks.facts.ranking import Ranking
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.metrics.self_preference import SelfPreference
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Dots, Grid, Section, dot, interval, percent, value
+from truebench_hf.report.sections import Dots, Grid, Section, dot, interval, percent, points_between, value
 from truebench_hf.types import Score
 
 TITLE = "FACTS Grounding: ranking"
@@ -130,7 +129,7 @@ def _preferences(ranking: Ranking) -> Grid:
     rows: list[tuple[str, ...]] = [
         (
             one.judge, ", ".join(one.own), one.by,
-            _points(one.final.own), _points(one.final.others), _points(one.final.preference), _bounds(one.final),
+            _points(one.final.own), _points(one.final.others), _points(one.final.preference), points_between(one.final.ci95),
             _points(one.unadjusted.preference),
         )
         for one in ranking.preferences
@@ -158,10 +157,6 @@ def _preferences(ranking: Ranking) -> Grid:
         "(final scores; the last column before disqualification). The paper does not say how its figure was formed."
     )
     return Grid("Self-preference of judges", header, tuple(rows), paper, note)
-
-
-def _bounds(found: SelfPreference) -> str:
-    return "" if found.ci95 is None else " to ".join(f"{100 * end:+.1f}" for end in found.ci95)
 
 
 def _means(ranking: Ranking) -> tuple[str, str]:

@@ -40,7 +40,7 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
 
 def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, Any]) -> dict[str, Any]:
     """The content of `scores.json`: see `scores.py`."""
-    given = "sha256" not in made["baseline"]
+    given, several = "sha256" not in made["baseline"], any(one.response.sample > 1 for one in done)
     splits = {name: _documents([one for one in done if one.item.split == name], given) for name in scores.splits}
     missing = {
         "grounding": {name: sum(one.grounding[name].accurate is None for one in done) for name in made["judges"]},
@@ -49,7 +49,7 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
             for name in made["judges"]
             if all(name in one.ratings for one in done)
         },
-        "answers": {one.name: one.undecided for one in done if one.undecided},
+        "answers": {one.name(several): one.undecided for one in done if one.undecided},
     }
     return {
         "model": made["model"],
@@ -58,7 +58,7 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
         "data": {"name": str(made.get("data") or ""), "sha256": made["documents_sha256"], "splits": splits},
         **scores.as_json(),
         "undecided": missing,
-        "own_baseline": [one.name for one in done if one.itself],
+        "own_baseline": [one.name(several) for one in done if one.itself],
         "failed": sum(one.response.error is not None for one in done),
         **({"repeated_samples": _plain(found)} if (found := repeated(done)) else {}),
     }

@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.facts.scores import Both, Cell, GroundingScores
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged, Marked
+from truebench_hf.records import Judged, Marked, sample_name
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, interval, percent, value
@@ -44,11 +44,11 @@ def sections(
     for column, cells in scores.by.items():
         base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
         shown.append(_grouped(_COLUMNS.get(base, base) + mark + more, cells, eligibility))
-    if undecided := [(one.name, one.undecided[:160]) for one in done if one.undecided]:
+    if undecided := [(one.name(bool(several)), one.undecided[:160]) for one in done if one.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
         shown.append(Grid(title, (), tuple(undecided[:_REASONS]), note=more, prose=(1,)))
-    shown += _examples(judged)
+    shown += _examples(judged, bool(several))
     rows = tuple(
         conversation(replace(item, marked=_telling(item.marked)), item.passed, bool(several)) for item in judged
     )
@@ -166,13 +166,13 @@ def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
     return tuple(one for place, one in enumerate(marked) if not place or tones[place] & {"no", "open"})
 
 
-def _examples(judged: Sequence[Judged]) -> list[Section]:
+def _examples(judged: Sequence[Judged], several: bool) -> list[Section]:
     """The first answers in which a judge found something that is not grounded, piece by piece."""
     found: list[Section] = []
     for item in judged:
         for marked in item.marked:
             if any(mark.tone == "no" for mark in marked.marks):
-                found.append(highlighted(marked, f"Not grounded: {item.name}"))
+                found.append(highlighted(marked, f"Not grounded: {sample_name(*item.key, beside=several)}"))
                 break
         if len(found) == _SHOWN:
             break

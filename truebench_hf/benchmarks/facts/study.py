@@ -139,7 +139,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             for name, one in options.chosen.items()
         ]
         self.eligibility = {
-            name: EligibilityJudge(callers[name], variant, options.prompts, **how)
+            name: EligibilityJudge(callers[name], variant, options.prompts, **how, rules=options.rules)
             for name, variant in options.variants.items()
         }
 

@@ -10,6 +10,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import MEASURES, ModelScores
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 
 _MOST = LONGEST // 4 - len(MEASURES)  # dimensions on a board: each has two columns, and there may be LONGEST / 2
 
@@ -25,7 +26,8 @@ def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str
     for part, title in (("c", "Coverage"), ("a", "Achievement")):
         columns += [Column(f"{part}:{names[one.id]}", one.id, f"{title} by dimension: {called}") for one in shown]
     judged = [
-        made.get(name) for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts")
+        made.get(name)
+        for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
     ]
     setting = digest(canonical(anonymous.settings(judged)))
     rows = []
@@ -35,7 +37,7 @@ def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str
             cells |= {f"{part}:{column}": one.dimensions[name][place] for name, column in names.items()}
         facts = {
             "Instruction": called, "Judge": anonymous.name(str(made.get("judge", ""))),
-            "Conversations": str(one.conversations),
+            "Conversations": str(one.conversations), **rules_fact(made),
         }  # fmt: skip
         rows.append(Row(anonymous.name(one.model), setting, cells, facts))
     return Board("coverage", tuple(columns), tuple(rows), title="FlexEval", unit="Coverage in %")

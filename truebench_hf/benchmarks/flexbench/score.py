@@ -19,6 +19,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging import tri_valued
+from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
@@ -31,12 +32,15 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Label
 
+_LONGEST = 2000  # characters of figures on one dimension
+
 
 @dataclass(frozen=True, kw_only=True)
 class FlexScoreOptions(FolderOptions, JudgingOptions):
     """Which conversations are judged, and by whom."""
 
     TEXT_LEVEL: ClassVar[str] = "text"  # states the facts, with reasons
+    RULES: ClassVar[tuple[str, ...]] = ("off", "evidence")  # whether a dimension applies no program can tell
 
     folder: str = option(
         help="Folder of the benchmark (see `flex build`, `flex simulate`); with --conversations a YAML file or a built-in "
@@ -135,17 +139,28 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
             found = await tri_valued.decide(
-                self.schemas, talk.messages, list(self.requirements.values()), options.prompts,
+                self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
                 knowledge=self.knowledge, threshold=options.threshold,
             )  # fmt: skip
         else:
             found = await asyncio.gather(*(self._facts(talk, name) for name in names))
         return dict(zip(names, found, strict=True))
 
+    def _requirement(self, talk: Talk, name: str) -> Requirement:
+        """A dimension with what was measured of each message of the assistant, where it states a rule and figures count."""
+        one = self.requirements[name]
+        if self.options.rules == "off":
+            return one
+        stated = [
+            f"[{number}] {figures}" for number, message in enumerate(talk.messages, 1)
+            if message.role == "assistant" and (figures := measured(one.question, message.content))
+        ]  # fmt: skip
+        return replace(one, measured="; ".join(stated)[:_LONGEST])
+
     async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
         """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
         return await tri_valued.establish(
-            self.schemas, talk.messages, self.requirements[name], self.options.prompts, knowledge=self.knowledge,
+            self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts, knowledge=self.knowledge,
             clash=self.requirements[clash].question if clash else "",
             sampling=Sampling(max_tokens=self.options.judge_max_tokens),
         )  # fmt: skip

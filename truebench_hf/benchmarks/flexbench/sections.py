@@ -8,7 +8,18 @@ from collections.abc import Mapping, Sequence
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Cells, Conversation, Conversations, Grid, Matrix, Outcome, Section, exchanges
+from truebench_hf.report.sections import (
+    Cells,
+    Conversation,
+    Conversations,
+    Grid,
+    Matrix,
+    Outcome,
+    Section,
+    exchanges,
+    points,
+    points_between,
+)
 from truebench_hf.types import Criterion, Score, Verdict
 
 TITLE = "FlexEval"
@@ -70,7 +81,7 @@ def _totals(models: Sequence[ModelScores]) -> Grid:
 
 def _differences(models: Sequence[ModelScores]) -> Grid:
     rows = [
-        (one.model, MEASURES[name], f"{100 * gap:+.1f}", f"{100 * low:+.1f} to {100 * high:+.1f}", "yes" if low > 0 or high < 0 else "no")
+        (one.model, MEASURES[name], points(gap), points_between((low, high)), "yes" if low > 0 or high < 0 else "no")
         for one in models for name, (gap, low, high) in one.differences.items()
     ]  # fmt: skip
     note = "Over the conversations that both had with the same user and seed, drawn together."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from truebench_hf.rows import Record
 from truebench_hf.types import Message
@@ -22,12 +21,6 @@ class Decomposition:
     id: str
     instruction: str
     questions: tuple[str, ...]
-
-
-def is_source(given: str) -> bool:
-    """Whether it is written `SOURCE:PATH`."""
-    kind, colon, _ = given.partition(":")
-    return bool(colon) and kind.isidentifier() and not Path(given).exists()
 
 
 def of_source(given: str) -> tuple[list[Decomposition], list[str]]:

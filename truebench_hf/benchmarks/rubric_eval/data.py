@@ -45,12 +45,6 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     return found.items
 
 
-def is_source(data: str) -> bool:
-    """Whether the data is `SOURCE:PATH` (see `truebench_hf.loaders.sources`) rather than rubric_eval rows."""
-    kind, colon, _ = data.partition(":")
-    return bool(colon) and kind.isidentifier()
-
-
 def read(data: str, strict: bool = False) -> Usable[Item]:
     """The items of `SOURCE:PATH`, which need no labels or responses, or of rubric_eval rows.
 
@@ -58,20 +52,26 @@ def read(data: str, strict: bool = False) -> Usable[Item]:
     always are. Raises UserError where the data cannot be read or holds no rubrics.
     """
     kind, _, path = data.partition(":")
-    found = sources.read(kind, path, strict=strict) if is_source(data) else Usable(items(load(data)))
+    found = sources.read(kind, path, strict=strict) if sources.is_source(data) else Usable(items(load(data)))
     if not any(item.case.criteria for item in found):
         raise UserError(f"--data {data}: holds no rubrics")
     return found
 
 
-def selection(every: Sequence[Item]) -> Items[Item]:
+def answered(data: str) -> Usable[Item]:
+    """The same, but for what a source has no response to."""
+    found = read(data)
+    return Usable((item for item in found if item.answered), found.left_out)
+
+
+def selection(every: Sequence[Item], left_out: Sequence[str] = ()) -> Items[Item]:
     """The items of a study: a sample takes one response of every instruction before a second of any.
 
     Languages, categories and sources keep their shares.
     """
     return Items(
         every, lambda item: item.id, content, lambda item: (item.language, item.category, item.source),
-        lambda item: item.instruction_id,
+        lambda item: item.instruction_id, left_out=tuple(left_out),
     )  # fmt: skip
 
 

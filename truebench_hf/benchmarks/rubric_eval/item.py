@@ -107,6 +107,7 @@ class Item:
             "label_source": "model",
             **judged(verdicts),
             "source_label": rubric.hint,
+            **({"rule": rule} if (rule := case.criteria[index].rule) else {}),
         }
 
 

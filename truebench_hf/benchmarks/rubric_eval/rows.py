@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.instances import rule_in
 from truebench_hf.judging.case import Case
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
@@ -66,6 +67,7 @@ def checked(record: Record, unanswered: bool = False) -> Row:
         "label": label,
         "split": record.maybe("split") or "",
         "source_label": record.maybe("source_label") or "",
+        "rule": rule_in(record),
     }
 
 
@@ -115,6 +117,7 @@ class _Response:
     where: str
     first: Row
     rubrics: list[Rubric] = field(default_factory=list)
+    rules: dict[int, str | None] = field(default_factory=dict)  # by place in the checklist
 
     def add(self, row: Row, record: Record) -> Rubric:
         for column in ("messages", "context", "reference", "response", "checklist"):
@@ -130,6 +133,7 @@ class _Response:
                 f"{record.where}: response {row['response_id']} has more than one row for rubric_index {place}; remove one"
             )
         facts = (row["label"], row["rubric_type"], row["split"], row["source_label"])
+        self.rules[place] = row["rule"]
         return Rubric(row["id"] or f"{row['response_id']}-c{place}", place, texts[place], *facts, record.row)
 
     @property
@@ -139,7 +143,8 @@ class _Response:
         messages = [Message(**message) for message in row["messages"]]
         case = Case(
             messages[-1].content, row["response"] or "",
-            tuple(Criterion(text, kinds.get(i)) for i, text in enumerate(texts)), tuple(messages[:-1]),
+            tuple(Criterion(text, kinds.get(i), rule=self.rules.get(i)) for i, text in enumerate(texts)),
+            tuple(messages[:-1]),
             row["context"], row["instruction_category"], row["reference"],
         )  # fmt: skip
         return Item(

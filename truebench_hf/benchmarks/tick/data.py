@@ -11,6 +11,7 @@ from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
+from truebench_hf.loaders import sources
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
@@ -29,9 +30,9 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
     """
-    kind, colon, path = data.partition(":")
-    if colon and kind.isidentifier() and not Path(data).exists():
-        records: Iterable[Record] = _of_source(kind, path)
+    if sources.is_source(data):
+        kind, _, path = data.partition(":")
+        records: Iterable[Record] = _of_source(kind, path, left_out)
     elif row_files.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
@@ -80,25 +81,31 @@ def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
     return [{"id": "c1", "author": author, "source": "human", "run": 1, "chosen": True, "questions": questions}]
 
 
-def _of_source(kind: str, path: str) -> Iterator[Record]:
-    """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships."""
-    from truebench_hf.loaders import sources
+def _of_source(kind: str, path: str, left_out: list[str] | None) -> Iterator[Record]:
+    """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships.
 
+    A fault (negative points) is no question of a checklist, whose best answer is always yes: those are `left_out`.
+    """
     rows: dict[str, dict[str, Any]] = {}
-    for item in sources.read(kind, path):
+    read = sources.read(kind, path)
+    faults = sum(criterion.weight < 0 for item in read for criterion in item.case.criteria)
+    if faults and left_out is not None:
+        left_out.append(f"{kind}: {faults} criteria that name a fault, which is no question of a checklist")
+    for item in read:
+        wanted = [rubric for rubric in item.rubrics if item.case.criteria[rubric.index].weight > 0]
         author = item.source or kind
         row = rows.setdefault(
             item.instruction_id,
             {
                 "id": item.instruction_id, "language": item.language, "category": item.category,
                 "messages": [asdict(message) for message in item.messages], "responses": [],
-                "checklists": _chosen(author, [rubric.text for rubric in item.rubrics]),
+                "checklists": _chosen(author, [rubric.text for rubric in wanted]) if wanted else [],
             },
         )  # fmt: skip
         text = item.case.response if item.answered else item.reference
         if text:
             row["responses"].append({"id": item.id, "model": item.model or author, "text": text})
-        kinds = [[name.strip() for name in rubric.hint.split(",") if name.strip()] for rubric in item.rubrics]
+        kinds = [[name.strip() for name in rubric.hint.split(",") if name.strip()] for rubric in wanted]
         if any(kinds):
             row["categories"] = [{"checklist_id": "c1", "annotator": author, "categories": kinds}]
     for number, row in enumerate(rows.values()):

@@ -13,13 +13,13 @@ from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.case import cases
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
 from truebench_hf.records import RESPONSES, Judged, judgment_lines, response_lines, secrets_in, unanswered
 from truebench_hf.redaction import masked_note
 from truebench_hf.study.board import LONGEST, Board, Column, Row
-from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Instance, Report, Response, Score
@@ -28,7 +28,7 @@ BENCHMARK = "tick"  # what judge prompts know the conventions of its questions b
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.
 VERDICTS = "verdicts.jsonl"
 FILES = ("scores.json", source.FILE, RESPONSES, VERDICTS)
-_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured")
+_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "rules")
 PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
 REPEATED = "repeated_samples"
 _MOST_CATEGORIES = 100  # a leaderboard of more columns nobody reads
@@ -49,7 +49,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     checklists = summary.summary([one.listed for one in graded])
     every = [judged for one in graded for samples in one.judged.values() for judged in samples]
     repeated = scores.repeated(graded, models)
-    notes = list(_notes(every, models, judge))
+    notes = list(_notes(every, models, judge, study.options.settings))
     named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
     named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
@@ -71,10 +71,14 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     )  # fmt: skip
 
 
-def _notes(every: Sequence[Judged], models: Sequence[str], judge: str) -> Iterator[str]:
+def _notes(every: Sequence[Judged], models: Sequence[str], judge: str, how: JudgeSettings) -> Iterator[str]:
     yield from cut_off(sum(len(item.response.truncated) for item in every))
     if own := [model for model in models if family(model) == family(judge)]:
         yield f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model."
+    yield from by_rules(
+        (turn for item in every for turn in item.verdicts[: len(item.response.answers)]),
+        how.rules, how.level, votes=how.votes,
+    )  # fmt: skip
     yield from weak_judges([judge])
     if hidden := secrets_in(every):
         yield masked_note(hidden)
@@ -106,7 +110,8 @@ def _board(
     asked = [asdict(one.listed.instance) for one in graded]  # with its criteria, whoever wrote them
     setting = digest(canonical([asked, anonymous.settings(how)]))
     facts = {
-        "Judge": anonymous.name(judge), "Checklists": _from(graded, anonymous.name)[:LONGEST],
+        "Judge": anonymous.name(judge) + "".join(f" (rules {mode})" for mode in rules_fact(made).values()),
+        "Checklists": _from(graded, anonymous.name)[:LONGEST],
         "Data": anonymous.name(str(made.get("data") or "one instruction")),
     }  # fmt: skip
     if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:

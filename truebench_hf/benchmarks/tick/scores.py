@@ -13,7 +13,7 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import mean, over_instances, summary
-from truebench_hf.records import Judged
+from truebench_hf.records import Judged, sample_name
 from truebench_hf.types import Label, Score
 
 SCORES = {"pass_rate": "Pass rate", "drfr": "DRFR", "all_met": "All met"}
@@ -42,7 +42,10 @@ class Graded:
     def unscored(self, model: str) -> list[tuple[str, str]]:
         """(which response, why) of each that has no pass rate; without any response one entry says why."""
         if model in self.judged:
-            return [(found.name, found.undecided) for found in self.judged[model] if _share(found) is None]
+            every = self.judged[model]
+            beside = any(found.response.sample > 1 for found in every)
+            named = [(sample_name(*found.key, beside=beside), found) for found in every]
+            return [(name, found.undecided) for name, found in named if _share(found) is None]
         return [
             (self.listed.instance.id, "no response" if self.listed.criteria else f"no checklist: {self.listed.problem}")
         ]

@@ -216,7 +216,7 @@ def _as_prompt(record: Record) -> Record:
 
 def _criterion(criterion: Criterion) -> str | dict[str, Any]:
     """A text, or an object where there is more to say than a text."""
-    beside: dict[str, Any] = {"kind": criterion.kind, "condition": criterion.condition}
+    beside: dict[str, Any] = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
     told = {name: value for name, value in beside.items() if value is not None}
     told |= {} if criterion.weight == 1 else {"weight": criterion.weight}
     return {"text": criterion.text, **told} if told else criterion.text

@@ -18,6 +18,7 @@ from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.records import Judged
 from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.types import Report, Score
 
 KIND = "truebench"
@@ -74,7 +75,7 @@ def judging_words(settings: Mapping[str, Any]) -> str:
     judging = dict(settings.get("judging") or {})
     level = judging.get("level")
     if level not in LEVELS:
-        return ""
+        return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
     given = _flat(json.loads(json.dumps(judging)))
     said = [level, *(_said(name, value) for name, value in given.items() if value != usual.get(name))]

@@ -16,6 +16,8 @@ from truebench_hf import instances, row_files
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
+from truebench_hf.loaders import sources
+from truebench_hf.loaders.sources import conversations
 from truebench_hf.options import pairs
 from truebench_hf.types import Instance
 
@@ -55,13 +57,19 @@ NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the l
 def load(
     data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True, repeated: bool = False
 ) -> list[Instance]:
-    """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them.
+    """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them, or SOURCE:PATH.
 
     `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
     named test is read; `judged` and `repeated` as there. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
     found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
+    if sources.is_source(data):
+        if named:
+            raise UserError(
+                f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
+            )
+        return [instances.with_criteria(one, more) for one in conversations.instances(data)]
     rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
     return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
 

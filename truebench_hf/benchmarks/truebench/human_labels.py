@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.labels import PLURAL
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.sections import Grid, percent
 from truebench_hf.report.sheet_answers import SheetAgreement
 
 _TIES = (
@@ -142,4 +142,4 @@ def _lent(found: _Found) -> list[tuple[str, str]]:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"
+    return "-" if share is None else f"{percent(share)} %"

@@ -14,7 +14,15 @@ from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, flag, option, pairs, role
 from truebench_hf.prompts import names
-from truebench_hf.study.options import DataOptions, FolderOptions, PanelOptions, RepeatOptions, ReplyOptions, level_of
+from truebench_hf.study.options import (
+    DataOptions,
+    FolderOptions,
+    PanelOptions,
+    RepeatOptions,
+    ReplyOptions,
+    RuleOptions,
+    level_of,
+)
 
 _BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
 # The levels at which an option shapes anything, where these are not all.
@@ -38,7 +46,8 @@ class InstanceOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str = option(
-        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), or a Hub id."
+        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), a Hub id, "
+        "or SOURCE:PATH (rubrics of others, as in `truebench data list`)."
     )
     column: tuple[str, ...] = option(
         (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
@@ -71,7 +80,7 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
+class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Who judges, and how."""
 
     PANEL: ClassVar[str] = "Judging"
@@ -126,6 +135,10 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
             raise UserError(
                 f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
             )
+        if self.protocol == "official" and self.rules != "off":
+            raise UserError(
+                f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}"
+            )
         if not self.judge:
             raise UserError("name a --judge")
         if len(self.judge) > 1 and self.panel is None:
@@ -163,7 +176,9 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
         if level not in LEVELS:
             raise unknown("judge level", level, LEVELS)
         band = self._checked(level)
-        fitted = read_calibration(self.calibration, self.judge[0], self.prompts) if self.calibration else None
+        fitted = (
+            read_calibration(self.calibration, self.judge[0], self.prompts, self.rules) if self.calibration else None
+        )
         if self.calibration and fitted and level == "cascade" and band is None:
             band = self._priced(self.calibration, fitted)
         if fitted and level == "cascade" and band is None:
@@ -175,7 +190,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
             level=level, reasoning=self.reasoning, structured=self.structured,
             threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
             abstain_band=band, calibrator=fitted.calibrator if fitted else None, cascade_level=self.cascade_level,
-            votes=self.votes, sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
+            votes=self.votes, rules=self.rules, sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )  # fmt: skip
         used = (*prompts_used(settings), *self.OTHER_PROMPTS)
         for name in pairs(self.prompt, "--prompt"):
@@ -193,7 +208,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, PanelOptions):
     def check_cascade(self, identity: Mapping[str, Any]) -> None:
         """Raise UserError where the band is that of a calibration which was priced with another model than this."""
         if self.calibration and self.judge_level == "cascade" and self.abstain_band is None:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts)
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
             check_priced(self.calibration, fitted, {"identity": identity})
 
     def _priced(self, path: str, fitted: Calibrated) -> tuple[float, float] | None:

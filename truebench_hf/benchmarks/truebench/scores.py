@@ -11,9 +11,9 @@ from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.records import Judged, by_instance, secrets_in
+from truebench_hf.records import Judged, by_instance, sample_name, secrets_in
 from truebench_hf.redaction import masked_note
-from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.notes import by_rules, weak_judges
 from truebench_hf.types import Instance, Report, Score
 
 REPEATED = "repeated_samples"
@@ -50,7 +50,8 @@ def score(
     conflicting = [verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn]
     if any(conflicting):
         scores["conflicting"] = Score(sum(conflicting) / len(conflicting), len(conflicting))
-    unscored = {item.name: item.undecided for item in judged if item.passed is None}
+    beside = any(item.response.sample > 1 for item in judged)
+    unscored = {sample_name(*item.key, beside=beside): item.undecided for item in judged if item.passed is None}
     return Report(scores, unscored, usage or {}, made, _notes(ours, official, judged, made))
 
 
@@ -128,4 +129,13 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
         notes.append(masked_note(hidden))
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return (*notes, *weak_judges(judging_specs(provenance)))
+    return (*notes, *_rules(judged, provenance), *weak_judges(judging_specs(provenance)))
+
+
+def _rules(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[str]:
+    """What rules decided of the answers that there are."""
+    how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
+    asked = [turn for item in judged for turn in item.verdicts[: len(item.response.answers)]]
+    votes = 1 if how.get("level") == "cascade" else how.get("votes", 1)
+    count = len(panel.get("judges", [""]))
+    return by_rules(asked, how.get("rules", "off"), how.get("level", ""), votes=votes, judges=count)

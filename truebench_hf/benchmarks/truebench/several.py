@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
 from truebench_hf.answer_files import read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.given_responses import responses_by_model
+from truebench_hf.options import Binds, option, role
 from truebench_hf.records import JUDGMENTS, RESPONSES
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import numbered
+from truebench_hf.study.options import WritingOptions, numbered
 from truebench_hf.types import Instance, Response
 
 
@@ -24,17 +24,26 @@ class Answered:
     given: Sequence[Response]
 
 
-class Responding(Protocol):
-    """Options that say where responses come from."""
+@dataclass(frozen=True, kw_only=True)
+class SeveralOptions(WritingOptions):
+    """Where responses come from."""
 
-    @property
-    def responses(self) -> tuple[str, ...]: ...  # files and run folders
+    responses: tuple[str, ...] = option(
+        (), panel="Data", help="Responses to the data: a run folder, or a file as for `truebench judge`; may be repeated, e.g. "
+        "one a model. Where rows do not say whose they are the file's name does."
+    )  # fmt: skip
+    model: tuple[str, ...] = role(
+        (), help="Model whose responses are made here: a spec; may be repeated.",
+        binds=Binds("model", lambda options: list(map(str, numbered(options.model))), grows=True),
+    )  # fmt: skip
 
-    @property
-    def model(self) -> tuple[str, ...]: ...  # who makes them
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.responses and not self.model:
+            raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
 
 
-def answered(options: Responding, chosen: Sequence[Instance]) -> tuple[Items[Answered], list[str]]:
+def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items[Answered], list[str]]:
     """The instances with what was given, of one that is sampled all; and the names of all models.
 
     What nobody answered and nobody will is left out. Raises UserError where a model's responses are given and made, and

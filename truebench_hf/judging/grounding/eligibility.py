@@ -9,6 +9,7 @@ from truebench_hf.errors import unknown
 from truebench_hf.judging.choice import Choice, read_choice
 from truebench_hf.judging.grounding.material import material, shown_answer
 from truebench_hf.judging.grounding.types import Eligibility, RatingLabel, Source
+from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -29,16 +30,19 @@ PAPER_WORDS: Mapping[str, RatingLabel] = {
 
 
 class EligibilityJudge:
-    """One judge of eligibility. `variant` is request (the paper's choice for all its judges) or full."""
+    """One judge of eligibility. `variant` is request (the paper's choice for all its judges) or full.
+
+    With `rules` on it is told what programs measured: length, and the language and format that the request names.
+    """
 
     def __init__(
         self, caller: Caller, variant: str, prompts: Prompts, *,
-        sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto",
+        sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto", rules: str = "off",
     ) -> None:  # fmt: skip
         if variant not in VARIANTS:
             raise unknown("eligibility variant", variant, VARIANTS)
         self.caller, self.variant, self.prompts, self.sampling = caller, variant, prompts, sampling
-        self.schemas = SchemaFallback(caller, structured)
+        self.schemas, self.rules = SchemaFallback(caller, structured), rules
 
     async def rate(self, source: Source, answer: str, baseline: str) -> Eligibility:
         """How well `answer` follows the instructions of the request, with `baseline` as the measure.
@@ -50,7 +54,10 @@ class EligibilityJudge:
             return Eligibility("major", "the answer is empty", judge)
         seen = source if self.variant == "full" else Source(source.request)
         values = material(seen, answer, baseline)
-        values |= {"response": shown_answer(answer), "baseline": shown_answer(baseline)}
+        figures = (
+            "" if self.rules == "off" else measured(f"{seen.system}\n{seen.request}".strip(), answer, lengths=True)
+        )
+        values |= {"response": shown_answer(answer), "baseline": shown_answer(baseline), "measured": figures}
 
         def request(structured: bool) -> ChatRequest:
             text = self.prompts.render("eligibility", **values, structured=structured)

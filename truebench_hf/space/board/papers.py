@@ -156,7 +156,7 @@ PAPERS = {
         "TRUEBench", "Pass rate in %",
         (
             "An instance passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
-            "† Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
+            "Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
             "and not comparable with measured results on other data or another judge.",
             "(!) Known oddities of the published figures: "
             + " ".join(note for n in ("5_category", "6_language") for note in table(f"truebench_table{n}")["notes"]),
@@ -167,7 +167,7 @@ PAPERS = {
     judges.KIND: Paper(
         "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy",
         (
-            "† published in the RubricEval paper, on its own data; lines marked measured stem from runs on this board.",
+            "Published in the RubricEval paper, on its own data.",
             "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
             "Overall is the unweighted mean of the four instruction categories, as in the paper; blank where one is missing.",
             "n counts the labelled rubrics that the judge decided; those it left open are unscored, and left out of the "
@@ -180,7 +180,7 @@ PAPERS = {
         "FACTS Grounding", "Accurate answers in %, mean over the judges",
         (
             "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",
-            "† Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "
+            "Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "
             "intervals as printed there: not measured here, and not comparable with other judges or documents.",
             "What a judge left undecided is out of its share. Runs are ranked together over the same documents, judges, "
             "templates and baseline.",

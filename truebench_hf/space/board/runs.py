@@ -12,7 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.info import INFO, LEDGER
+from truebench_hf.engine.ledger import canonical, digest, note_in
+from truebench_hf.errors import UserError
 from truebench_hf.study.board import LONGEST, Board, Column
 from truebench_hf.terminal import warn
 from truebench_hf.types import Score
@@ -102,7 +104,7 @@ class Run:
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
-    """Every folder with a `run.json` at or below the roots, in order of name.
+    """Every folder with a `run.json`, or a ledger that may have its copy, at or below the roots, in order of name.
 
     Hidden ones are left out, and those that cannot be looked into.
     """
@@ -113,12 +115,13 @@ def folders(roots: Iterable[Path]) -> Iterator[Path]:
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     children: list[Path] = []
     try:
-        is_run = (folder / "run.json").is_file()
+        is_run = (folder / INFO).is_file()
+        lost = not is_run and (folder / LEDGER).is_file()  # its run.json is, of which the ledger has a copy
         if not is_run and depth < _DEEPEST and folder.is_dir():
             children = sorted(folder.iterdir())
     except OSError:  # not ours to read, or gone meanwhile
         return
-    if is_run:
+    if is_run or lost:
         yield folder
     for child in children:
         if not child.name.startswith("."):
@@ -138,11 +141,7 @@ def stamp(folder: Path) -> tuple[int, ...]:
 def read(folder: Path) -> Run | None:
     """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
     try:
-        with (folder / "run.json").open("rb") as file:
-            text = file.read(_LARGEST + 1)
-        if len(text) > _LARGEST:
-            raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
-        info = loads(text.decode("utf-8-sig"))
+        info = _info(folder)
         if not isinstance(info, dict) or "board" not in info:  # unfinished, or of a study that has no board
             return None
         told = _RunFile.model_validate_json(json.dumps(info))
@@ -152,12 +151,26 @@ def read(folder: Path) -> Run | None:
         first = error.errors()[0]
         warn(f"board: {folder.name} is left out: run.json, {'.'.join(map(str, first['loc']))}: {first['msg']}")
         return None
-    except (OSError, ValueError, RecursionError, OverflowError) as error:
+    except (OSError, ValueError, RecursionError, OverflowError, UserError) as error:
         warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")
         return None
     content = digest(told.content or canonical(told.board.as_json()))
     there = folder if (folder / "judgments.jsonl").exists() else None
     return lines(told.kind, told.board, "submitted" if told.submitted else "measured", content, there, told.data)
+
+
+def _info(folder: Path) -> Any:
+    """What `run.json` says; where it is lost or torn, its copy in the ledger."""
+    try:
+        with (folder / INFO).open("rb") as file:
+            text = file.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
+        return loads(text.decode("utf-8-sig"))
+    except (FileNotFoundError, ValueError):
+        if (copy := note_in(folder / LEDGER, INFO)) is None or len(copy) > _LARGEST:
+            raise
+        return loads(copy)
 
 
 def lines(

@@ -20,13 +20,14 @@ FACT = "Self-preference"
 @dataclass(frozen=True)
 class Preference:
     """What a judge gives models of its family beyond other judges: `own` and `others` are the models it is told by,
-    `peers` the judges of other families who judged all of them."""
+    `peers` the judges of other families who judged all of them; `data` is what they judged on, "" where that is all one."""
 
     judge: str
     own: tuple[str, ...]
     others: tuple[str, ...]
     peers: tuple[str, ...]
     found: SelfPreference
+    data: str = ""
 
     @property
     def text(self) -> str:
@@ -77,7 +78,9 @@ def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dic
         for (model, judge), entry in cells.items():
             given[model][judge] = outcomes[entry.key]
         for one in preferences(given):
-            found |= {cells[model, one.judge].key: one for model in one.own}
+            mine = [cells[model, one.judge] for model in one.own]
+            on = replace(one, data=mine[0].facts.get("Data", ""))
+            found |= {entry.key: on for entry in mine}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Boards as tables: the columns that results bring along, what stands in them and how it reads; filters, order, CSV."""
+"""Boards as tables: the columns that results bring along, what stands in them and how it reads; order, CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,25 +21,12 @@ Cell = str | float | int | None
 SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
 UNKNOWN = "unknown"
 MISPRINT = " (!)"
-BY_RANK = "Rank"
 OVERVIEW, _FACTS = "Overview", "Facts"
 SIZE = "Size (B)"  # the one fact that is read as a number: a model's parameters in billions
-_SIZES = {
-    "under 3 B": (0.0, 3.0),
-    "3 to 15 B": (3.0, 15.0),
-    "15 to 50 B": (15.0, 50.0),
-    "50 to 150 B": (50.0, 150.0),
-    "over 150 B": (150.0, float("inf")),
-}
 _INTERVAL, _RESULTS = "95 % interval", "Results"
 _ABOUT = (_INTERVAL, _RESULTS, "n", "Unscored")  # the main score
 _OURS = frozenset(("Rank", "Last rank", "Model", *_ABOUT))  # headers that no result can take
-_WIDTHS = {
-    "Rank": 68, "Model": 250, "Overall": 90, _INTERVAL: 130, _RESULTS: 112, "n": 72, "Unscored": 108, "Licence": 150,
-    "Judge": 200, "Data": 200, "Paradigm": 180,
-}  # fmt: skip
 _APART = "font-style: italic; color: var(--tb-soft);"
-_MOST_CHOICES = 300
 
 
 @dataclass(frozen=True)
@@ -101,11 +88,6 @@ class Kind:
         views |= {name: (_INTERVAL, _RESULTS, *found) for name, found in self.groups.items() if name not in views}
         return views | ({_FACTS: (*_ABOUT, *self.facts)} if self.facts else {})
 
-    @property
-    def orders(self) -> tuple[str, ...]:
-        """What lines can be sorted by: numbers with the greatest first, names from A to Z."""
-        return (BY_RANK, self.main, "Model", *self.facts, *list(self.scores)[1:])
-
     def ordered(self, chosen: Iterable[str]) -> list[str]:
         """The table's columns for a choice of `headers`: rank, name and main score, then those asked for in our order."""
         wanted = set(chosen)
@@ -149,15 +131,6 @@ class Kind:
         return shown + MISPRINT if self.scores.get(header) in entry.misprints else shown
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What is shown: a source, facts (`Licence: MIT`; of one fact any, of several each), text. Empty: no limit."""
-
-    source: str = ""
-    facts: tuple[str, ...] = ()
-    text: str = ""
-
-
 def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
     """The kinds of boards among these, and all their lines; the first run of a kind says what it is ranked by."""
     kinds: dict[str, Kind] = {}
@@ -180,28 +153,11 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
     return tuple(kinds.values()), entries
 
 
-def select(kind: Kind, entries: Sequence[Entry], wanted: Filter, order: str = BY_RANK) -> list[Entry]:
-    """The entries that pass a filter, in one of the kind's `orders`.
-
-    By rank, those that were ranked together stand together: measured groups first and the largest of them on top,
-    submitted ones after, published ones last. By a column, entries without a value come last.
-    """
-    chosen: dict[str, set[str]] = {}
-    for choice in wanted.facts:
-        chosen.setdefault(choice.partition(": ")[0], set()).add(choice)
-    kept = [entry for entry in entries if _passes(entry, wanted, chosen)]
-    if order == BY_RANK or order not in kind.orders:
-        members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
-        return sorted(kept, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
-    return sorted(kept, key=lambda e: (*_by(kind.cell(e, order)), *_place(e)))
-
-
-def fact_choices(kind: Kind, entries: Sequence[Entry]) -> list[str]:
-    """What can be chosen of facts, `FACT: VALUE`; sizes by range, and `unknown` where a fact is missing."""
-    found = {fact: sorted({_choice(entry, fact) for entry in entries}) for fact in kind.facts}
-    if SIZE in found:
-        found[SIZE] = [c for name in (*_SIZES, UNKNOWN) if (c := f"{SIZE}: {name}") in found[SIZE]]
-    return [choice for choices in found.values() for choice in choices][:_MOST_CHOICES]
+def by_rank(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries so that those that were ranked together stand together: measured groups first and the largest of them on
+    top, submitted ones after, published ones last."""
+    members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
+    return sorted(entries, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
 
 
 def framed(kind: Kind, entries: Sequence[Entry], chosen: Sequence[str]) -> dict[str, Any]:
@@ -218,11 +174,6 @@ def framed(kind: Kind, entries: Sequence[Entry], chosen: Sequence[str]) -> dict[
     }
 
 
-def width(header: str) -> str:
-    """How wide a column is, for CSS."""
-    return f"{_WIDTHS.get(header, 30 + 8 * min(25, max(5, len(header))))}px"
-
-
 def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
     out = io.StringIO()
@@ -237,32 +188,10 @@ def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     return out.getvalue()
 
 
-def _passes(entry: Entry, wanted: Filter, chosen: Mapping[str, set[str]]) -> bool:
-    said = " ".join((entry.name, *entry.facts.values()))
-    return (
-        (not wanted.source or entry.source == wanted.source)
-        and all(_choice(entry, fact) in choices for fact, choices in chosen.items())
-        and wanted.text.casefold().strip() in said.casefold()
-    )
-
-
-def _choice(entry: Entry, fact: str) -> str:
-    said = entry.facts.get(fact) or UNKNOWN
-    if fact == SIZE and (known := size(entry)) is not None:
-        said = next(name for name, (low, high) in _SIZES.items() if low <= known < high)
-    return f"{fact}: {said}"
-
-
 def _place(entry: Entry) -> tuple[bool, int, int, float, str]:
     value = entry.overall.value
     best = 0.0 if value is None else value if entry.ascending else -value
     return entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name
-
-
-def _by(value: Cell) -> tuple[bool, float, str]:
-    if isinstance(value, str):
-        return not value, 0.0, value.casefold()
-    return value is None, -(value or 0.0), ""
 
 
 def size(entry: Entry) -> float | None:

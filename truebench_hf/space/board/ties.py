@@ -8,6 +8,10 @@ from dataclasses import replace
 
 from truebench_hf.metrics.rank_span import Entrant, RankSpan, Results, rank_spans
 from truebench_hf.space.board.runs import Entry
+from truebench_hf.types import Score
+
+# Below this share of decided instances a score says more of what was left open than of the model: it takes no place.
+COVERED = 0.9
 
 
 def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -23,6 +27,11 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Results]) -> tuple[E
     """
     found = {entry.key: entry for group in _settings(entries) for entry in _ranked(group, outcomes)}
     return tuple(found[entry.key] for entry in entries)
+
+
+def coverage(score: Score) -> float:
+    """The share of its units that a score could be made of; 1 where there are none to count."""
+    return score.n / (score.n + score.unscored) if score.n + score.unscored else 1.0
 
 
 def is_the_share(entry: Entry, outcomes: Results) -> bool:
@@ -46,8 +55,13 @@ def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _ranked(group: Sequence[Entry], outcomes: Mapping[str, Results]) -> list[Entry]:
-    """Entries of one setting with their ranks; those without a score or its interval have none."""
-    scored = [entry for entry in group if entry.overall.value is not None and entry.overall.ci95 is not None]
+    """Entries of one setting with their ranks; those without a score or its interval, and those of
+    which more than a tenth was left open, have none."""
+    scored = [
+        e
+        for e in group
+        if e.overall.value is not None and e.overall.ci95 is not None and coverage(e.overall) >= COVERED
+    ]
     known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
     entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
     spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)

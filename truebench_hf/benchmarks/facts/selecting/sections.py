@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.facts.paper import paper_rows
 from truebench_hf.benchmarks.facts.selecting.measures import Selected
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.metrics.agreement import Agreement
-from truebench_hf.report.sections import Grid, Section, fixed
+from truebench_hf.report.sections import Grid, Section, percent, points, points_between
 
 TITLE = "FACTS Grounding: choosing judge templates"
 _MEASURED = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")
@@ -50,12 +50,12 @@ def doubts(name: str, found: Selected | None) -> list[str]:
 
 def _table(name: str, found: Selected, table: int, papers: Mapping[str, str], positive: str) -> Grid:
     rows: list[tuple[str | int, ...]] = [
-        (f"always {positive}", "-", *_shares(found.base), _percent(found.base.macro_f1), 0, "")
+        (f"always {positive}", "-", *_shares(found.base), percent(found.base.macro_f1), 0, "")
     ]
     for one in found.measured:
         mark = "" if not one.chosen else "chosen" if found.choices[one.judge].lead.sure else "chosen, not surely"
         rows.append(
-            (one.judge, papers.get(one.template, one.template), *_shares(one.found), _percent(one.strict_f1),
+            (one.judge, papers.get(one.template, one.template), *_shares(one.found), percent(one.strict_f1),
              one.found.undecided, mark)
         )  # fmt: skip
     for judge, held in found.held_out.items():
@@ -79,8 +79,7 @@ def _choices(name: str, found: Selected) -> Grid:
     rows: list[tuple[str, ...]] = []
     for judge, choice in found.choices.items():
         lead, ends = choice.lead, choice.lead.interval
-        apart = "-" if lead.difference is None else f"{100 * lead.difference:+.1f}"
-        within = "" if ends is None else f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f}"
+        apart, within = points(lead.difference), points_between(ends)
         told = "alone" if choice.runner_up is None else "yes" if lead.sure else "no"
         folds = f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}"
         rows.append((judge, choice.best, choice.runner_up or "-", apart, within, told, folds))
@@ -104,12 +103,7 @@ def _sentences(found: Mapping[tuple[str, str], Agreement]) -> Grid:
 
 def _shares(found: Agreement) -> tuple[str, ...]:
     shares = (found.macro_f1, found.accuracy, found.fpr, found.fnr, found.f1_yes, found.f1_no)
-    return tuple(map(_percent, shares))
-
-
-def _percent(share: float | None) -> str:
-    """A share as percent with two decimals, as the paper prints it."""
-    return fixed(None if share is None else 100 * share)
+    return tuple(map(percent, shares))
 
 
 def facts(options: Any) -> dict[str, object]:

@@ -21,11 +21,11 @@ from truebench_hf.benchmarks.flexbench.sources import (
     Decomposition,
     hard_set,
     instruction_of,
-    is_source,
     of_source,
     told,
 )
 from truebench_hf.errors import UserError
+from truebench_hf.loaders import sources
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
@@ -65,7 +65,7 @@ def read_ours(given: Sequence[str]) -> list[Decomposition]:
 def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
     """People's decompositions (see `HELP`), and what was left out, in words. Raises UserError."""
     path = Path(given)
-    if is_source(given):
+    if sources.is_source(given):
         found, left_out = of_source(given)
     elif row_files.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
         found, left_out = [_of_procedure(one) for one in _procedures(given)], []

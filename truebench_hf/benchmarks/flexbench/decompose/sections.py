@@ -12,7 +12,19 @@ from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Pre
 from truebench_hf.benchmarks.flexbench.decompose.similarity import MEASURES, left_over, summary
 from truebench_hf.metrics.alignment import spread
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Axis, Bars, Cells, Grid, Plot, Section, Series, fixed
+from truebench_hf.report.sections import (
+    Axis,
+    Bars,
+    Cells,
+    Grid,
+    Plot,
+    Section,
+    Series,
+    fixed,
+    percent,
+    points,
+    points_between,
+)
 
 TITLE = "FlexBench: decompositions compared"
 LEAD = "Dimensions that were derived from instructions, held against questions that people wrote for them."
@@ -67,17 +79,13 @@ def _preferred(title: str, found: Sequence[Preferences], paper: tuple[Cells, ...
     rows: list[Cells] = []
     for name, one in tally(found).items():
         gap = one.difference
-        ends = f" ({100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f})" if gap.interval else ""
-        shares = [_percent(share) for share in (one.win, one.tie, one.loss)]
-        told = "-" if gap.difference is None else f"{100 * gap.difference:+.1f}{ends}"
-        order = _percent(one.bias.consistent), _percent(one.bias.first_rate)
+        ends = f" ({points_between(gap.interval)})" if gap.interval else ""
+        shares = [percent(share, 1) for share in (one.win, one.tie, one.loss)]
+        told = "-" if gap.difference is None else f"{points(gap.difference)}{ends}"
+        order = percent(one.bias.consistent, 1), percent(one.bias.first_rate, 1)
         rows.append((CRITERIA[name], *shares, told, gap.n, gap.left_out, *order))
     header = ("", "ours %", "tie %", "human %", "difference", "instructions", "not judged", "same %", "first %")
     return Grid(title, header, tuple(rows), paper, _PREFERRED)
-
-
-def _percent(share: float | None) -> str:
-    return fixed(None if share is None else 100 * share, 1)
 
 
 def _counts(done: Sequence[Compared]) -> Grid:
@@ -102,8 +110,8 @@ def _distribution(done: Sequence[Compared]) -> Plot:
     most = max(max(one.counts) for one in done)
     for side, name in enumerate(("human", "ours")):
         found = Counter(one.counts[side] for one in done)
-        points = tuple((float(n), float(found[n]), 0.3, f"{name}: {found[n]} with {n}") for n in range(1, most + 1))
-        series.append(Series(name, points, joined=True))
+        dots = tuple((float(n), float(found[n]), 0.3, f"{name}: {found[n]} with {n}") for n in range(1, most + 1))
+        series.append(Series(name, dots, joined=True))
     top = max(y for one in series for _, y, _, _ in one.points)
     return Plot(
         "Instructions by their number of questions", tuple(series), Axis("questions", 0, most + 1),

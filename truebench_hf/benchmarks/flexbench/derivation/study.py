@@ -19,10 +19,11 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     holds_set,
     load_all,
 )
-from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, is_source, of_source
+from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, of_source
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.loaders import sources
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.redaction import masked
@@ -135,7 +136,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
     if of_set or given in (ours := built_in()):
         chosen = of_set or [ours[given]]
         return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
-    if is_source(given):
+    if sources.is_source(given):
         found, left_out = of_source(given)
         return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
     raise UserError(

@@ -16,6 +16,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import PASS_FAIL, Judge, JudgeSettings
+from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
@@ -53,7 +54,10 @@ class Pass:
 
 @dataclass
 class MetaJudge:
-    """One meta-judge of a run. `decides`: it gives a probability rather than text; `structured`: auto, on or off."""
+    """One meta-judge of a run. `decides`: it gives a probability rather than text; `structured`: auto, on or off.
+
+    With `rules` on it is told what programs measured: what they decide no judge disputes.
+    """
 
     caller: Caller
     prompts: Prompts
@@ -62,6 +66,7 @@ class MetaJudge:
     decides: bool = False
     threshold: float = 0.5
     structured: str = "auto"
+    rules: str = "off"
 
     def __post_init__(self) -> None:
         settings = JudgeSettings(structured=self.structured, threshold=self.threshold, sampling=self.sampling)
@@ -71,10 +76,11 @@ class MetaJudge:
         """Decide the one criterion of `case`. `name` is the rubric's id, and with the seed sets the order of `base`."""
         order = random.Random(f"{self.seed} {name} {self.caller.model.spec}")
         decided = [verdict for verdict in base if verdict.label in _WORDS]
+        case = ruled(case, "off" if self.rules == "off" else "evidence").rest
         values = _values(case, order.sample(decided, len(decided)))
         if self.decides:
             state = self.prompts.render("meta_judge", **values, decision=True, structured=False)
-            (verdict,) = await self._judge.by_probability(case.criteria, state)
+            (verdict,) = await self._judge.by_probability(case.criteria, values["criteria"], state)
         else:
             (verdict,) = await self._judge.by_text("meta_judge", case.criteria, values | {"decision": False})
         return verdict

@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import PAPER, PAPER_HUMANS
 from truebench_hf.metrics.kappa import verbal_band
-from truebench_hf.report.sections import Cells, Grid, Section, fixed
+from truebench_hf.report.sections import Cells, Grid, Section, fixed, percent
 
 TITLE = "RubricEval: rubric arbitration"
 # The strict figure stands first: of four judges, ties leave the easy half of the disputed to be right on.
@@ -62,7 +62,7 @@ def _paper(method: str) -> tuple[str, str]:
 def _measured(rows: Mapping[str, Mapping[str, Any] | None]) -> tuple[Cells, ...]:
     return tuple(
         (
-            name, _percent(row["accuracy_strict"]), _percent(row["accuracy"]), fixed(row["kappa"], 3), row["n"],
+            name, percent(row["accuracy_strict"], 1), percent(row["accuracy"], 1), fixed(row["kappa"], 3), row["n"],
             row["undecided"],
         )
         for name, row in rows.items()
@@ -77,19 +77,15 @@ def human_section(found: Mapping[str, Any]) -> Grid:
     """
     rows: list[Cells] = []
     for name, row in {"all": found, **found["by_stratum"]}.items():
-        shown = [_percent(row["accuracy"]), _percent(row["accuracy_open_wrong"]), fixed(row["kappa"], 3)]
+        shown = [percent(row["accuracy"], 1), percent(row["accuracy_open_wrong"], 1), fixed(row["kappa"], 3)]
         title = f"{name} (upper estimate)" if row["upper_estimate"] else name
         rows.append((title, row["n"], row["n_open"], *shown, row["kappa_band"] or "-"))
     people = found["annotators"]
     kappa = people["fleiss_kappa"]
     band = "" if kappa is None else verbal_band(kappa)
     among = f"{len(people['names'])} annotators among themselves"
-    rows.append((among, "", "", _percent(people["raw"]), "", fixed(kappa, 3), band))
+    rows.append((among, "", "", percent(people["raw"], 1), "", fixed(kappa, 3), band))
     accuracy, theirs = PAPER_HUMANS
     paper = ("section 3.4", 160, 0, fixed(accuracy, 1), fixed(accuracy, 1), fixed(theirs, 3), verbal_band(theirs))
     header = ("rows", "settled", "open", "accuracy %", "open=wrong %", "kappa", "band")
     return Grid("Arbitrated labels against people", header, tuple(rows), (paper,))
-
-
-def _percent(share: float | None) -> str:
-    return fixed(None if share is None else 100 * share, 1)

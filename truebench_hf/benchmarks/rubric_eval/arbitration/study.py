@@ -39,6 +39,7 @@ class ArbitrateOptions(LabellingOptions):
     """What is labelled, by whom, and where the labels go."""
 
     TEXT_LEVEL: ClassVar[str] = "checklist"
+    RULES: ClassVar[tuple[str, ...]] = ("off", "evidence")  # of what rules decide nothing would be left to arbitrate
 
     data: str = option(help="SOURCE:PATH (e.g. structflowbench:FILE), rubric_mini, or a JSONL in rubric_eval columns.")
     judge: tuple[str, ...] = role(help="Base judge: two or more (the paper has four); repeat the flag.")
@@ -145,7 +146,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
             MetaJudge(
                 self.caller("meta_judge", number, f"{part} {name}"), options.prompts,
                 options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
-                options.structured,
+                options.structured, options.rules,
             )
             for number, (spec, name) in enumerate(zip(options.meta_judge, numbered(options.meta_judge), strict=True), 1)
         )  # fmt: skip

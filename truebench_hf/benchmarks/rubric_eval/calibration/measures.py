@@ -89,7 +89,14 @@ def measure(
         choice = replace(choice, balanced_accuracy=worth.value)
     band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
     return Fit(
-        Calibrated(options.judge, calibrator, best.value, band, _cascade_judge(options, provenance) if band else None),
+        Calibrated(
+            options.judge,
+            calibrator,
+            best.value,
+            band,
+            _cascade_judge(options, provenance) if band else None,
+            options.rules,
+        ),
         calibration(raw, gold),
         calibration(fair, gold),
         _agreement(options, rows, fair),

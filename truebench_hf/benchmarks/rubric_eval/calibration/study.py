@@ -20,27 +20,30 @@ from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json
 from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.metrics.cascade import First
 from truebench_hf.models.caller import metered
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import ReplyOptions, StudyOptions
+from truebench_hf.study.options import ReplyOptions, RuleOptions, StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
-_DECISION = JudgeSettings(level="decision")
 # The reasoning judge may join a folder; then it stays as it is.
 _REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {}, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(StudyOptions, ReplyOptions):
+class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
     """Which decision judge is calibrated on which labelled data, and who would get a cascade's doubtful rest."""
 
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
     judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
     kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
     folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
@@ -64,11 +67,18 @@ class CalibrateOptions(StudyOptions, ReplyOptions):
             raise UserError("--folds is at least 2")
 
     @property
+    def settings(self) -> JudgeSettings:
+        """How the judge that is calibrated decides."""
+        return JudgeSettings(level="decision", rules=self.rules)
+
+    @property
     def reasoning_settings(self) -> JudgeSettings:
         """How the reasoning judge decides."""
         sampling = Sampling(max_tokens=self.judge_max_tokens)
         level, structured = self.cascade_level, self.structured
-        return JudgeSettings(level=level, reasoning=self.reasoning, structured=structured, sampling=sampling)
+        return JudgeSettings(
+            level=level, reasoning=self.reasoning, structured=structured, sampling=sampling, rules=self.rules
+        )
 
 
 Judged = tuple[list[Row], Mapping[str, Usage]]  # the rows of a response, and what they took by role
@@ -84,18 +94,18 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
     def items(self) -> Items[Item]:
         """The responses, cut down to their labelled rubrics."""
-        every = data.items(data.load(self.options.data))
+        every = data.answered(self.options.data)
         labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in every]
         found = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
         if not found:
             raise UserError(f"--data {self.options.data}: no row has a label to calibrate on")
-        return data.selection(found)
+        return data.selection(found, every.left_out.reasons)
 
     def judge_settings(self) -> list[JudgeSettings]:
-        return [_DECISION, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]
+        return [self.options.settings, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]
 
     def setup(self) -> None:
-        self.first, self.second = self.judge(_DECISION), None
+        self.first, self.second = self.judge(self.options.settings), None
         if self.options.cascade_judge:
             self.second = self.judge(self.options.reasoning_settings, "cascade_judge", part="cascade")
 
@@ -112,13 +122,19 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
     def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
         rows, made = [row for rows, _ in done for row in rows], self.provenance
+        ruled = sum(len(item.rubrics) for item in self.chosen) - len(rows)
         fit = measure(self.options, rows, _spent(done), len(done), made)
         files = {"rows.jsonl": map(asdict, rows), "calibration.json": _as_json(self.options, fit, rows)}
         facts = {"Decision judge": self.options.judge}
         if self.options.cascade_judge:
             facts["Reasoning judge"] = self.options.cascade_judge
         title = f"Calibration: {fit.calibrated.judge}"
-        notes = [*fit.notes, f"Other runs use it by --calibration {Path(self.options.out) / 'calibration.json'}."]
+        left = [f"Rows that rules decided, which no judge is calibrated on: {ruled}."] if ruled else []
+        notes = [
+            *fit.notes,
+            *left,
+            f"Other runs use it by --calibration {Path(self.options.out) / 'calibration.json'}.",
+        ]
         return Outcome(fit, files, title, sections(fit), UNSEEN, notes, facts)
 
 
@@ -131,8 +147,11 @@ def calibrate(options: CalibrateOptions) -> Fit:
 
 
 def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict], whole: bool) -> list[Row]:
+    """The rows of a response but for those that rules decided: they have no probability, and need none."""
     rows = []
     for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
+        if verdict.judge == JUDGE:
+            continue
         assert rubric.label is not None, "items were cut down to their labelled rubrics"
         call = "" if not second else item.id if whole else rubric.id
         label = second[i].label if second else None

@@ -7,10 +7,12 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.types import Score
 
 KIND = "metaeval"
@@ -38,8 +40,13 @@ COLUMNS = (
 
 
 def board(study: MetaEvaluation) -> Board:
-    """The rows of a study. Judges are ranked together over the same data and split, however they were asked."""
+    """The rows of a study. Judges are ranked together over the same data and split, however they were asked.
+
+    Those with rules beside them are not ranked with those that decide all by themselves.
+    """
     marks = {(one.judge, one.paradigm): _mark(one) for one in study.reworded}
+    for hostile in study.attacked:
+        marks.setdefault((hostile.judge, hostile.paradigm), {}).update(_injected(hostile))
     rows = tuple(
         row
         for scores in study.scores
@@ -59,8 +66,18 @@ def _mark(found: Rewording) -> dict[str, str]:
     """What is said of a judge whose wording was varied; nothing where that could not be measured."""
     if found.moves is None or found.decides is None:
         return {}
-    how = "more" if found.decides else "less"
-    return {"Wording": f"moves it {100 * found.moves:.1f} points, {how} than its interval"}
+    where = "out of" if found.decides else "within"
+    return {"Wording": f"{100 * found.moves:.1f} points between wordings, {where} its interval"}
+
+
+def _injected(found: Robustness) -> dict[str, str]:
+    """What is said of a judge that was attacked; nothing where no trial was decided."""
+    attack, neutral = found.overall.by_attack.value, found.overall.by_neutral.value
+    if attack is None or neutral is None:
+        return {}
+    return {
+        "Injections": f"turn {100 * attack:.1f} % of its noes to unmet rubrics, a neutral text {100 * neutral:.1f} %"
+    }
 
 
 def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Row]:
@@ -71,9 +88,9 @@ def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]
         cells |= {f"category:{name}": cell["balanced_accuracy"] for name, cell in found.by_category.items()}
         if split == "all":
             cells |= _whole(scores)
-        setting = digest(canonical([made["data_sha256"], split]))
+        setting = digest(canonical([made["data_sha256"], split, made.get("rules", "off")]))
         facts = {"Paradigm": paradigm_words(scores.paradigm), "Data": data if split == "all" else f"{data}, {split}"}
-        facts |= marks if split == "all" else {}
+        facts |= {**rules_fact(made), **(marks if split == "all" else {})}
         yield Row(anonymous.name(scores.judge), setting, cells, facts)
 
 

@@ -7,13 +7,14 @@ from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attack_set
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, option, role
-from truebench_hf.study.options import PanelOptions, ReplyOptions, StudyOptions, numbered
+from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
 _PANEL = Binds(
     "panel",
@@ -25,10 +26,13 @@ _FITTED = Binds("decision", lambda o: o.decision, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
+class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
-    data: str = option(help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, or a Hub id.")
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
     judge: tuple[str, ...] = role(
         help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
@@ -52,6 +56,14 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         False, binds=Binds("reworded", lambda o: o.wordings, grows=True),
         help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
     )  # fmt: skip
+    attacks: bool = option(
+        False, binds=Binds("attacks", lambda o: [attack_set()] if o.attacks else [], grows=True),
+        help="Append injections to responses and judge unmet rubrics again, beside neutral text: what turns a no? More "
+        "than a hundred times the calls: take a --limit, or --attacks-each."
+    )  # fmt: skip
+    attacks_each: int | None = option(
+        None, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
+    )  # fmt: skip
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
     )
@@ -69,6 +81,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         self.check_panel(len(self.judge))
         if self.reworded:
             rewording.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
+        at_least_one(self, "attacks_each")
+        if self.attacks_each is not None and not self.attacks:
+            raise UserError(f"--attacks-each {self.attacks_each}: is about --attacks; add it")
         if (self.calibration or self.threshold is not None) and "decision" not in self.chosen_paradigms:
             raise UserError("--calibration and --threshold are about the decision paradigm; add it to --paradigms")
 
@@ -117,7 +132,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
         """How a judge decides under a paradigm."""
         level, reasoning = PARADIGMS[paradigm]
         by_probability = level == "decision" and self.calibration is not None
-        fitted = read_calibration(str(self.calibration), self.judge[0], self.prompts) if by_probability else None
+        fitted = (
+            read_calibration(str(self.calibration), self.judge[0], self.prompts, self.rules) if by_probability else None
+        )
         return JudgeSettings(
             level=level,
             reasoning=reasoning,
@@ -125,5 +142,6 @@ class MetaevalOptions(StudyOptions, ReplyOptions, PanelOptions):
             threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
             calibrator=fitted.calibrator if fitted else None,
             votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
+            rules=self.rules,
             sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
         )

@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Grid, fixed, percent, value
+from truebench_hf.report.sections import Grid, fixed, percent, points, value
 
 # Our category names and the paper's, in its order.
 _CATEGORIES = {
@@ -28,7 +28,7 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         overall = entry.splits[split].mean["balanced_accuracy"].value
         without = next((s for s in scores if (s.judge, s.paradigm) == (entry.judge, granularity)), None)
         before = without.splits[split].mean["balanced_accuracy"].value if without and split in without.splits else None
-        gain = f"{100 * (overall - before):+.1f}" if reasoning and overall is not None and before is not None else ""
+        gain = points(overall - before) if reasoning and overall is not None and before is not None else ""
         mode = "-" if granularity == "decision" else "on" if reasoning else "off"
         cells = [_of(entry.splits[split].by_category, name, "balanced_accuracy") for name in _CATEGORIES]
         rows.append((entry.judge, granularity, mode, *cells, percent(overall), gain))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
@@ -16,6 +17,7 @@ from truebench_hf.types import Score, Usage, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
+    from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 
 # Granularity times reasoning (paper 003, section 5.1), and typed decisions, which the paper does not have.
 PARADIGMS: Mapping[str, tuple[str, bool]] = {
@@ -53,6 +55,7 @@ class Judgment:
             "judge": judge,
             "paradigm": paradigm,
             "label": verdict.label,
+            "decided_by": verdict.judge,
             "reason": verdict.reason,
             "probability": verdict.probability,
             "votes": list(verdict.votes),
@@ -71,6 +74,16 @@ class Overall:
     mean: Cell
     by_category: Mapping[str, Cell]
     missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The rows that rules decided, and those left to the judge, each by themselves. `saved` are calls not made."""
+
+    by_rules: Cell
+    by_judge: Cell
+    decided: int
+    saved: int
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,7 @@ class JudgeScores:
     conflicting: int = 0
     usage: Usage = Usage()
     is_panel: bool = False
+    apart: Apart | None = None  # where rules decide
 
 
 def score(
@@ -104,6 +118,7 @@ def score(
     *,
     usage: Usage | None = None,
     is_panel: bool = False,
+    rules: str = "off",
 ) -> JudgeScores:
     """All scores of a judge under a paradigm; the clusters of intervals are the instructions."""
     splits = {"all": list(judgments)}
@@ -124,7 +139,18 @@ def score(
         conflicting=sum(judgment.verdict.conflicting for judgment in judgments),
         usage=usage or Usage(),
         is_panel=is_panel,
+        apart=_apart(judgments, paradigm) if rules == "decide" else None,
     )
+
+
+def _apart(judgments: Sequence[Judgment], paradigm: str) -> Apart:
+    ruled = [one for one in judgments if one.verdict.judge == JUDGE]
+    others = [one for one in judgments if one.verdict.judge != JUDGE]
+    level = PARADIGMS[paradigm][0]
+    counts = Counter(one.item.id for one in ruled)
+    asked = {one.item.id: len((one.item.case if level == "checklist" else one.item.labelled).criteria) for one in ruled}
+    whole = sum(count == asked[name] for name, count in counts.items())  # of which nothing was asked
+    return Apart(_cell(ruled), _cell(others), len(ruled), len(ruled) if level == "rubric" else whole)
 
 
 @dataclass(frozen=True)
@@ -153,6 +179,7 @@ class MetaEvaluation:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     reworded: tuple[Rewording, ...] = ()
+    attacked: tuple[Robustness, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
@@ -160,6 +187,7 @@ class MetaEvaluation:
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
             **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
+            **({"attacked": [one.as_json() for one in self.attacked]} if self.attacked else {}),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, interval, percent, value
@@ -18,11 +18,13 @@ _COUNTED = ("pooled", "per instruction")
 def sections(study: MetaEvaluation) -> list[Section]:
     """Everything the report shows, in order."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
-    shown: list[Section] = [overview(scores), _accuracy_dots(scores)]
+    shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores)]
     shown += [paradigms(scores, split) for split in splits]
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     if study.reworded:
         shown.append(rewording.section(study.reworded, study.provenance["judge_temperature"]))
+    if study.attacked:
+        shown += robustness.sections(study.attacked)
     shown += [main_table(scores, split) for split in splits]
     shown += [types(scores)]
     shown += [_by("Dimension", {name: s.by_dimension for name, s in named(scores)})]
@@ -57,6 +59,30 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
         "votes differ. share: mean share of the votes cast that agree with the verdict."
     )
     return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
+
+
+def _apart(scores: Sequence[JudgeScores]) -> list[Grid]:
+    """What rules decided and what judges did, side by side; nothing where rules decide nothing."""
+    rows = []
+    for entry in scores:
+        if (apart := entry.apart) is not None:
+            parts = (apart.by_judge, apart.by_rules, entry.splits["all"].pooled)
+            cells = [text for cell in parts for text in _with_rows(cell)]
+            rows.append((entry.judge, entry.paradigm, *cells, str(apart.decided), f"{apart.saved:,}"))
+    header = (
+        "Judge", "Paradigm", "BAcc of the judge", "on rows", "BAcc of the rules", "on rows", "BAcc together", "on rows",
+        "decided by rules", "calls saved",
+    )  # fmt: skip
+    note = (
+        "In percent, over labelled and decided rows, with 95 % intervals. The judge's rows are those that no rule decides, "
+        "and are other ones than the rules'; what a judge reaches on all rows alone is measured with --rules off. Calls "
+        "saved: for each vote of one judge."
+    )
+    return [Grid("Decided by rules, and by judges", header, tuple(rows), note=note)] if rows else []
+
+
+def _with_rows(cell: Cell) -> tuple[str, str]:
+    return _with_interval(cell), str(cell["balanced_accuracy"].n)
 
 
 def spreads(study: MetaEvaluation) -> Grid | None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
+from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, aimed, appended, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
@@ -32,6 +33,7 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
+# Of attacks (judge, paradigm, "attacked" or "neutral", id): a verdict per row that is `aimed` at.
 Found = dict[tuple[str, ...], tuple[Verdict, ...]]
 
 
@@ -39,10 +41,11 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
     kind = KIND
-    files = ("scores.json", "judgments.jsonl", rewording.FILE)
+    files = ("scores.json", "judgments.jsonl", rewording.FILE, robustness.FILE)
 
     def items(self) -> Items[Item]:
-        found = data.selection(data.items(data.load(self.options.data)))
+        every = data.answered(self.options.data)
+        found = data.selection(every, every.left_out.reasons)
         chosen = found.sampled(self.options.limit, self.options.seed)
         if not any(rubric.label for item in chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
@@ -105,7 +108,29 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
                 again = [self._verdicts(one, item, paradigm, draws.get(how, 0)) for how, one in others.items()]
                 made = await asyncio.gather(*again)
                 found |= {(*key, how): verdicts for how, verdicts in zip(others, made, strict=True)}
+                found |= await self._attacked(item, key, found[key]) if self.options.attacks else {}
             self.step(f"{name} {paradigm}")
+
+    async def _attacked(self, item: Item, key: tuple[str, str], first: tuple[Verdict, ...]) -> Found:
+        """Verdicts behind every injection, and behind the neutral text beside it, where the judge had said no."""
+        if (target := aimed(item, first)) is None:
+            return {}
+        made = {
+            (*key, how, attack.id): appended(target, text(item.case))
+            for attack in self._injections(item)
+            for how, text in (("attacked", attack.on), ("neutral", attack.beside))
+        }
+        judges = {how: self._judge_of(key, how) for how in ("attacked", "neutral")}
+        said = [self._verdicts(judges[names[2]], one, key[1]) for names, one in made.items()]
+        return dict(zip(made, await asyncio.gather(*said), strict=True))
+
+    def _injections(self, item: Item) -> list[Attack]:
+        return drawn(item, self.options.attacks_each, self.options.seed)
+
+    def _judge_of(self, key: tuple[str, str], how: str) -> Judge:
+        """A judge as it is, its calls counted by themselves."""
+        number = self.names.index(key[0]) + 1
+        return self.judge(self.judges[key].settings, number=number, part=f"{' '.join(key)} {how}")
 
     async def _verdicts(self, judge: Judge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
         """A verdict per row. At checklist level judges see the whole checklist, elsewhere only what has rows."""
@@ -134,14 +159,16 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
         spent = self.folder.ledger.usage()["total"]
         scores = [
-            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names)
+            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names, rules=options.rules)
             for (n, p), found in judged.items()
         ]
         members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
         spreads = {p: apart for p, found in members.items() if (apart := spread(found)) is not None}
         asked = {key: self._asked(key, judged[key], done) for key in self.reworded if key in judged}
         reworded = tuple(rewording.rewording(*key, found) for key, found in asked.items())
-        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded)
+        trials = {key: self._trials(key, done) for key in self.judges if key in judged} if options.attacks else {}
+        attacked = tuple(robustness.robustness(*key, judged[key], some) for key, some in trials.items())
+        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded, attacked)
         facts = {
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
@@ -151,12 +178,13 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             **({"Panel": options.panel_shown} if options.panel_shown else {}),
         }
         files = {rewording.FILE: [row for key, found in asked.items() for row in rewording.rows(*key, found)]}
+        hostile = {robustness.FILE: [row for key, some in trials.items() for row in robustness.rows(*key, some)]}
         lines = [judgment.row(*key) for key, of_it in judged.items() for judgment in of_it]
         # Under what none could be measured there is nothing that a later command might drop.
         measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
         return Outcome(
             result,
-            {"judgments.jsonl": lines, "scores.json": result.as_json(), **(files if asked else {})},
+            {"judgments.jsonl": lines, "scores.json": result.as_json(), **(files if asked else {}), **(hostile if trials else {})},
             TITLE, sections(result), notes=result.notes, facts=facts, board=board(result),
             results={"paradigms": measured, **({"reworded": options.wordings} if asked else {})}, lead=LEAD,
         )  # fmt: skip
@@ -164,6 +192,18 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     def _asked(self, key: tuple[str, str], first: list[Judgment], done: Sequence[Found]) -> dict[str, list[Judgment]]:
         """The judgments by every wording and draw."""
         return {rewording.FIRST: first} | {how: self._judgments((*key, how), done) for how in self.reworded[key]}
+
+    def _trials(self, key: tuple[str, str], done: Sequence[Found]) -> list[robustness.Trial]:
+        """Every rubric that was attacked, once per injection."""
+        return [
+            robustness.Trial(target, rubric, attack, *pair)
+            for item, found in zip(self.chosen, done, strict=True)
+            if (target := aimed(item, found[key])) is not None
+            for attack in self._injections(item)
+            for rubric, *pair in zip(
+                target.rubrics, found[*key, "attacked", attack.id], found[*key, "neutral", attack.id], strict=True
+            )
+        ]
 
     def _judgments(self, key: tuple[str, ...], done: Sequence[Found]) -> list[Judgment]:
         """Every row, labelled or not, with its verdict."""

@@ -10,16 +10,20 @@ from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.report.sections import fixed
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 
 
 def board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Board:
-    """The rows of a study: judges are ranked together over the same pairs, however they were asked."""
+    """The rows of a study: judges are ranked together over the same pairs, however they were asked.
+
+    Where rules have a say in verdicts they are ranked by themselves.
+    """
     subsets = list(dict.fromkeys(name for line in scores for name in line.by_subset if name))
     columns = (
         Column("accuracy", "Accuracy"), Column("ties", "Ties"),
         *(Column(f"subset:{name}", name, "Subsets") for name in subsets),
     )  # fmt: skip
-    setting = digest(canonical(made["data_sha256"]))
+    setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
     rows = tuple(_row(line, setting, made) for line in scores)
     return Board("accuracy", columns, rows, title="Pairwise judges", unit="Agreement with people in %")
 
@@ -31,5 +35,6 @@ def _row(line: LineScores, setting: str, made: Mapping[str, Any]) -> Row:
         "Protocol": line.protocol,
         "WPLD": fixed(line.agreement.wpld, 3),
         "Data": anonymous.name(str(made["data"])),
+        **rules_fact(made),
     }
     return Row(anonymous.name(line.judge), setting, cells, facts)

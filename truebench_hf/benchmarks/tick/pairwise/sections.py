@@ -8,7 +8,7 @@ from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.metrics.preference import PairwiseAgreement
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, value
+from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
 from truebench_hf.types import Usage
 
 TITLE = "TICK: preferences held against people's"
@@ -37,8 +37,8 @@ def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
         rows.append(("", "writing checklists", *[""] * 11, *_spent(checklists)))
     paper = tuple(
         (
-            "GPT-4o", row["LLM-as-Judge Eval."], _percent(row["PLD-0"]), "", _percent(row["PLD-1"]),
-            _percent(row["PLD-2"]), fixed(row["WPLD"], 3), *[""] * 9,
+            "GPT-4o", row["LLM-as-Judge Eval."], percent(row["PLD-0"]), "", percent(row["PLD-1"]),
+            percent(row["PLD-2"]), fixed(row["WPLD"], 3), *[""] * 9,
         )
         for row in paper_rows("4")
     )  # fmt: skip
@@ -56,9 +56,9 @@ def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
 def _line(line: LineScores) -> tuple[str, ...]:
     found, share = line.agreement, accuracy(line.agreement)
     return (
-        line.judge, line.protocol, value(share), interval(share), _percent(found.pld_1), _percent(found.pld_2),
-        fixed(found.wpld, 3), _span(found.wpld_interval), value(line.ties), _percent(line.strict),
-        _percent(line.judgebench), str(found.n), str(found.undecided), *_spent(line.usage),
+        line.judge, line.protocol, value(share), interval(share), percent(found.pld_1), percent(found.pld_2),
+        fixed(found.wpld, 3), _span(found.wpld_interval), value(line.ties), percent(line.strict),
+        percent(line.judgebench), str(found.n), str(found.undecided), *_spent(line.usage),
     )  # fmt: skip
 
 
@@ -94,8 +94,8 @@ def _distance(found: PairwiseAgreement) -> str:
 def _positions(scores: Sequence[LineScores]) -> Grid:
     rows = [
         (
-            line.judge, line.protocol, str(found.n), _percent(found.consistent), _percent(found.first),
-            _percent(found.second), _percent(found.first_rate), str(found.calls),
+            line.judge, line.protocol, str(found.n), percent(found.consistent), percent(found.first),
+            percent(found.second), percent(found.first_rate), str(found.calls),
         )
         for line in scores if (found := line.position)
     ]  # fmt: skip
@@ -125,10 +125,6 @@ def _dots(scores: Sequence[LineScores]) -> Dots:
             lines.setdefault(line.protocol, []).append(dot(line.judge, share.value, share.ci95))
     shown = tuple((protocol, tuple(dots)) for protocol, dots in lines.items())
     return Dots("Accuracy by protocol", shown, mark=50.0, note="With 95 % intervals. The dashed line is a coin's.")
-
-
-def _percent(share: float | None) -> str:
-    return fixed(None if share is None else 100 * share)
 
 
 def _span(found: tuple[float, float] | None) -> str:

@@ -11,9 +11,11 @@ from truebench_hf.benchmarks.tick.form import Entry
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.checklists import USUAL
 from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.notes import rules_fact
 
 TITLE = "TICK: checklists and their judges, validated"
 LEAD = "Checklists are held against the chosen ones, and who answers them against the majority of the annotators."
@@ -37,7 +39,9 @@ def board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
         cells["accuracy"] = own.get(("reasoning", 1)) or own["direct", 1]
         scores = {name: score for name, score in cells.items() if score is not None}
         facts = {"Data": anonymous.name(str(made["data"]))} | ({"Majority of": str(most)} if most > 1 else {})
-        lines.append(Row(anonymous.name(by), str(made["data_sha256"]), scores, facts))
+        facts |= rules_fact(made)
+        setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
+        lines.append(Row(anonymous.name(by), setting, scores, facts))
     columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
     there = {name for line in lines for name in line.scores}
     if not lines:

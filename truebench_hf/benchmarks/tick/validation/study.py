@@ -166,7 +166,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             votes = self.options.votes if people and mode == "reasoning" else 1
             judge = self.judge(self.options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
             verdicts = await judge.verdicts(case)
-            draws = zip(*(verdict.votes or (verdict.label,) for verdict in verdicts), strict=True)
+            # A rule casts no votes: it would say the same each time.
+            draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
             key = (response.id, checklist.id, name)
             answers = [Answers(*key, draw, mode, sample) for sample, draw in enumerate(draws, 1)]
             found.append((answers, [_row(entry, key, mode, verdict) for verdict in verdicts]))

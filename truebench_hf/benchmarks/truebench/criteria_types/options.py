@@ -7,25 +7,18 @@ from typing import ClassVar
 
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.benchmarks.truebench.several import SeveralOptions
+from truebench_hf.errors import unknown
 from truebench_hf.options import Binds, option, role
-from truebench_hf.study.options import JudgingOptions, WritingOptions, numbered
+from truebench_hf.study.options import JudgingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareCriteriaOptions(InstanceOptions, JudgingOptions, WritingOptions):
+class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
     """Which responses, who judges them by which types of criteria, and what people say of them."""
 
     TEXT_LEVEL: ClassVar[str] = "checklist"
 
-    responses: tuple[str, ...] = option(
-        (), panel="Data", help="Responses to the data: a run folder, or a file as for `truebench judge`; may be repeated, e.g. "
-        "one a model. Where rows do not say whose they are the file's name does."
-    )  # fmt: skip
-    model: tuple[str, ...] = role(
-        (), help="Model whose responses are made here: a spec; may be repeated.",
-        binds=Binds("model", lambda options: list(map(str, numbered(options.model))), grows=True),
-    )  # fmt: skip
     judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
     type: tuple[str, ...] = option(
         (), panel="Judging", help=f"{', '.join(WAYS)}: a type of criteria; may be repeated; all four if not given.",
@@ -42,8 +35,6 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, WritingOptions):
         for name in self.type:
             if name not in WAYS:
                 raise unknown("type of criteria", name, tuple(WAYS))
-        if not self.responses and not self.model:
-            raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
 
     @property
     def types(self) -> tuple[str, ...]:

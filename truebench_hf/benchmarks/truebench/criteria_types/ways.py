@@ -87,7 +87,7 @@ def whole(instance: Instance, response: Response) -> Case:
 def _stated(criterion: Criterion, turn: str) -> Criterion:
     """A criterion to be rated: by how well it is met, so that a fault is turned round."""
     free = "Without this fault: " if criterion.weight < 0 else ""
-    return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0)
+    return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0, rule=None)
 
 
 async def _mt_bench(asked: Asked, instance: Instance, response: Response) -> Rated:

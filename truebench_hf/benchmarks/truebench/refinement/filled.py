@@ -2,70 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version, state
+from truebench_hf.benchmarks.truebench.refinement.lines import Line, source
 from truebench_hf.benchmarks.truebench.refinement.worklist import (
     ACCEPT,
-    COLUMNS,
     COMPOSITE,
-    FILLED,
     KEEP,
     MISSING,
     PROMPT,
     Row,
 )
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.judging.case import NOTES, one_line, stated
 from truebench_hf.redaction import masked
-from truebench_hf.report.csv_table import read_table, text_of
 from truebench_hf.types import Instance
 
 REMOVE = "remove"  # in place of a new text
-_NEEDED = ("row", "instance", "round", "kind", "criterion", "new text", "new prompt")
-_SAID = ("kind", "new text", "new prompt")  # what is blank until somebody decided; other columns come with values
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line that somebody filled in: its cells by column, and where it stands."""
-
-    where: str
-    cells: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> str:
-        return self.cells.get(name, "").replace("\r\n", "\n").strip()
-
-    def wrong(self, name: str, said: str) -> UserError:
-        """An error about a cell."""
-        return UserError(f"{self.where}: column {name!r} {said}")
-
-    def number(self, name: str) -> int | None:
-        """A whole number, None where the cell is blank; a spreadsheet program may have made 3 a 3.0."""
-        text = self[name].removesuffix(".0")
-        if not text:
-            return None
-        if not text.isascii() or not text.isdigit() or len(text) > 9:
-            raise self.wrong(name, f"holds {self[name]!r:.40}; write one number")
-        return int(text)
-
-
-def read(path: Path) -> list[Line]:
-    """The lines of a work list that are filled in. Raises UserError where the file is none."""
-    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
-        raise UserError(f"{path}: give the work list as CSV (UTF-8)")
-    found = read_table(text_of(path), str(path), _NEEDED, COLUMNS, "a work list")
-    lines = [Line(where, cells) for where, cells in found]
-    return [line for line in lines if any(line[name] for name in _SAID)]
-
-
-def source(lines: Iterable[Line]) -> str:
-    """A hash of what was filled in, by which a list that was taken in already is known."""
-    return digest(
-        canonical([[line["round"].removesuffix(".0"), *(line[name] for name in ("row", *FILLED))] for line in lines])
-    )[:16]
 
 
 def revisions(
@@ -85,11 +40,21 @@ def revisions(
     return made.versions
 
 
-def check_left(original: Mapping[str, Instance], history: Sequence[Version]) -> None:
-    """Raise UserError where an instance is left without any criterion."""
-    for name in dict.fromkeys(one.instance for one in history):
-        if name in original and not any(state(original[name], [v for v in history if v.instance == name]).numbers):
+def check_left(original: Mapping[str, Instance], before: Sequence[Version], made: Sequence[Version]) -> None:
+    """Raise UserError where new versions leave an instance without any criterion, or make two criteria of a turn one."""
+    for name in dict.fromkeys(one.instance for one in made):
+        now = state(original[name], [one for one in (*before, *made) if one.instance == name])
+        if not any(now.numbers):
             raise UserError(f"--revisions: nothing is left of the criteria of instance {name}; keep or add one")
+        new = {one.criterion for one in made if one.instance == name and one.change in ("added", "revised")}
+        for numbers in now.numbers:
+            texts = {number: one_line(now.criterion(number)) for number in numbers}
+            for number in [one for one in numbers if one in new]:
+                if same := [other for other in numbers if other != number and texts[other] == texts[number]]:
+                    raise UserError(
+                        f"--revisions: {texts[number]!r:.60} would stand twice in instance {name}, as in its criterion {same[0]}; "
+                        f"remove one of the two"
+                    )
 
 
 def _row(line: Line, listed: Mapping[str, Row], round: int) -> Row:
@@ -108,14 +73,22 @@ def _row(line: Line, listed: Mapping[str, Row], round: int) -> Row:
 
 
 def _alike(instance: str, cell: str) -> bool:
-    """Whether a cell holds an id, or what a spreadsheet program makes of one that looks like a number: 007 becomes 7."""
+    """Whether a cell holds an id, or what a spreadsheet program may have made of one.
+
+    007 becomes 7. What it makes of 2024-01 or 1/2, which it takes for dates, hangs on its country: anything goes.
+    """
     try:
-        return instance.strip() == cell or float(instance) == float(cell)
+        return (
+            instance.strip() == cell or _DATE.fullmatch(instance.strip()) is not None or float(instance) == float(cell)
+        )
     except ValueError:
         return False
 
 
-Change = tuple[int, int | None, str | None, str, str]  # turn, criterion, text, change, kind
+_DATE = re.compile(r"[0-9]+([-/.:][0-9]+)+")
+Change = tuple[
+    int, int | None, str | None, str, str
+]  # turn, criterion (or the one it is split off), text, change, kind
 
 
 def _changes(line: Line, row: Row, now: State) -> list[Change]:
@@ -141,6 +114,20 @@ def _changes(line: Line, row: Row, now: State) -> list[Change]:
     return found
 
 
+# What stands around a criterion in the list that people copy it from: its number, notes on it, label and points.
+_COPIED = re.compile(
+    r"^[0-9]+\. | \[(?:yes|no|unknown|not judged)?(?:, )?(?:[-+.e0-9]+ points)?\]$|" + "|".join(map(re.escape, NOTES)),
+    re.MULTILINE,
+)
+
+
+def _refuse_copied(line: Line, text: str, now: State) -> None:
+    """Raise UserError on a text copied with what stands around it; where criteria have the like of their own it may stay."""
+    own = [criterion.text for turn in now.instance.turns for criterion in turn.criteria]
+    if (copied := _COPIED.search(text)) and not any(map(_COPIED.search, own)):
+        raise line.wrong("new text", f"holds {copied[0].strip()!r} of the column criteria; leave that out")
+
+
 def _criteria(line: Line, row: Row, now: State, kind: str, text: str) -> list[Change]:
     """What a line changes about criteria: one is revised, split or removed, or one is added."""
     accepted = kind == ACCEPT
@@ -149,6 +136,7 @@ def _criteria(line: Line, row: Row, now: State, kind: str, text: str) -> list[Ch
     else:
         if not text:
             raise line.wrong("new text", f"is blank; write the criterion as it should be, or the word {REMOVE}")
+        _refuse_copied(line, text, now)
         split = [part.strip() for part in text.splitlines() if part.strip()]
         texts = [] if text.casefold() == REMOVE else split if kind == COMPOSITE else [text]
     number = row.criterion if accepted else line.number("criterion")
@@ -166,10 +154,10 @@ def _criteria(line: Line, row: Row, now: State, kind: str, text: str) -> list[Ch
         raise line.wrong("criterion", f"{said}; instance {row.instance} has the criteria {there}")
     if not texts:
         return [(turn, number, None, "removed", kind)]
-    if texts[0] == now.text_of(number).strip() and len(texts) == 1:
+    if len(texts) == 1 and texts[0] in (now.text_of(number).strip(), stated(now.criterion(number)).strip()):
         raise line.wrong("new text", f"is criterion {number} as it is")
     first: Change = (turn, number, texts[0], "revised", kind)
-    return [first, *((turn, None, one, "added", kind) for one in texts[1:])]
+    return [first, *((turn, number, one, "added", kind) for one in texts[1:])]
 
 
 def _turn(line: Line, row: Row, now: State, known: int | None) -> int:
@@ -195,7 +183,9 @@ class _Made:
         kept, where = self._decided.setdefault(row.id, (change == "kept", line.where))
         if kept != (change == "kept"):
             raise UserError(f"{line.where}: row {row.id} is answered otherwise at {where}; keep, or change something")
-        text = None if text is None else masked(text)
+        text, of = None if text is None else masked(text), None
+        if change == "added":
+            number, of = None, number
         about = (row.instance, turn, number, *([text] if change == "added" else [row.id] if kept else []))
         if about in self._said:
             said, where = self._said[about]
@@ -211,5 +201,5 @@ class _Made:
         version = sum(one.id == name and one.change != "kept" for one in every) + (not kept)
         self.versions.append(Version(
             row.instance, turn, number, version, text, change, kind, line["why"], line["who"], self._round, row.id,
-            self._source,
+            self._source, of,
         ))  # fmt: skip

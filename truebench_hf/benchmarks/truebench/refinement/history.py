@@ -1,7 +1,7 @@
 """Every version of every criterion and prompt: what the original data became, and why.
 
 A criterion keeps its number for life: those of the data are numbered through all turns of an instance from 1, one that is
-added gets the next number, and none is used again.
+added gets the next number, and none is used again. What is split off another criterion is `of` that one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Version:
     """One version of a criterion, or of the prompt of a turn (`criterion` None). `text` None: it was removed.
 
     `change` is original, revised, removed, added, or kept: then somebody looked at `row` of a work list and left all
-    as it is. `source` is a hash of the filled-in work list it comes from.
+    as it is. `source` is a hash of the filled-in work list it comes from. `of` is the number of the criterion that it
+    was split off, and whose kind, condition and points it has.
     """
 
     instance: str
@@ -38,6 +39,7 @@ class Version:
     round: int = 0
     row: str = ""
     source: str = ""
+    of: int | None = None
 
     @property
     def id(self) -> str:
@@ -56,10 +58,14 @@ class State:
         """The turn (from 1) that has the criterion of this number; None where none has it (any more)."""
         return next((turn for turn, numbers in enumerate(self.numbers, 1) if number in numbers), None)
 
+    def criterion(self, number: int) -> Criterion:
+        """The criterion of this number."""
+        turn = (self.turn_of(number) or 0) - 1
+        return self.instance.turns[turn].criteria[self.numbers[turn].index(number)]
+
     def text_of(self, number: int) -> str:
         """The text of the criterion of this number."""
-        turn = (self.turn_of(number) or 0) - 1
-        return self.instance.turns[turn].criteria[self.numbers[turn].index(number)].text
+        return self.criterion(number).text
 
 
 def originals(instance: Instance) -> list[Version]:
@@ -89,8 +95,8 @@ def state(original: Instance, revisions: Iterable[Version]) -> State:
         elif one.text is None:
             del criteria[one.criterion]
         else:
-            before = criteria.get(one.criterion, Criterion(""))
-            criteria[one.criterion] = replace(before, text=one.text)
+            before = criteria[one.of] if one.of else criteria.get(one.criterion, Criterion(""))
+            criteria[one.criterion] = replace(before, text=one.text, rule=None)  # which was of the text before
     turns = [
         replace(turn, prompt=prompt, criteria=tuple(criteria.values()))
         for turn, prompt, criteria in zip(original.turns, prompts, held, strict=True)

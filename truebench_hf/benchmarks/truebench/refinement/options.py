@@ -6,25 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.several import SeveralOptions
 from truebench_hf.errors import UserError
-from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.options import WritingOptions, numbered
+from truebench_hf.options import at_least_one, option, role
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefineCriteriaOptions(JudgeOptions, InstanceOptions, WritingOptions):
+class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, what people say of them, and how the criteria are to change."""
 
     OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ("validate_criteria",)
 
-    responses: tuple[str, ...] = option(
-        (), panel="Data", help="Responses to the data: a run folder, or a file as for `truebench judge`; may be repeated, e.g. "
-        "one a model. Where rows do not say whose they are the file's name does."
-    )  # fmt: skip
-    model: tuple[str, ...] = role(
-        (), help="Model whose responses are made here: a spec; may be repeated.",
-        binds=Binds("model", lambda options: list(map(str, numbered(options.model))), grows=True),
-    )  # fmt: skip
     validator: str = role(help="Who validates what was changed: a model spec.")
     human: tuple[str, ...] = option(
         (), panel="Data", help="Filled-in annotation sheets, pass or fail for each response, or folders of them; may be "
@@ -40,9 +32,7 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, WritingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "rounds", "max_tokens")
-        if not self.responses and not self.model:
-            raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
+        at_least_one(self, "rounds")
         if self.revisions and not self.human:
             raise UserError("--revisions goes with --human: the sheets that the work list came from")
 

@@ -14,10 +14,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import instances, jsonl
+from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
-from truebench_hf.benchmarks.truebench.refinement import filled, form, history, worklist
+from truebench_hf.benchmarks.truebench.refinement import filled, form, history, lines, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
@@ -56,7 +56,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     files = (
         "refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN, SHEETS,
     )  # fmt: skip
-    editable = {worklist.FILE: ""}  # noqa: RUF012
+    editable = {worklist.FILE: "", DATA: ""}  # noqa: RUF012
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
 
@@ -72,7 +72,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
         sheets.check_names(options.names)
-        self.sheets = sheets.read_back(list(options.human)) if options.human else Annotations({}, {}, {})
+        # Who names the folder of the study means the sheets in it.
+        given = [str(Path(one) / SHEETS) if Path(one).resolve() == folder.resolve() else one for one in options.human]
+        self.sheets = sheets.read_back(given) if given else Annotations({}, {}, {})
         if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
             raise UserError(
                 f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
@@ -86,7 +88,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             written = sorted((folder / SHEETS).rglob("*.csv"))
             self.asked |= {answer.item for file in written for answer in read_rows(file)}
         self.round = max((one.round for one in self.history), default=0)
-        self.lines: list[filled.Line] = []  # what is taken in now
+        self.lines: list[lines.Line] = []  # what is taken in now
         self.note = ""
         if options.revisions:
             self._take_in(Path(options.revisions))
@@ -99,28 +101,28 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         there, given = folder / worklist.FILE, self.options.revisions
         if (folder / LISTED).exists() and not self.options.human:
             raise UserError(f"--out {folder}: has a work list made from sheets; name them again by --human")
-        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and filled.read(there):
+        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and lines.read(there):
             raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
 
     def _take_in(self, path: Path) -> None:
         """The next round, from a filled-in work list; none where nothing is filled in, or where it was taken in."""
-        lines = filled.read(path)
-        if not lines:
+        given = lines.read(path)
+        if not given:
             self.note = f"{path}: no row has a kind, a new text or a new prompt yet; nothing was changed."
             return
-        if taken := [one.round for one in self.history if one.source == filled.source(lines)]:
+        if taken := [one.round for one in self.history if one.source == lines.source(given)]:
             self.note = f"{path} was taken in as round {taken[0]}."
             return
         if self.round >= self.options.rounds:
             raise UserError(
                 f"--revisions {path}: would be round {self.round + 1}; raise --rounds {self.options.rounds}"
             )
-        listed = {row.id: row for row in _listed(Path(self.options.out) / LISTED)}
+        listed = {row.id: row for row in worklist.read(Path(self.options.out) / LISTED)}
         now = {key: history.states(one, self.history, self.round)[-1] for key, one in self.instances.items()}
         before = [version for one in self.instances.values() for version in history.originals(one)]
-        made = filled.revisions(lines, listed, now, [*before, *self.history], self.round + 1)
-        filled.check_left(self.instances, [*self.history, *made])
-        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, lines
+        made = filled.revisions(given, listed, now, [*before, *self.history], self.round + 1)
+        filled.check_left(self.instances, self.history, made)
+        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, given
 
     def setup(self) -> None:
         super().setup()
@@ -165,13 +167,12 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         listed = open_rows(done, labels, self.history) if self.options.human else []
         result = scores(done, labels, self.history, listed) | {"usage": self.provenance["usage"]}
         last = [judged for one in done for judged in one[-1].judged]
-        undecided = [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
         facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
         return Outcome(
             result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
             lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
             notes=self._notes(last, labels, listed, new), facts=facts,
-            incomplete=len(undecided) + sum(row.what == worklist.UNREAD for row in listed),
+            incomplete=len(_unscored(last)) + sum(row.what == worklist.UNREAD for row in listed),
         )  # fmt: skip
 
     def _files(
@@ -221,6 +222,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         options, out = self.options, self.options.out
         notes = [self.note] if self.note else []
         notes += cut_off(sum(bool(one.response.truncated) for one in last))
+        if left := _unscored(last):
+            first = f"{left[0].name}, {left[0].response.model}: {left[0].undecided}"
+            notes.append(f"Responses not judged: {len(left)} of {len(last)} (the first: {first}).")
         notes += weak_judges([*options.judge, options.validator])
         if strange := [key for key in self.sheets.labels if key not in labels]:
             notes.append(f"Rows of sheets about other responses, left out: {len(strange)} (the first: {strange[0]}).")
@@ -244,17 +248,9 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         return notes
 
 
-def _listed(file: Path) -> list[Row]:
-    """The work list as it was written. Raises UserError where there is none."""
-    if not file.exists():
-        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
-    found = []
-    for where, row in jsonl.read(file):
-        try:
-            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
-        except (TypeError, KeyError) as error:
-            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
-    return found
+def _unscored(last: Sequence[Judged]) -> list[Judged]:
+    """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
+    return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
 
 
 def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:

@@ -10,10 +10,14 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.refinement.history import State
 from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.errors import UserError
+from truebench_hf.judging.case import stated
 from truebench_hf.records import Judged
 from truebench_hf.report.csv_cells import guard
 
@@ -77,9 +81,9 @@ def _disagreement(state: State, judged: Judged, name: str, human: bool) -> Row:
     several = len(state.instance.turns) > 1
     reasons = [
         f"{number}. {verdict.reason}"
-        for numbers, verdicts in zip(state.numbers, judged.verdicts, strict=True)
-        for number, verdict in zip(numbers, verdicts, strict=True)
-        if verdict.reason and (human is False or verdict.label != "yes")
+        for numbers, verdicts, counted in zip(state.numbers, judged.verdicts, judged.outcomes, strict=True)
+        for number, verdict, outcome in zip(numbers, verdicts, counted, strict=True)
+        if verdict.reason and (human is False or outcome != "yes")
     ]
     return Row(
         _id("response", state.instance.id, name, human), state.instance.id, judged.response.model,
@@ -112,14 +116,15 @@ def _conversation(state: State, judged: Judged | None = None) -> str:
 
 
 def _criteria(state: State, judged: Judged | None = None) -> str:
-    """The criteria by their numbers, with what the judge says of each."""
+    """The criteria by their numbers, as the judge reads them, with what it says of each."""
     said: list[str] = []
     for turn, (one, numbers) in enumerate(zip(state.instance.turns, state.numbers, strict=True), 1):
         said += [f"Turn {turn}"] if len(state.numbers) > 1 else []
         verdicts = judged.verdicts[turn - 1] if judged else [None] * len(numbers)
         for number, criterion, verdict in zip(numbers, one.criteria, verdicts, strict=True):
-            label = f" [{verdict.label or 'not judged'}]" if verdict else ""
-            said.append(f"{number}. {criterion.text}{label}")
+            marks: list[str] = [verdict.label or "not judged"] if verdict else []
+            marks += [] if criterion.weight == 1 else [f"{criterion.weight:g} points"]
+            said.append(f"{number}. {stated(criterion)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(said)
 
 
@@ -146,3 +151,16 @@ def cells(row: Row, round: int) -> dict[str, str]:
 
 def _text(number: int | None) -> str:
     return "" if number is None else str(number)
+
+
+def read(file: Path) -> list[Row]:
+    """The work list as it was written. Raises UserError where there is none."""
+    if not file.exists():
+        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
+    found = []
+    for where, row in jsonl.read(file):
+        try:
+            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
+        except (TypeError, KeyError) as error:
+            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
+    return found

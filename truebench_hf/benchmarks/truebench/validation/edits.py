@@ -161,7 +161,7 @@ def _altered(place: Place, keywords: Mapping[str, Sequence[str]], lot: random.Ra
     assert one
     text, other = criteria[place.criterion].text, lot.choice(_others(place, keywords))
     altered = text[: one.start] + other + text[one.end :]
-    criteria[place.criterion] = replace(criteria[place.criterion], text=altered)
+    criteria[place.criterion] = replace(criteria[place.criterion], text=altered, rule=None)
     what = f"{one.kind} {one.value} is now {other}"
     return Edited(place.with_criteria(criteria), "E1", place.turn + 1, place.criterion + 1, what)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.findings import PROMPT_KINDS, Finding, Kind, Label, Validation
 from truebench_hf.instances import HALF
+from truebench_hf.judging.case import one_line
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.choice import read_choice, stated
 from truebench_hf.judging.keys import criterion_of
@@ -88,12 +89,14 @@ def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> _Made | Problem:
     instead = [instead] if isinstance(instead, str) else instead
     if not isinstance(instead, list) or not all(map(_is_text, instead)):
         return Problem(f"gives no list of texts for `instead` of criterion {number}")
-    criterion = turns[turn - 1].criteria[place - 1].text
-    if any(folded(one) == folded(criterion) for one in instead):
+    criterion = turns[turn - 1].criteria[place - 1]
+    note = one_line(criterion).removeprefix(" ".join(criterion.text.split())).strip()  # what comes instead keeps it
+    instead = [" ".join(one.split()).removesuffix(note).strip() or one for one in instead]
+    if any(folded(one) == folded(criterion.text) for one in instead):
         return Problem(f"gives criterion {number} as it is for `instead`")
     if kind == "composite" and len(instead) < 2:
         return Problem(f"does not split criterion {number}")
-    return turn, place, tuple(" ".join(one.split()) for one in instead)
+    return turn, place, tuple(instead)
 
 
 def _missing(entry: Entry, turns: Sequence[Turn]) -> _Made | Problem:

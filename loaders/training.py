@@ -1,0 +1,179 @@
+"""Rows to train on, of anything that judges are asked about: prompts with criteria, labelled rubrics, preference pairs.
+
+Three configurations of one source. It is rows in the columns of `rubric_eval` (also the pairs of `truebench contrast`
+and the labels of `truebench arbitrate`), rows with prompt and criteria, or SOURCE:PATH.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import datasets
+
+from truebench_hf import instances, row_files
+from truebench_hf.benchmarks.rubric_eval import data as rubric_data
+from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.benchmarks.rubric_eval.rows import Responses
+from truebench_hf.benchmarks.truebench import data as instance_data
+from truebench_hf.loaders import sources
+from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
+from truebench_hf.loaders.corpus import About, Corpus, Data
+from truebench_hf.loaders.sources import conversations
+from truebench_hf.loaders.training_rows import label_rows, pair_rows, prompt_rows
+from truebench_hf.loaders.usable import LeftOut, Sieve
+from truebench_hf.rows import Record
+from truebench_hf.types import Instance
+
+TEXT = datasets.Value("string")
+MESSAGES = datasets.List({"role": TEXT, "content": TEXT})
+FEATURES = {
+    "prompts": datasets.Features(
+        {
+            "id": TEXT,
+            "prompt": MESSAGES,
+            "criteria": datasets.List(
+                {"text": TEXT, "weight": datasets.Value("float64"), "kind": TEXT, "condition": TEXT}
+            ),
+            "reference": TEXT,
+            "language": TEXT,
+            "category": TEXT,
+        }
+    ),
+    "labels": datasets.Features(
+        {
+            "id": TEXT,
+            "instruction_id": TEXT,
+            "prompt": MESSAGES,
+            "response": TEXT,
+            "rubric": TEXT,
+            "label": datasets.ClassLabel(names=["no", "yes"]),
+            "weight": datasets.Value("float64"),
+            "model": TEXT,
+            "language": TEXT,
+            "source": TEXT,
+        }
+    ),
+    "pairs": datasets.Features(
+        {
+            "id": TEXT,
+            "instruction_id": TEXT,
+            "prompt": MESSAGES,
+            "chosen": MESSAGES,
+            "rejected": MESSAGES,
+            "rubric": TEXT,
+            "language": TEXT,
+            "source": TEXT,
+        }
+    ),
+}
+TRAIN = "train"
+_OWN = ("instruction_category", "response")  # columns by which rows of rubric_eval are known
+
+
+@dataclass
+class Read:
+    """What a source holds: conversations to be had, responses with rubrics (none where nobody answered)."""
+
+    instances: list[Instance]
+    items: list[Item] = field(default_factory=list)
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+
+def read(source: str, strict: bool = False) -> Read:
+    """A source, whichever of the three it is; of several splits the one named train, so that no test is trained on.
+
+    Raises UserError naming what cannot be read.
+    """
+    if sources.is_source(source):
+        kind, _, path = source.partition(":")
+        items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
+        return Read(conversations.of_items(kind, items), list(items), items.left_out)
+    found: Mapping[str, Iterable[Record]]
+    if row_files.built(source, "rubric_mini"):
+        found = {"": _numbered(source, rubric_data.load(source, "--source"))}
+    else:
+        found = row_files.splits(instance_data.located(source), instance_data.NAMES, "--source")
+    found = {TRAIN: found[TRAIN]} if TRAIN in found else found
+    first = next(iter(next(iter(found.values()))), None)
+    if first is None or not all(name in first.row for name in _OWN):
+        rows = (
+            found[TRAIN]
+            if TRAIN in found
+            else row_files.one_split(instance_data.located(source), instance_data.NAMES, "--source")
+        )
+        return Read(instances.of_rows(rows, judged=False))
+    return _of_labelled(source, chain.from_iterable(found.values()), strict)
+
+
+def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
+    found = Responses(unanswered=True)
+
+    def add(record: Record) -> list[Item]:
+        found.add(record)
+        return []
+
+    sieve = Sieve(source, rows, add, strict=strict)
+    list(sieve)
+    return Read(conversations.of_items("rubric_eval", found.items), found.items, sieve.left_out)
+
+
+def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
+    return [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def totals(data: Data) -> dict[str, int]:
+    """How many rows of each kind there are."""
+    return {name: sum(map(len, splits.values())) for name, splits in data.items()}
+
+
+def about(builder: Builder, data: Data) -> About:
+    """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
+    assert isinstance(builder, Training)
+    longer = sum(len(instance.turns) > 1 for instance in builder.read.instances)
+    note = f"{longer:,} conversations have further turns to be answered, of which no prompt is made"
+    every = hashlib.sha256()
+    for splits in data.values():
+        for rows in splits.values():
+            for row in rows:
+                every.update(json.dumps(row, sort_keys=True).encode())
+    return About(f"sha256 {every.hexdigest()[:12]}", (note,) if longer else ())
+
+
+class Training(SourceBuilder):
+    """`source`: rows of rubric_eval, rows with prompt and criteria, or SOURCE:PATH; also a built-in name."""
+
+    BUILDER_CONFIGS = configs(*FEATURES)
+    DEFAULT_CONFIG_NAME = "prompts"
+    TAKES = ("source", "strict")
+    NEEDS = "labelled rows, rows with prompt and criteria, or SOURCE:PATH (see `truebench data list`)"
+
+    @property
+    def columns(self) -> datasets.Features:
+        """The columns of the configuration."""
+        return FEATURES[self.config.name]
+
+    @cached_property
+    def read(self) -> Read:
+        """What the source holds."""
+        found = read(self._source(), self.config.strict)
+        self.outs[self._source()] = found.left_out
+        return found
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator(TRAIN)]
+
+    def rows(self) -> Iterator[Row]:
+        made: dict[str, Callable[[], Iterator[Row]]] = {
+            "prompts": lambda: prompt_rows(self.read.instances),
+            "labels": lambda: label_rows(self.read.items),
+            "pairs": lambda: pair_rows(self.read.items),
+        }
+        yield from made[self.config.name]()
+
+
+CORPUS = Corpus(Training, about, configs=tuple(FEATURES), totals=totals, sparse=True)

@@ -1,0 +1,93 @@
+"""How far judges are talked round, technique by technique, with our prompts, without their tags, and asked twice.
+
+`python -m tests.bench.attacks FOLDER [RESPONSES]`. It resumes. The embedded model takes some 3 seconds of processor time
+a call and 20 calls a response, for each of three prompts; by default 16 responses.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support import obedient
+from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness, Turned
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.prompts import Prompts
+
+_OPENING = re.compile(r"^<(\w+)_\{\{ tag \}\}>$", re.MULTILINE)
+_CLOSING = re.compile(r"^</\w+_\{\{ tag \}\}>\n", re.MULTILINE)
+_LISTED = "Requirements\n{% for one in criteria %}- {{ one }}\n{% endfor %}\n\n"
+
+
+def untagged(source: str) -> str:
+    """A prompt with headings in place of its tags, and the same rules."""
+    text = _CLOSING.sub("", _OPENING.sub(lambda tag: f"{tag[1].capitalize()}:", source))
+    return re.sub(r"\b(T|t)ext between the tags|Everything between the tags", r"Text under the headings", text)
+
+
+def twice(source: str) -> str:
+    """A prompt that asks in front of the material, too."""
+    start = source.index("{% if context %}\n<context_")
+    return source[:start] + _LISTED + source[start:]
+
+
+def variants(name: str, folder: Path) -> dict[str, tuple[str, ...]]:
+    """What `--prompt` takes for each form of a prompt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made: dict[str, tuple[str, ...]] = {"tags": ()}
+    for how, change in (("no tags", untagged), ("asked twice", twice)):
+        file = folder / f"{name} {how}.jinja"
+        file.write_text(change(Prompts().source(name)), encoding="utf-8")
+        made[how] = (f"{name}={file}",)
+    return made
+
+
+def measured(folder: Path, responses: int) -> dict[str, Robustness]:
+    """What each judge made of the attacks by each form of its prompt, by the names of the table's columns."""
+    found = {}
+    forms = variants("rubric", folder / "prompts")
+    for column, outside, form in (
+        ("obeys all", False, "tags"),
+        ("obeys outside sections: tags", True, "tags"),
+        ("obeys outside sections: no tags", True, "no tags"),
+    ):
+        with obedient.serving(outside=outside) as url:
+            found[column] = _asked(folder / column.replace(":", ""), responses, "rubric", forms[form],
+                                   judge=("openai:obedient",), judge_base_url=url)  # fmt: skip
+    for form, prompt in variants("decision", folder / "prompts").items():
+        found[f"SmolLM2: {form}"] = _asked(folder / f"SmolLM2 {form}", responses, "decision", prompt,
+                                           judge=("smollm2",), attacks_each=1)  # fmt: skip
+    return found
+
+
+def _asked(out: Path, responses: int, paradigm: str, prompt: tuple[str, ...], **more: object) -> Robustness:
+    options = MetaevalOptions(
+        data="rubric_mini", out=str(out), limit=responses, paradigms=paradigm, prompt=prompt, attacks=True, **more  # type: ignore[arg-type]
+    )  # fmt: skip
+    return metaeval(options).attacked[0]
+
+
+def table(found: Mapping[str, Robustness]) -> str:
+    """The README's table: share turned by the injections, and in parentheses by the neutral texts."""
+    lines = [["Technique", *found], ["---"] * (len(found) + 1)]
+    names = dict.fromkeys(one.technique for one in attacks())
+    lines += [
+        [name.replace("_", " "), *(_cell(one.by_technique.get(name)) for one in found.values())] for name in names
+    ]
+    lines.append(["all", *(_cell(one.overall) for one in found.values())])
+    lines.append(["trials", *(str(one.overall.more.n) for one in found.values())])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(one: Turned | None) -> str:
+    if one is None or one.by_attack.value is None or one.by_neutral.value is None:
+        return "-"
+    return f"{100 * one.by_attack.value:.0f} ({100 * one.by_neutral.value:.0f})"
+
+
+if __name__ == "__main__":
+    print(table(measured(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 16)))

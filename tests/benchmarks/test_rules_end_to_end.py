@@ -1,0 +1,259 @@
+"""Rules through the real commands: who decided stands in the records, folders and boards keep modes apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.runs import Done, command_here, script, write_jsonl
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
+from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.errors import UserError
+from truebench_hf.hub.staging import stage_file
+from truebench_hf.hub.submission import validate
+from truebench_hf.judging.rules.deciding import MODES
+
+SHORT = {"text": "At most three words.", "rule": {"kind": "count", "unit": "words", "max": 3}}
+ROWS = [
+    {"id": "a", "prompt": "Name a river.", "criteria": ["names a river", SHORT]},
+    {"id": "b", "prompt": "Name a lake.", "criteria": [SHORT]},
+]
+ANSWERS = [{"contains": "river", "reply": "The great river Rhine."}, {"contains": "lake", "reply": "Garda."}]
+JUDGE = [{"contains": "<criteria", "verdicts": {}}]  # passes everything
+
+
+class Bench:
+    """Data, a model and a judge who passes everything and writes down what it is asked."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys = folder, capsys
+        self.data = write_jsonl(folder / "data.jsonl", ROWS)
+        self.model, self.judge = script(folder / "model.json", ANSWERS), script(folder / "judge.json", JUDGE)
+
+    def do(self, name: str, out: str, *more: str) -> Done:
+        """The command, whose judge writes what it is asked into `OUT.asked`."""
+        record = f"record={self.folder / out}.asked"
+        found = ("--judge", self.judge, "--judge-arg", record, "--out", str(self.folder / out))
+        return command_here(self.capsys, name, *found, *more)
+
+    def run(self, out: str, *more: str, name: str = "run") -> Done:
+        return self.do(name, out, "--data", self.data, "--model", self.model, *more)
+
+    def asked(self, out: str) -> str:
+        file = self.folder / f"{out}.asked"
+        return file.read_text() if file.exists() else ""
+
+    def lines(self, out: str, file: str) -> list[dict[str, Any]]:
+        return [row for _, row in jsonl.read(self.folder / out / file)]
+
+    def info(self, out: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
+        return found
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+# mode -> passed by instance, calls of the judge, whether figures are stated
+RUNS = {
+    "off": ([True, True], 2, False),  # the judge takes four words for three
+    "evidence": ([True, True], 2, True),  # told so it says the same: it decides
+    "decide": ([False, True], 1, False),  # one criterion is left to it
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_run(bench: Bench, mode: str) -> None:
+    done = bench.run("out", "--rules", mode)
+    assert done.returncode == 0, done.stderr
+    passed, calls, stated = RUNS[mode]
+    lines = bench.lines("out", "judgments.jsonl")
+    assert [line["passed"] for line in lines] == passed
+    assert len(bench.asked("out").splitlines()) == calls
+    assert (": 4 words)" in bench.asked("out")) == stated
+    by = [verdict.get("judge", "the judge") for line in lines for turn in line["verdicts"] for verdict in turn]
+    assert by == (["the judge", "rules", "rules"] if mode == "decide" else ["the judge"] * 3)
+    said = "Decided by rules: 2 of 3 criteria; judge calls saved: 1."
+    assert (said in done.stdout) == (mode == "decide")
+    settings = bench.info("out")["settings"]
+    assert (settings["rules"], settings["judging"]["rules"]) == (mode, mode)
+    if mode == "decide":
+        assert lines[0]["verdicts"][0][1]["reason"] == "measured: 4 words"
+        assert "measured: 4 words" in (bench.folder / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tick(bench: Bench, mode: str) -> None:
+    done = bench.run("out", "--rules", mode, name="tick")
+    assert done.returncode == 0, done.stderr
+    labels = [[v["label"] for turn in line["verdicts"] for v in turn] for line in bench.lines("out", "verdicts.jsonl")]
+    assert labels == [["yes", "no" if mode == "decide" else "yes"], ["yes"]]
+    assert len(bench.asked("out").splitlines()) == (1 if mode == "decide" else 3)
+    assert ("Decided by rules: 2 of 3 criteria; judge calls saved: 2." in done.stdout) == (mode == "decide")
+    assert (": 4 words)" in bench.asked("out")) == (mode == "evidence")
+
+
+def rubrics() -> list[dict[str, Any]]:
+    """Two responses with a rubric for rules and one for judges each; the judge below is wrong on all it fails."""
+    found: list[dict[str, Any]] = []
+    for name, response, labels in (("a", "One two.", ["yes", "no"]), ("b", "One two three four.", ["no", "yes"])):
+        shared = {
+            "instruction_id": f"i-{name}", "response_id": f"r-{name}", "instruction_category": "constrained",
+            "language": "EN", "messages": [{"role": "user", "content": "Say something."}], "response": response,
+            "checklist": [SHORT["text"], "is kind"],
+        }  # fmt: skip
+        for place, label in enumerate(labels):
+            text = shared["checklist"][place]
+            rule = {"rule": SHORT["rule"]} if place == 0 else {}
+            found.append(shared | {"rubric_index": place, "rubric": text, "label": label} | rule)
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_metaeval(bench: Bench, mode: str) -> None:
+    bench.data = write_jsonl(bench.folder / "rubrics.jsonl", rubrics())
+    bench.judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {"is kind": "FAIL"}}])
+    done = bench.do("metaeval", "out", "--data", bench.data, "--paradigms", "checklist,rubric", "--rules", mode)
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((bench.folder / "out" / "scores.json").read_text())["judges"]
+    together = [one["overall"]["balanced_accuracy"]["value"] for one in scores]
+    # It passes all lengths and fails all kindness: half of each is right. The rules have all lengths right.
+    assert together == [0.75, 0.75] if mode == "decide" else [0.5, 0.5]
+    lines = bench.lines("out", "judgments.jsonl")
+    by = [line["decided_by"] == "rules" for line in lines]
+    assert by == ([True, False] * 4 if mode == "decide" else [False] * 8)
+    if mode != "decide":
+        assert [one["apart"] for one in scores] == [None, None]
+        return
+    for one, saved in zip(scores, (0, 2), strict=True):  # a checklist is asked about as long as one criterion is left
+        apart = one["apart"]
+        assert (apart["decided"], apart["saved"]) == (2, saved)
+        assert apart["by_rules"]["balanced_accuracy"]["value"] == 1.0
+        assert apart["by_judge"]["balanced_accuracy"]["value"] == 0.5
+    assert "Decided by rules, and by judges" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["run", "tick"])
+@pytest.mark.parametrize("other", ["off", "evidence"])
+def test_a_folder_keeps_its_mode(bench: Bench, name: str, other: str) -> None:
+    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
+    done = bench.run("out", "--rules", other, name=name)
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.strip()]
+    assert f'rules: "decide" there, "{other}" now' in line
+    assert "choose another folder" in line
+    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["run", "tick"])
+def test_modes_are_never_ranked_together(bench: Bench, name: str) -> None:
+    for mode in MODES:
+        assert bench.run(mode, "--rules", mode, name=name).returncode == 0
+    assert bench.run("off2", "--rules", "off", name=name).returncode == 0
+    settings = {out: bench.info(out)["board"]["rows"][0]["setting"] for out in (*MODES, "off2")}
+    assert len({settings[mode] for mode in MODES}) == len(MODES)
+    assert settings["off"] == settings["off2"]
+    folders = [str(bench.folder / out) for out in MODES]
+    kind = "truebench" if name == "run" else name
+    done = command_here(bench.capsys, "leaderboard", *folders, "--kind", kind)
+    notes = [line for line in done.stdout.splitlines() if line.startswith("Note: Group")]
+    assert [sum(f"rules {mode})" in line for line in notes) for mode in MODES] == [0, 1, 1]
+    assert len(notes) == len(MODES), "each is alone, and its note says why"
+    told = command_here(bench.capsys, "compare", str(bench.folder / "off"), str(bench.folder / "decide"))
+    assert "rules off and decide" in told.stdout.replace("rules:", "rules")
+
+
+def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
+    done = bench.run("out", "--protocol", "official", "--rules", "decide")
+    assert (done.returncode, (bench.folder / "out").exists()) == (2, False)
+    assert "--protocol official knows no rules" in done.stderr
+    for mode, code in (("decide", 2), ("evidence", 0)):
+        assert bench.run(mode, "--rules", mode).returncode == 0
+        told = command_here(bench.capsys, "score", str(bench.folder / mode), "--protocol", "official")
+        assert (told.returncode, "rules decided some of it" in told.stderr) == (code, code == 2)
+    assert (
+        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
+        == "off"
+    )
+
+
+def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
+    with pytest.raises(UserError, match="mode of rules 'on'"):
+        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", rules="on")
+    with pytest.raises(UserError, match=r"--rules decide: is not for this command; off or evidence"):
+        ArbitrateOptions(data="rubric_mini", judge=("a", "b"), meta_judge=("a", "b"), out="x", rules="decide")
+
+
+def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
+    """A submitted file has no run.json: it is kept apart by what its verdicts say."""
+    rows = {}
+    for mode in ("off", "decide"):
+        assert bench.run(mode, "--rules", mode).returncode == 0
+        judgments = bench.folder / mode / "judgments.jsonl"
+        stage_file(judgments, validate(judgments), bench.folder / f"staged-{mode}")
+        (info,) = (bench.folder / f"staged-{mode}").glob("runs/*/run.json")
+        (rows[mode],) = json.loads(info.read_text())["board"]["rows"]
+    assert rows["off"]["setting"] != rows["decide"]["setting"]
+    assert [row["facts"]["Judge"].endswith("(rules decide)") for row in rows.values()] == [False, True]
+    with pytest.raises(UserError, match=r"rules decided some of it, of which run.json does not tell"):
+        validate(bench.folder / "decide" / "judgments.jsonl", made={"model": "m", "judge": "j"})
+
+
+def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
+    """`truebench rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
+    asked = {"rules": [{"kind": "count", "unit": "words", "max": 2}], "complete": True}
+    reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
+    reader = script(
+        bench.folder / "reader.json",
+        [{"contains": "Within 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
+        {"reply": "Still no idea."},
+    )
+    rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
+    data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
+    line = ("rules", data, "--judge", reader, "--out", str(out))
+    done = command_here(bench.capsys, *line)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((out / "rules.json").read_text())
+    assert {name: result[name] for name in ("criteria", "decidable", "measurable", "neither", "unread")} == {
+        "criteria": 3, "decidable": 2, "measurable": 0, "neither": 1, "unread": 1,
+    }  # fmt: skip
+    assert [(row["sort"], row["by"]) for row in bench.lines("rules", "criteria.jsonl")] == [
+        ("decidable", "judge"), ("neither", ""), ("decidable", "data"),
+    ]  # fmt: skip
+    bench.data = str(out / "data.jsonl")
+    assert bench.run("out", "--rules", "decide").returncode == 0
+    (line_,) = bench.lines("out", "judgments.jsonl")
+    assert [v.get("judge") for v in line_["verdicts"][0]] == ["rules", None, "rules"]
+    text = Path(bench.data).read_text()
+    Path(bench.data).write_text(text.replace('\\"max\\": 2', '\\"max\\": 9'))
+    refused = command_here(bench.capsys, *line)
+    assert refused.returncode == 2
+    assert "data.jsonl was edited since it was written" in refused.stderr
+    assert bench.run("mended", "--rules", "decide").returncode == 0
+    assert bench.lines("mended", "judgments.jsonl")[0]["verdicts"][0][0]["label"] == "yes", "four words are below nine"
+
+
+def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Bench) -> None:
+    rows = [
+        row | {"id": None, "instruction_id": f"i{n}-{row['instruction_id']}", "response_id": f"r{n}-{row['response_id']}"}
+        for n in range(6) for row in rubrics()
+    ]  # fmt: skip
+    labelled = write_jsonl(
+        bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
+    )
+    bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
+    done = bench.do("calibrate", "fit", "--data", labelled, "--rules", "decide")
+    assert done.returncode == 0, done.stderr
+    assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
+    assert len(bench.lines("fit", "rows.jsonl")) == 12
+    given = ("--judge-level", "decision", "--calibration", str(bench.folder / "fit"))
+    refused = bench.run("out", *given)
+    assert refused.returncode == 2
+    assert "was fitted with --rules decide, not off; calibrate it so" in refused.stderr
+    assert bench.run("out", *given, "--rules", "decide").returncode == 0

@@ -1,0 +1,202 @@
+"""Sources with points, signs and people's labels: what of them comes through, into items, instances and commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.loaders.test_sources import RECORDS, USER, written
+from tests.support.runs import command_here, script
+from truebench_hf.benchmarks.tick import data as tick
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.errors import UserError
+from truebench_hf.loaders.sources import READERS, is_source, read
+from truebench_hf.loaders.sources.conversations import instances
+from truebench_hf.loaders.sources.listed import LISTED
+from truebench_hf.types import Criterion, Message
+
+
+def test_profbench_is_an_item_for_each_labelled_report(tmp_path: Path) -> None:
+    path = tmp_path / "test.parquet"  # as the Hub serves it, where a type is a list in every row
+    row = json.loads(json.dumps(RECORDS["profbench"]))
+    row["rubrics"][1]["criterion_type"] = ["Reasoning"]
+    pq.write_table(pa.Table.from_pylist([row]), path)
+    first, second = read("profbench", path)
+    assert first.case.criteria == (
+        Criterion("Names caffeine.", "Reasoning, Style", weight=4.0),
+        Criterion("Gives a dose.", "Reasoning", weight=1.0),
+    )
+    assert [(one.model, one.case.response, [r.label for r in one.rubrics]) for one in (first, second)] == [
+        ("o3", "Tea has caffeine.", ["yes", "no"]),
+        ("grok4", "Tea is nice.", ["no", None]),  # nobody said
+    ]
+    assert first.instruction_id == second.instruction_id
+    assert (first.id, second.id) == ("profbench-Chem-0-o3", "profbench-Chem-0-grok4")
+    bare = {**RECORDS["profbench"], "o3_response": None, "grok4_response": " "}
+    (task,) = read("profbench", written(tmp_path, bare))
+    assert not task.answered
+
+
+def test_healthbench_keeps_signs_and_tags(tmp_path: Path) -> None:
+    (found,) = read("healthbench", written(tmp_path, RECORDS["healthbench"]))
+    assert found.case.criteria == (
+        Criterion("Names a limit.", "level:example, axis:accuracy", weight=7.0),
+        Criterion("Recommends forty cups.", "axis:accuracy", weight=-9.0),
+    )
+    assert "fault" in found.rubrics[1].text, "who judges it is told how it is meant"
+    assert (found.category, found.facts["theme"]) == ("multi_turn", "communication")
+    assert (found.reference, found.case.reference) == ("Up to five cups.", None), "judges are not shown it"
+
+
+@pytest.mark.parametrize(
+    ("votes", "label"),
+    [([True, True, False], "yes"), ([False], "no"), ([True, False], None), ([False, False, True, True, True], "yes"),
+     ([True, None], "yes"), ([None], None)],
+)  # fmt: skip
+def test_the_label_of_more_than_half_of_the_physicians(
+    tmp_path: Path, votes: list[bool | None], label: str | None
+) -> None:
+    row = RECORDS["healthbench_meta"] | {"binary_labels": votes}
+    other = row | {"rubric": "Is it short?", "binary_labels": [True]}
+    (found,) = read("healthbench_meta", written(tmp_path, row, other))
+    assert [rubric.label for rubric in found.rubrics] == [label, "yes"]
+    assert [criterion.text for criterion in found.case.criteria] == ["Is it a haiku?", "Is it short?"]
+    assert found.rubrics[0].hint == "cluster:communication_clarity"
+
+
+def test_rubrichub_in_both_forms(tmp_path: Path) -> None:
+    (found,) = read("rubrichub", written(tmp_path, RECORDS["rubrichub"]))
+    assert found.instruction_id == "rubrichub-r1"
+    assert [(one.text, one.weight) for one in found.case.criteria] == [("Names one.", 10.0), ("Names two.", -5.0)]
+    trained = {"prompt": [USER], "Rubrics": RECORDS["rubrichub"]["rubrics"], "ability": "chat"}
+    other, again = read("rubrichub", written(tmp_path, trained, trained | {"ability": None}))
+    assert other.case.criteria == found.case.criteria
+    assert (other.instruction_id, again.instruction_id) == ("rubrichub-000000", "rubrichub-000001")
+    assert other.messages == (Message("user", USER["content"]),)
+
+
+def test_rubrics_as_rewards_with_and_without_pitfalls(tmp_path: Path) -> None:
+    path = written(tmp_path, RECORDS["rar"])
+    (found,) = read("rar", path)
+    assert found.case.criteria == (
+        Criterion("Names caffeine.", "Essential", weight=5.0),
+        Criterion("Does not mention that milk is no tea.", "Pitfall", weight=-1.0),
+        Criterion("Is short.", weight=2.0),
+    )
+    assert (found.reference, found.case.reference) == ("Caffeine.", None)
+    (without,) = read("rar_without_pitfalls", path)
+    assert without.case.criteria == (found.case.criteria[0], found.case.criteria[2])
+
+
+def test_multichallenge_turns_a_question_that_must_be_no_into_a_fault(tmp_path: Path) -> None:
+    row = RECORDS["multichallenge"]
+    yes, no = read("multichallenge", written(tmp_path, row, row | {"QUESTION_ID": 2, "PASS_CRITERIA": "no"}))
+    assert [one.case.criteria[0].weight for one in (yes, no)] == [1.0, -1.0]
+    assert yes.messages[-1].content == "Another, please."
+    assert yes.facts == {"AXIS": "INFERENCE_MEMORY"}
+
+
+def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
+    (found,) = read("biggen", written(tmp_path, RECORDS["biggen"]))
+    assert found.case.criteria[0].text == "Is the plan complete? Answered yes by no less than this: Level 5."
+    assert found.facts["levels"] == tuple(f"Level {level}." for level in range(1, 6))
+    assert (found.category, found.case.reference) == ("system", "At five.")
+    (other,) = read("biggen", written(tmp_path, RECORDS["biggen"] | {"capability": "multilingual"}))
+    assert (found.language, other.language) == ("EN", "UND")
+
+
+@pytest.mark.parametrize("name", sorted(set(READERS) - {"rubric_eval"}))
+def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, RECORDS[name])
+    found, items = load(f"{name}:{path}"), read(name, path)
+    assert [one.id for one in found] == list(dict.fromkeys(item.instruction_id for item in items))
+    for one in found:
+        item = next(item for item in items if item.instruction_id == one.id)
+        assert one.turns[0].criteria == item.case.criteria, "weights, signs and conditions"
+        said = ([] if one.system is None else [Message("system", one.system)]) + [*one.history]
+        assert (*said, Message("user", one.turns[0].prompt)) == item.messages
+        assert one.category
+        assert one.language != "UND"
+
+
+def test_every_source_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(LISTED) == sorted(READERS)
+    assert "nvidia/ProfBench" in command_here(capsys, "data", "list").stdout
+
+
+def test_kinds_of_a_source_are_categories_of_a_run(tmp_path: Path) -> None:
+    (found,) = instances(f"multichallenge:{written(tmp_path, RECORDS['multichallenge'])}")
+    assert found.category == "INFERENCE_MEMORY"
+
+
+def test_what_is_a_source(tmp_path: Path) -> None:
+    (tmp_path / "a:b.jsonl").write_text("{}")
+    for given in ("hf://datasets/a/b", "https://x.y/z.jsonl", "mini", "", str(tmp_path / "a:b.jsonl"), "a/b@c", ["x"]):
+        assert not is_source(given), given
+    assert is_source("profbench:nvidia/ProfBench")
+    with pytest.raises(UserError, match=r"profbnch.*profbench"):
+        load("profbnch:x.jsonl")
+    with pytest.raises(UserError, match="no such file"):
+        load(f"profbench:{tmp_path / 'absent.jsonl'}")
+    with pytest.raises(UserError, match="--column prompt=x: has no use"):
+        load("profbench:x.jsonl", ("prompt=x",))
+
+
+def test_a_source_may_be_a_folder_or_what_was_saved(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, name in (("train", "other"), ("test", "p1")):
+        (folder / f"{split}.jsonl").write_text(json.dumps(RECORDS["healthbench"] | {"prompt_id": name}) + "\n")
+    assert [item.instruction_id for item in read("healthbench", folder)] == ["healthbench-p1"], "of the split test"
+    Dataset.from_list([RECORDS["rubrichub"]]).save_to_disk(tmp_path / "saved")
+    assert [item.instruction_id for item in read("rubrichub", tmp_path / "saved")] == ["rubrichub-r1"]
+
+
+def test_a_run_on_points_and_a_meta_evaluation_on_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, RECORDS["healthbench"])
+    model = script(tmp_path / "model.json", [], {"reply": "At most five cups, but forty do no harm."})
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])  # all PASS: the fault too
+    done = command_here(
+        capsys,
+        "run",
+        "--data",
+        f"healthbench:{path}",
+        "--model",
+        model,
+        "--judge",
+        judge,
+        "--out",
+        str(tmp_path / "run"),
+    )
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert scores["overall"]["value"] == 0.0
+    assert scores["weighted"]["value"] == 0.0, "(7 - 9) / 7, and never below 0"
+
+    path = written(tmp_path, RECORDS["profbench"])
+    judge = script(tmp_path / "labeller.json", [{"contains": "<criteri", "verdicts": {"dose": "FAIL"}}])
+    done = command_here(
+        capsys, "metaeval", "--data", f"profbench:{path}", "--judge", judge, "--paradigms", "checklist",
+        "--out", str(tmp_path / "meta"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((tmp_path / "meta" / "scores.json").read_text())["judges"]
+    assert (found["overall"]["accuracy"]["value"], found["overall"]["accuracy"]["n"]) == (pytest.approx(2 / 3), 3)
+    done = command_here(
+        capsys, "metaeval", "--data", f"wildbench:{written(tmp_path, RECORDS['wildbench'])}", "--judge", judge,
+        "--out", str(tmp_path / "none"),
+    )  # fmt: skip
+    assert (done.returncode, "no row has a label to measure judges by" in done.stderr) == (2, True)
+
+
+def test_faults_are_no_questions_of_a_checklist(tmp_path: Path) -> None:
+    left_out: list[str] = []
+    (entry,) = tick.load(f"healthbench:{written(tmp_path, RECORDS['healthbench'])}", left_out)
+    assert entry.row["checklists"][0]["questions"] == ["Names a limit."]
+    assert left_out == ["healthbench: 1 criteria that name a fault, which is no question of a checklist"]

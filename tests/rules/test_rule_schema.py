@@ -1,0 +1,90 @@
+"""The schema of rules, and the way of a rule from a row to a criterion and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from truebench_hf.errors import UserError
+from truebench_hf.instances import as_row, of_row
+from truebench_hf.rows import Record
+from truebench_hf.rules import KINDS, LANGUAGES, rule_of
+
+RULES: list[dict[str, Any]] = [
+    {"kind": "count", "unit": "words", "max": 50},
+    {"kind": "count", "unit": "sentences", "min": 3, "max": 3, "per": "paragraph"},
+    {"kind": "language", "codes": ["de", "en"]},
+    {"kind": "json", "keys": ["name"]},
+    {"kind": "csv", "min_rows": 2, "max_columns": 3, "header": ["Größe"]},
+    {"kind": "table", "min_columns": 2},
+    {"kind": "code_block", "language": "python"},
+    {"kind": "starts_with", "value": "Dear"},
+    {"kind": "ends_with", "value": "?"},
+    {"kind": "contains", "values": ["a", "b"], "any": True, "min": 2, "max": 4},
+    {"kind": "excludes", "values": ["x"]},
+    {"kind": "case", "form": "upper"},
+    {"kind": "forbidden", "characters": "!", "classes": ["digits"]},
+    {"kind": "sorted", "by": "numeric", "reverse": True},
+    {"kind": "listed", "mark": "bullet"},
+]
+
+
+@pytest.mark.parametrize("row", RULES, ids=lambda row: row["kind"])
+def test_a_rule_comes_back_from_its_text(row: dict[str, Any]) -> None:
+    rule = rule_of(row)
+    assert rule_of(rule.text) == rule
+    assert rule_of(rule.text).text == rule.text
+    assert "\n" not in rule.text
+    assert rule_of(dict(reversed(row.items()))).text == rule.text, "the order of fields says nothing"
+
+
+def test_every_kind_stands_in_the_table_above() -> None:
+    assert {row["kind"] for row in RULES} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("at most 50 words", "must be a JSON object such as"),
+        ("[1]", "must be an object such as"),
+        ({"kind": "cuont"}, "did you mean count"),
+        ({}, "choose from count"),
+        ({"kind": ["count"]}, "unknown kind"),
+        ({"kind": "count", "unit": "words"}, "give min, max or both"),
+        ({"kind": "count", "unit": "words", "min": 5, "max": 3}, r"\(5\) is above the largest \(3\)"),
+        ({"kind": "count", "unit": "words", "maximum": 3}, "unknown field 'maximum': did you mean max"),
+        ({"kind": "count", "max": 3}, "'unit' is absent"),
+        ({"kind": "count", "unit": "words", "max": -1}, "'max' must be greater"),
+        ({"kind": "count", "unit": "words", "max": True}, "'max' must be a valid integer"),
+        ({"kind": "count", "unit": "paragraphs", "max": 1, "per": "line"}, "a line holds no paragraphs"),
+        ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
+        ({"kind": "language", "codes": []}, "codes"),
+        ({"kind": "contains", "values": [" "]}, "values.0"),
+        ({"kind": "table", "min_rows": 3, "max_rows": 2}, "smallest number of rows"),
+        ({"kind": "forbidden"}, "give characters, or classes"),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_the_remedy(given: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        rule_of(given)
+
+
+def test_the_languages_are_those_of_the_detector() -> None:
+    from lingua import Language
+
+    assert {one.iso_code_639_1.name.lower() for one in Language.all()} == LANGUAGES
+
+
+@pytest.mark.parametrize("form", [RULES[0], rule_of(RULES[0]).text])
+def test_a_row_gives_its_criterion_a_rule_and_gets_it_back(form: Any) -> None:
+    row = {"prompt": "p", "criteria": [{"text": "At most 50 words.", "rule": form}, "Is polite."]}
+    made = of_row(Record("x", row))
+    first, second = made.turns[0].criteria
+    assert (first.rule, second.rule) == (rule_of(RULES[0]).text, None)
+    assert of_row(Record("x", as_row(made))).turns == made.turns
+
+
+def test_a_wrong_rule_names_row_and_field() -> None:
+    with pytest.raises(UserError, match=r"line 3, criteria\[0\]: field 'rule' holds no rule: .*did you mean count"):
+        of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": {"kind": "counts"}}]}))

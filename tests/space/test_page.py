@@ -1,0 +1,231 @@
+"""What a board shows of results: boards and groups, words, cells, models told of, charts; held against figures made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.space.sample_runs import SCRIPT, many_runs, real_runs
+from truebench_hf.metrics.intervals import wilson
+from truebench_hf.space.board import boards, drawn, page, papers, story, table, ties, words
+from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.runs import Entry, Run
+from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.leaderboard import Leaderboard
+from truebench_hf.study.board import Column
+from truebench_hf.types import Score
+
+COLUMNS = (Column("overall", "Overall"), Column("category:Safety", "Safety", "Categories"))
+
+
+def _entry(name: str, value: float | None, **more: Any) -> Entry:
+    facts = {"Judge": "openai:gpt-4.1 (checklist)", "Data": "/x/TRUEBench-v0.6.1.jsonl"} | more.pop("facts", {})
+    n, left = more.pop("n", 100), more.pop("left", 0)
+    score = Score(value, n, left, None if value is None else wilson(round(value * n), n))
+    scores = {"overall": score, "category:Safety": more.pop("safety", Score(0.5, 12, 0, wilson(6, 12)))}
+    made = Entry(
+        name, "truebench", name, more.pop("source", "measured"), more.pop("setting", "s"), score, scores, facts
+    )
+    return replace(made, **more)
+
+
+def _snapshot(*entries: Entry) -> Snapshot:
+    runs = [Run("truebench", "overall", False, COLUMNS, tuple(entries)), papers.PAPERS["metaeval"].published()]
+    kinds, found = table.merged(runs)
+    return Snapshot(ties.by_score(found), kinds, True, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "reads", "how"),
+    [
+        ("openai:gpt-4o", "gpt-4o", words.model),
+        ("vllm:Qwen/Qwen3-8B", "Qwen3-8B", words.model),
+        ("scripted:rules.json", "rules", words.model),
+        ("Claude-3.5-Sonnet (2024-10-22)", "Claude-3.5-Sonnet (2024-10-22)", words.model),
+        (SCRIPT, SCRIPT, words.model),
+        ("", "", words.model),
+        ("openai:o3 (checklist, 5 votes)", "o3", words.judge),
+        ("openai:o3 (response) + hf:a/b (json)", "o3 + b", words.judge),
+        ("TRUEBench-v0.6.1.jsonl", "v0.6.1", words.data),
+        ("truebench, KO, sample of 20", "v0.6.1, Korean, sample of 20", words.data),
+        ("mini", "built-in sample", words.data),
+        ("my tasks.csv", "my tasks", words.data),
+        ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
+        ("KO", "Korean", words.column),
+        ("Safety", "Safety", words.column),
+    ],
+)
+def test_words(said: str, reads: str, how: Any) -> None:
+    assert how(said) == reads
+
+
+def test_boards_and_groups_in_the_order_of_the_page() -> None:
+    sample = {"Data": "truebench, sample of 20"}
+    now = _snapshot(
+        _entry("a", 0.5), _entry("b", 0.9), _entry("alone", 0.9, setting="t"), _entry("sent", 0.9, source="submitted"),
+        _entry("part", 0.9, setting="p", facts=sample), _entry("scripted:x.json", 0.9, setting="d"),
+        _entry("mini", 0.9, setting="m", facts={"Data": "mini"}), _entry("mine", 0.9, setting="o", facts={"Data": "own.csv"}),
+        _entry("X", 0.9, setting="i", facts={"Instruction": "Refunds"}), _entry("o1", 0.6, source="paper", setting="q"),
+    )  # fmt: skip
+    found = {one.title: one for one in boards.boards(now)}
+    assert list(found) == ["TRUEBench", "Own data", "Refunds", "Judges"]
+    groups = [(g.what, [e.name for e in g.entries]) for g in found["TRUEBench"].groups]
+    assert groups == [
+        ("measured", ["b", "a"]), ("measured", ["alone"]), ("submitted", ["sent"]), ("paper", ["o1"]), ("partial", ["part"]),
+        ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]),
+    ]  # fmt: skip
+    first = found["TRUEBench"].groups[0]
+    assert boards.heading(first) == "v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
+    score, where = boards.judge_accuracy(now, first) or (Score(None, 0), "")
+    assert (score.value, where) == (0.6323, "RubricEval paper, Table 9, hard")
+    assert found["TRUEBench"].group("no such group") is first
+    assert boards.judge_accuracy(now, found["Judges"].groups[0]) is None
+
+
+def _cells(*entries: Entry, view: str = "") -> list[page.Row]:
+    return list(page.page(_snapshot(*entries), Asked(view=view)).table.rows)
+
+
+def test_cells_say_what_stands_behind_them() -> None:
+    rows = {row.key: row for row in _cells(
+        _entry("whole", 0.8), _entry("few", 0.5, safety=Score(None, 0, 4)), _entry("open", 0.9, n=60, left=40),
+    )}  # fmt: skip
+    assert rows["whole"].cells[0] == page.Cell("50", 50.0, "Safety: 50.0, 12 tasks, 95 %: 25.4 to 74.6", 50, True)
+    assert rows["few"].cells[0] == page.Cell("–", None, "4 left open, none decided")
+    assert rows["open"].cells[1] == page.Cell("60 %", 0.6, "40 left open")
+    assert (rows["open"].rank, rows["open"].rank_why) == ("–", "not ranked: 40 % of it was left open")
+    assert list(rows) == ["whole", "few", "open"], "what has no rank comes last"
+    bar = rows["whole"].bar
+    assert (bar.text, bar.width, bar.low, bar.high) == ("80.0", 80.0, 71.1, 86.7)
+    (part,) = _cells(_entry("part", 0.5, facts={"Data": "truebench, sample of 9"}))
+    assert (part.rank, part.rank_why) == ("–", "not ranked: a run over a part of the data")
+    _, paper = _cells(_entry("o1", 0.6, source="paper"), _entry("o2", 0.5, source="paper", safety=Score(None, 0)))
+    assert paper.cells[0].why == "not published"
+
+
+def test_two_lines_of_one_name_are_told_apart() -> None:
+    rows = _cells(_entry("openai:m", 0.5), _entry("hf:org/m", 0.4), _entry("n", 0.3))
+    assert [(row.name, row.also) for row in rows] == [("m", "openai:m"), ("m", "hf:org/m"), ("n", "")]
+
+
+def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
+    columns = (Column("errors", "Errors", percent=False),)
+    lines = [
+        Entry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
+        for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))
+    ]
+    kinds, found = table.merged([Run("haiku", "errors", True, columns, tuple(lines))])
+    rows = page.page(Snapshot(ties.by_score(found), kinds, True, 0.0), Asked()).table.rows
+    assert [(row.name, row.rank, row.bar.width) for row in rows] == [("a", "1", 25.0), ("b", "2", 75.0)]
+
+
+def test_the_adjusted_column_tells_the_change_of_places() -> None:
+    now = _snapshot(_entry("a", 0.8), _entry("b", 0.7))
+    now = replace(now, adjusted={"a": Score(0.7, 100, 0, (0.6, 0.8)), "b": Score(0.75, 100, 0, (0.65, 0.85))})
+    first = {e.name: e for e in now.entries if e.name in "ab"}
+    now = replace(now, adjusted={first[k].key: s for k, s in now.adjusted.items()})
+    plain, shown = (page.page(now, Asked(adjusted=on)) for on in (False, True))
+    assert (plain.can_adjust, plain.is_adjusted, shown.is_adjusted) == (True, False, True)
+    assert [(row.name, row.adjusted and row.adjusted.text, row.moved) for row in shown.table.rows] == [
+        ("a", "70.0", -1), ("b", "75.0", 1),
+    ]  # fmt: skip
+
+
+def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
+    file = tmp_path / "judgments.jsonl"
+    texts = [
+        ("1", "EN", "A", ["no", "yes"]),
+        ("2", "KO", "A", ["no", "no"]),
+        ("3", "DE", "B", ["no", None]),
+        ("4", "DE", "A", ["no", "yes"]),
+    ]
+    rows = [
+        {
+            "id": i, "language": language, "category": category, "error": None,
+            "messages": [{"role": "user", "content": f"ask {i}"}, {"role": "assistant", "content": "# T\n- **a**\n- b"}],
+            "verdicts": [[{"criterion": f"c{n}", "kind": "Format", "label": label, "reason": SCRIPT} for n, label in enumerate(labels)]],
+        }
+        for i, language, category, labels in texts
+    ]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, rows)))
+    found, styles = story.read(file)
+    assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
+    assert found.most == {"Format": (("c0", 4), ("c1", 1))}
+    assert [(e.name, e.category) for e in found.examples] == [("1", "A"), ("2", "A"), ("3", "B")]
+    assert styles == {str(i): (15, 1, 2, 1) for i in range(1, 5)}
+    file.write_text(json.dumps(rows[0] | {"messages": rows[0]["messages"][:1]}))
+    assert story.read(file)[1] is None, "an answer is not there"
+    for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
+        file.write_text(broken)
+        assert story.Stories().of(tmp_path) is None, broken
+
+
+def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    board = Board([real_runs(tmp_path)])
+    board.refresh()
+    ours = Leaderboard(board)
+    (group,) = (g for g in boards.boards(board.snapshot)[0].groups if g.what == "demonstration")
+    asked = Asked(group=group.id)
+    alpha = next(e for e in group.entries if "Alpha" in e.name)
+    html = ours.model(asked, alpha.key)
+    assert "Pass rate in %: 75.0 over 36 tasks" in html
+    assert "3 examples" in html
+    assert "<script" not in html
+    assert str(tmp_path) not in html + ours.html(asked) + ours.csv(asked)
+    assert "not on the board" in ours.model(asked, "no-such-key")
+    paper = next(e for e in board.snapshot.entries if e.name == "o1")
+    assert "are not published" in ours.model(Asked(), paper.key)
+    board.adjust()
+    assert board.snapshot.adjusted.keys() <= {e.key for e in board.snapshot.entries}
+
+
+def test_answers_of_a_group_are_adjusted_once_all_are_there(tmp_path: Path) -> None:
+    root = many_runs(tmp_path, 3, 40)
+    board = Board([root])
+    board.refresh()
+    before = board.snapshot
+    assert not before.adjusted
+    board.adjust()
+    keys = {e.key for e in before.entries if e.folder}
+    assert board.snapshot.adjusted.keys() == keys
+    assert board.snapshot.version > before.version
+    board.refresh()
+    assert board.snapshot.adjusted.keys() == keys, "nothing new, nothing is lost"
+    file = root / "run001" / "judgments.jsonl"
+    file.write_text(
+        file.read_text().replace('{"role": "assistant", "content": "Answer"}', '{"role": "user", "content": "?"}', 1)
+    )
+    again = Board([root])
+    again.refresh()
+    again.adjust()
+    assert not again.snapshot.adjusted, "one answer of one run is not there"
+
+
+def test_charts_are_of_one_group_and_names_stay_texts() -> None:
+    hostile = f"m {SCRIPT}"
+    now = _snapshot(
+        _entry(hostile, 0.5, facts={"Size (B)": "7"}), _entry("b", 0.6, facts={"Size (B)": "70"}, safety=Score(0.9, 100)),
+        _entry("other", 0.9, setting="t", facts={"Size (B)": "1"}),
+    )  # fmt: skip
+    (board, *_) = boards.boards(now)
+    sizes, spread = drawn.figures(board.kind, board.groups[0].entries, ["Categories"])
+    assert {point.name for point in sizes.points} == {hostile, "b"}
+    assert all(point.label for point in sizes.points)
+    assert [(point.name, point.few, point.label is not None) for point in spread.points] == [
+        ("b", False, True), (hostile, True, False),
+    ]  # fmt: skip
+    assert drawn.score_by_size(board.kind, board.groups[0].entries[:1]) is None, "one point is no chart"
+    shown = Board()
+    shown.snapshot = now
+    html = Leaderboard(shown).html(Asked(view=page.CHART))
+    assert "<svg" in html
+    assert "<script" not in html
+
+
+def test_no_results_at_all() -> None:
+    kinds, _ = table.merged([Run("truebench", "overall", False, COLUMNS, ())])
+    assert boards.boards(Snapshot((), kinds, True, 0.0)) == ()

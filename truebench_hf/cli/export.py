@@ -1,0 +1,33 @@
+"""`truebench export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truebench_hf.cli import panels
+from truebench_hf.cli.texts import TEXTS
+from truebench_hf.terminal import say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    help = "A finished run in the form of another tool: Every Eval Ever, inspect, verifiers, CSV, Parquet."
+    app.command("export", help=help, epilog=TEXTS["export"], rich_help_panel=panels.REST)(_export)
+
+
+def _export(
+    run: Annotated[str, typer.Argument(help="Folder of a finished run or study.")],
+    to: Annotated[str, typer.Option(help="every-eval-ever, inspect, verifiers, csv or parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the files; those of the same names are written anew.")],
+    organization: Annotated[str, typer.Option(help="every-eval-ever: who tells these results.")] = "not stated",
+    relationship: Annotated[
+        str, typer.Option(help="every-eval-ever: of that to the model: first_party, third_party, collaborative, other.")
+    ] = "other",
+) -> None:
+    from truebench_hf.exports.export import export
+
+    for path, holds in export(run, to, out, organization=organization, relationship=relationship).items():
+        say(f"{path}: {holds}")

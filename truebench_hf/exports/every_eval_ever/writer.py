@@ -1,0 +1,66 @@
+"""Writes a run as Every Eval Ever keeps results: `data/BENCHMARK/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import uuid
+from pathlib import Path
+
+from truebench_hf.engine.ledger import canonical
+from truebench_hf.exports.every_eval_ever.form import Detailed, InstanceRecord
+from truebench_hf.exports.every_eval_ever.instances import records
+from truebench_hf.exports.every_eval_ever.scores import log, plain
+from truebench_hf.exports.files import put
+from truebench_hf.exports.run import Exported
+
+CRITERIA = {"truebench": "truebench.drfr", "tick": "tick.drfr"}  # the score that single criteria count under
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+
+
+def write(run: Exported, out: Path, organization: str, relationship: str, now: int | None = None) -> dict[Path, str]:
+    """The files by model, below `out`, each with what it holds. The same run gives the same names."""
+    made: dict[Path, str] = {}
+    for model, scores in run.scores.items():
+        if not scores:
+            continue
+        told = log(run, model, organization, relationship, int(time.time()) if now is None else now)
+        name = _name(run, model)
+        folder = Path("data", plain(run.kind), *map(plain, told.model_info.id.split("/")))
+        found = records(told, run.responses.get(model, ()), CRITERIA.get(run.kind, ""))
+        count = f"{len(told.evaluation_results)} scores"
+        if found.records:
+            place = folder / f"{name}_samples.jsonl"
+            content = "".join(map(_line, found.records))
+            left_out = {
+                "responses_without_record": str(found.unscored_responses),
+                "criteria_without_record": str(found.unscored_criteria),
+            }
+            told.detailed_evaluation_results = Detailed(
+                format="jsonl", file_path=place.as_posix(), hash_algorithm="sha256",
+                checksum=hashlib.sha256(content.encode()).hexdigest(), total_rows=len(found.records),
+                additional_details=left_out,
+            ).model_dump(mode="json", exclude_none=True)  # fmt: skip
+            put(out / place, content)
+            undecided = found.unscored_responses + found.unscored_criteria
+            made[out / place] = f"{len(found.records)} records" + (
+                f", {undecided} undecided left out" if undecided else ""
+            )
+        put(out / folder / f"{name}.json", json.dumps(told.as_json(), ensure_ascii=False, indent=1) + "\n")
+        made[out / folder / f"{name}.json"] = count
+    return made
+
+
+def _name(run: Exported, model: str) -> str:
+    """A name in the form that is asked for (a UUID of version 4), which stays the same for the same results."""
+    content = canonical(
+        [run.kind, model, dict(run.settings), [[one.name, one.score.value] for one in run.scores[model]]]
+    )
+    return str(uuid.UUID(bytes=hashlib.sha256(content.encode("utf-8", "replace")).digest()[:16], version=4))
+
+
+def _line(record: InstanceRecord) -> str:
+    row = record.as_json()
+    text = json.dumps(row, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode() + "\n"

@@ -1,0 +1,149 @@
+"""A run as a log of inspect, written by its own library: conversations, scores and reasons in its viewer.
+
+A sample is an instance, an epoch one of its samples. Its score is that of the run, 0 to 1, with a line per criterion as
+explanation and the verdicts in the metadata; a second score counts single criteria. What is undecided is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError, write_error
+from truebench_hf.exports.every_eval_ever.scores import plain
+from truebench_hf.exports.run import Answered, Exported
+from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.types import Usage, Verdict
+
+_MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}
+
+
+def write(run: Exported, out: Path) -> dict[Path, str]:
+    """A `.eval` file per model below `out`. Raises UserError where the library is missing."""
+    try:
+        from inspect_ai.log import write_eval_log
+    except ImportError as error:
+        raise UserError("--to inspect needs the library of inspect: pip install inspect-ai") from error
+    made = {}
+    for model, responses in run.responses.items():
+        path = out / f"{plain(run.kind)}-{plain(model)}.eval"
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            write_eval_log(_log(run, model, responses), str(path))
+        except OSError as error:
+            raise write_error(str(path), error) from error
+        made[path] = f"{len(responses)} samples"
+    return made
+
+
+def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+    from inspect_ai.model import GenerateConfig
+
+    sampling = run.settings.get("sampling") or {}
+    drawn = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if name in sampling}
+    ids = list(dict.fromkeys(one.judged.instance.id for one in responses))
+    epochs = max((one.judged.response.sample for one in responses), default=1)
+    spec = EvalSpec(
+        created=_time(run.time("finished")), task=f"truebench_hf/{run.kind}", model=model,
+        dataset=EvalDataset(name=run.data, samples=len(ids), sample_ids=ids), config=EvalConfig(epochs=epochs),
+        model_generate_config=GenerateConfig(**drawn), packages={"truebench_hf": run.version},
+        metadata={"settings": dict(run.settings), "judges": list(run.judges), "score": run.about},
+    )  # fmt: skip
+    results = EvalResults(
+        total_samples=len(responses), completed_samples=len(responses), scores=_scores(run, model, responses)
+    )
+    stats = EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
+    samples = [_sample(run, one) for one in responses]
+    return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
+
+
+def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> list[Any]:
+    """The scores of the run under the name that samples have them by: of all, and of its groups."""
+    from inspect_ai.log import EvalMetric, EvalScore
+
+    unscored = sum(one.score is None for one in responses)
+    metrics = {}
+    for one in run.scores.get(model, ()):
+        low, high = one.score.ci95 or (None, None)
+        about = {"n": one.score.n, "unscored": one.score.unscored, "low": low, "high": high, "title": one.title}
+        metrics[one.name] = EvalMetric(name=one.name, value=one.score.value or 0.0, metadata=about)
+    counts = {"scored_samples": len(responses) - unscored, "unscored_samples": unscored}
+    return [EvalScore(name=run.kind, scorer=run.kind, metrics=metrics, **counts)]
+
+
+def _sample(run: Exported, one: Answered) -> Any:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ModelOutput
+
+    instance, response = one.judged.instance, one.judged.response
+    messages = [_message(message.role, message.content) for message in one.messages]
+    answer = response.answers[-1] if response.answers else None
+    output = ModelOutput.from_content(response.model, answer) if answer is not None else ModelOutput()
+    output.usage = _usage(response.usage)
+    references = [turn.reference for turn in instance.turns if turn.reference is not None]
+    names = {name: getattr(instance, name) for name in ("language", "category", "task") if getattr(instance, name)}
+    return EvalSample(
+        id=instance.id, epoch=response.sample, input=messages[: one.opening], target=references or "",
+        messages=messages, output=output, scores={run.kind: _score(one)},
+        metadata=names | ({"error": response.error} if response.error else {}),
+    )  # fmt: skip
+
+
+def _score(one: Answered) -> Any:
+    from inspect_ai.scorer import Score
+
+    verdicts = [(turn, v) for turn, its in enumerate(one.judged.verdicts, 1) for v in its]
+    several = len(one.judged.verdicts) > 1
+    told: Mapping[str, Any] = {
+        "answer": one.judged.response.answers[-1] if one.judged.response.answers else None,
+        "explanation": "\n".join(_line(turn, verdict, several) for turn, verdict in verdicts) or one.judged.undecided,
+        "metadata": {
+            "verdicts": [_told(turn, verdict) for turn, verdict in verdicts],
+            "criteria_share": checklist_share([label for turn in one.judged.outcomes for label in turn]),
+        },
+    }
+    if one.score is None:
+        return Score.unscored(reason=one.judged.undecided, **told)
+    return Score(value=one.score, **told)
+
+
+def _line(turn: int, verdict: Verdict, several: bool) -> str:
+    where = f"Turn {turn}: " if several else ""
+    fault = " (a fault)" if verdict.criterion.weight < 0 else ""
+    reason = f" {verdict.reason}" if verdict.reason else ""
+    return f"- {where}**{_MET[verdict.label]}**{fault}: {verdict.criterion.text}{reason and ' —'}{reason}"
+
+
+def _told(turn: int, verdict: Verdict) -> dict[str, Any]:
+    criterion = verdict.criterion
+    return {
+        "turn": turn, "criterion": criterion.text, "weight": criterion.weight, "label": verdict.label,
+        "reason": verdict.reason, "judge": verdict.judge, "probability": verdict.probability,
+    }  # fmt: skip
+
+
+def _message(role: str, content: str) -> Any:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    return kinds[role](content=content)
+
+
+def _usage(usage: Usage) -> Any:
+    from inspect_ai.model import ModelUsage
+
+    total = usage.input_tokens + usage.output_tokens
+    return ModelUsage(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=total,
+        reasoning_tokens=usage.reasoning_tokens,
+    )  # fmt: skip
+
+
+def _time(told: object) -> str:
+    try:
+        return datetime.fromisoformat(str(told)).astimezone(UTC).isoformat()
+    except ValueError:
+        return datetime.now(UTC).isoformat()

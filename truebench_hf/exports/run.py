@@ -1,0 +1,171 @@
+"""A finished run as it is exported: its scores, its judged responses, and how it was made, fit for strangers' eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from truebench_hf import __version__, anonymous, jsonl, records
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.models.conversation import sent
+from truebench_hf.prompts import Prompts
+from truebench_hf.records import Judged
+from truebench_hf.redaction import masked
+from truebench_hf.space.board import runs
+from truebench_hf.standings import finished
+from truebench_hf.types import Message, Score
+
+# Scores of a run that its board does not show, by their names in scores.json.
+_BESIDE = {
+    "strict": "Pass rate, undecided ones as failed", "official": "Pass rate by the official rule",
+    "soft_criterion": "Mean share of criteria", "soft_turn": "Mean share of turns", "drfr": "Share of all criteria (DRFR)",
+    "weighted": "Mean share of points",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One score: its name, how it is called, whether it is a share (0 to 1), and in which way it was measured."""
+
+    name: str
+    title: str
+    score: Score
+    share: bool = True
+    lower_is_better: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A judged response with its score (0 to 1; None: undecided)."""
+
+    judged: Judged
+    score: float | None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation as the model was sent it, up to its last answer; at least the first prompt."""
+        instance, said = self.judged.instance, self.judged.response.messages
+        if not any(message.role == "user" for message in said):
+            said = (*said, Message("user", instance.turns[0].prompt))
+        return sent(instance, said)
+
+    @property
+    def opening(self) -> int:
+        """How many messages there are up to the first prompt that is to be answered."""
+        own = self.judged.response.messages
+        return (bool(own) and own[0].role == "system") + len(self.judged.instance.history) + 1
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A run: scores by model, the first of them the main one, and where they are scored one by one its responses.
+
+    `about` says what the score of a response is; `info` is what may be told of `run.json`, `prompt` what judges were
+    asked by.
+    """
+
+    where: str
+    kind: str
+    info: Mapping[str, Any]
+    scores: Mapping[str, Sequence[Measured]]
+    responses: Mapping[str, Sequence[Answered]]
+    about: str = ""
+    judges: Sequence[str] = ()
+    prompt: str = ""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The options, as far as they may be told."""
+        settings: Mapping[str, Any] = self.info.get("settings", {})
+        return settings
+
+    @property
+    def version(self) -> str:
+        """The version of ours that made it."""
+        versions = self.info.get("versions")
+        return str(versions.get("truebench_hf", __version__)) if isinstance(versions, Mapping) else __version__
+
+    def time(self, what: Literal["started", "finished"]) -> str | None:
+        """When the last session started or finished, as `run.json` has it."""
+        sessions = self.info.get("sessions") or [None]
+        last = sessions[-1]
+        return str(last[what]) if isinstance(last, Mapping) and last.get(what) else None
+
+    @property
+    def data(self) -> str:
+        """What the run was over."""
+        return str(self.settings.get("data") or "unnamed data")
+
+
+def read(where: str) -> Exported:
+    """The finished run in a folder. Raises UserError where there is none, or one without scores to export."""
+    path = Path(where)
+    info = read_info(path) if path.is_dir() else {}
+    if not info:
+        raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
+    kind = info.get("kind") or TRUEBENCH
+    if not finished.is_finished(info):
+        raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
+    about, responses = "", dict[str, list[Answered]]()
+    if kind in finished.KINDS:
+        _, about, _, rows = finished.rows_of(where)
+        for judged, score, _ in rows:
+            shown = masked(records.public(judged))
+            responses.setdefault(shown.response.model, []).append(Answered(shown, score))
+    board = runs.read(path)
+    if board is None:
+        raise UserError(
+            f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
+        )
+    scores: dict[str, list[Measured]] = {}
+    for entry in board.entries:
+        scores.setdefault(entry.name, []).extend(_measured(board, entry))
+    if kind == TRUEBENCH and len(scores) == 1:
+        next(iter(scores.values())).extend(_beside(path))
+    told: dict[str, Any] = {
+        name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
+    }
+    judges = sorted(map(anonymous.name, finished.judges(kind, info.get("settings", {}))))
+    return Exported(where, kind, told, scores, responses, about, judges, _prompt(info))
+
+
+def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
+    """The scores of a line, the main one first; those that nothing was decided for are left out."""
+    columns = sorted(board.columns, key=lambda column: column.name != board.main)
+    return [
+        Measured(
+            column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
+        )
+        for column in columns
+        if (score := entry.scores.get(column.name)) is not None and score.value is not None
+    ]  # fmt: skip
+
+
+def _beside(folder: Path) -> list[Measured]:
+    file = folder / "scores.json"
+    told = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
+    found = []
+    for name, title in _BESIDE.items():
+        one = told.get(name) if isinstance(told, dict) else None
+        if isinstance(one, dict) and isinstance(one.get("value"), int | float):
+            ci95 = tuple(one["ci95"]) if one.get("ci95") else None
+            found.append(Measured(name, title, Score(one["value"], one["n"], one.get("unscored", 0), ci95)))
+    return found
+
+
+def _prompt(info: Mapping[str, Any]) -> str:
+    """The texts of the prompts that were in use, as far as they are known: ours of today, or those put in their place."""
+    ours, replaced = Prompts(), info.get("replaced_prompts") or {}
+    texts = []
+    for name, noted in (info.get("settings", {}).get("prompts") or {}).items():
+        if name == "repair":
+            continue
+        other = replaced.get(name)
+        text = other.get("text") if isinstance(other, dict) else ours.source(name) if ours.hash(name) == noted else None
+        texts.append(f"# {name}\n{text or f'(sha256 {noted})'}")
+    return "\n\n".join(map(masked, texts))

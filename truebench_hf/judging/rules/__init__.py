@@ -1,0 +1,1 @@
+"""What programs can measure of a response: rules (`truebench_hf.rules`) held against its text."""

@@ -1,0 +1,84 @@
+"""The rule `Count`: so many units in the answer, or in each of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from truebench_hf.judging.rules import ends, letters, lines, words
+from truebench_hf.judging.rules.answers import Answer
+from truebench_hf.judging.rules.plain import plain
+from truebench_hf.judging.rules.tally import Tally, agreed, all_of, hull, listed
+from truebench_hf.judging.sentences import sentences as split
+from truebench_hf.rules import Count, Part, Unit
+
+_COUNTED: dict[Unit, Callable[[str], Tally]] = {
+    "words": words.words,
+    "characters": words.characters,
+    "characters_no_spaces": lambda text: words.characters(text, False),
+    "characters_with_spaces": lambda text: words.characters(text, True),
+    "sentences": ends.sentences,
+    "questions": ends.questions,
+    "lines": lines.count_lines,
+    "paragraphs": lines.count_paragraphs,
+    "list_items": lines.count_items,
+    "emoji": letters.emoji,
+    "hashtags": letters.hashtags,
+}
+_SPLIT = 2500  # characters of a text that is cut into sentences: it takes 13 ms for 1,000
+_NAMES: dict[str, tuple[str, str]] = {
+    "characters_no_spaces": ("character without spaces", "characters without spaces"),
+    "characters_with_spaces": ("character with spaces", "characters with spaces"),
+    "list_items": ("list item", "list items"),
+    "emoji": ("emoji", "emoji"),
+}
+
+
+def count(rule: Count, answer: Answer) -> tuple[str, bool | None]:
+    """(what was counted, whether the rule is met)."""
+    if rule.per != "whole":
+        return _per_part(rule, answer)
+    tally = hull(_tally(rule, text) for text in answer.readings)
+    met = tally.within(rule.min, rule.max)
+    if met is False and rule.unit != "list_items":  # too much, unless only a part was asked for
+        met = None if any(_tally(rule, part).within(rule.min, rule.max) for part in answer.alone) else False
+    return f"{tally} {name(rule.unit, tally.high)}", met
+
+
+def name(unit: str, number: int) -> str:
+    """The name of a unit behind a number."""
+    one, several = _NAMES.get(unit, (unit.removesuffix("s"), unit))
+    return one if number == 1 else several
+
+
+def _tally(rule: Count, text: str) -> Tally:
+    if rule.unit == "list_items" and rule.max == 0:  # that there is no list is about marks
+        return lines.count_items(text, unmarked=False)
+    return _COUNTED[rule.unit](text)
+
+
+def _per_part(rule: Count, answer: Answer) -> tuple[str, bool | None]:
+    """Every part of every reading must do; to fail, each way to cut the answer must have one that fails."""
+    outcomes: list[bool | None] = []
+    facts = ""
+    for text in answer.readings:
+        for parts in _parts(rule.per, text):
+            tallies = [_tally(rule, part) for part in parts]
+            outcomes.append(all_of(one.within(rule.min, rule.max) for one in tallies) if parts else None)
+            facts = facts or (f"{name(rule.unit, 2)} per {rule.per}: {listed(tallies)}" if parts else "")
+    return facts or f"no {rule.per} that can be told apart", agreed(outcomes)
+
+
+def _parts(per: Part, text: str) -> Sequence[Sequence[str]]:
+    """The ways to cut a text into parts."""
+    if per == "line":
+        return [[line.strip() for line in lines.lines(text)]]
+    if per == "paragraph":
+        blocks, single = lines.paragraphs(text)
+        return [blocks] if blocks == single else [blocks, single]
+    if per == "item":
+        found = lines.items(text)
+        return [[item.text for item in found], [item.text for item in lines.top_level(found)]]
+    shown = plain(text)
+    if len(shown) > _SPLIT:
+        return [[]]
+    return [[shown[start:end].strip() for start, end in split(shown)]]

@@ -1,0 +1,125 @@
+"""Characters that stand in an answer or must not: letters by their case, digits, emoji, punctuation, marks of Markdown."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import regex
+
+from truebench_hf.judging.rules.answers import Answer
+from truebench_hf.judging.rules.plain import plain
+from truebench_hf.judging.rules.tally import Tally, hull, listed
+from truebench_hf.rules import Case, Class, Forbidden
+
+_EMOJI = regex.compile(
+    r"\p{RI}{2}|[\p{Emoji_Presentation}--\p{RI}]|\p{Extended_Pictographic}\ufe0f|[0-9#*]\ufe0f?\u20e3", regex.V1
+)
+_LOOSE_EMOJI = regex.compile(
+    r"\p{Extended_Pictographic}|\p{RI}|\u20e3|[:;=8xX]['’]?-?[()DPpOo3/\\|]|\^_?\^|<3|[ㅋㅎㅠㅜ]{2,}"
+)
+_HASHTAG = regex.compile(r"(?<![\p{L}\p{N}_&/#])[#＃][\p{L}\p{N}_]*\p{L}[\p{L}\p{N}_]*")
+_URL = regex.compile(r"(?:https?://|www\.)\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+|`[^`\n]*`")
+_FENCES = regex.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", regex.MULTILINE | regex.DOTALL)
+
+# What surely is one of a class, and what some take for one.
+_CLASSES: dict[Class, tuple[str, str]] = {
+    "digits": (r"\p{Nd}", r"\p{N}"),
+    "letters": (r"\p{L}", r"[\p{L}\p{M}]"),
+    "latin_letters": (r"\p{Latin}", r"[\p{Latin}\uff21-\uff3a\uff41-\uff5a]"),
+    "uppercase": (r"\p{Lu}", r"[\p{Lu}\p{Lt}\u24b6-\u24cf]"),
+    "lowercase": (r"\p{Ll}", r"[\p{Ll}ªº]"),
+    "punctuation": (r"[.,!?;:。，、！？；：؟،؛…]", r"[\p{P}\p{S}]"),
+    "commas": (r"(?<!\d)[,，،]|[,，،](?!\d)", r"[,，،、﹐]"),
+    "markdown": (
+        r"\*\*[^*\s][^*\n]*\*\*|^#{1,6} +\S|^```|^\|.*\|[ \t]*$|\]\(http",
+        r"[*_`#>|~]|^[ \t]*[-+] |^[ \t]*\d+[.)] |\]\(",
+    ),
+}
+_COMPILED = {
+    name: (regex.compile(sure, regex.MULTILINE), regex.compile(loose, regex.MULTILINE))
+    for name, (sure, loose) in _CLASSES.items()
+}
+
+
+def emoji(text: str) -> Tally:
+    """Emoji; signs that are shown as text, and faces made of punctuation, may count or not."""
+    sure = _whole(_EMOJI, text)
+    return Tally.of(sure, sure, max(len(_EMOJI.findall(text)), sure) + len(_LOOSE_EMOJI.findall(_EMOJI.sub(" ", text))))
+
+
+def _whole(pattern: regex.Pattern[str], text: str) -> int:
+    """How many characters, as people see them, have a match: a family is one emoji."""
+    if not pattern.search(text):
+        return 0
+    return sum(1 for one in regex.findall(r"\X", text) if pattern.search(one))
+
+
+def hashtags(text: str) -> Tally:
+    """Hashtags."""
+    number = len(_HASHTAG.findall(text))
+    return Tally.of(number, number, number)
+
+
+def forbidden(rule: Forbidden, answer: Answer) -> tuple[str, bool | None]:
+    """(how often the characters stand there, whether they are absent)."""
+    tallies: list[Tally] = []
+    facts: list[str] = []
+    for name in rule.classes:
+        tally = hull(emoji(text) if name == "emoji" else _class(name, text) for text in answer.readings)
+        tallies.append(tally)
+        facts.append(
+            f"{tally} {name.replace('_', ' ') if tally.usual != 1 or name in ('emoji', 'markdown') else name.removesuffix('s').replace('_', ' ')}"
+        )
+    for sign in dict.fromkeys(one for one in rule.characters if not one.isspace()):
+        tally = hull(_sign(sign, text) for text in answer.readings)
+        tallies.append(tally)
+        facts.append(f"{tally} of {sign!r}")
+    outcomes = [tally.within(0, 0) for tally in tallies]
+    return listed(facts), False if False in outcomes else None if None in outcomes else True
+
+
+def _class(name: Class, text: str) -> Tally:
+    """How many of a class: surely where a page shows them in prose, at most with all marks, links and code."""
+    sure, loose = _COMPILED[name]
+    shown = text if name == "markdown" else _prose(text)
+    certain = len(sure.findall(shown))
+    return Tally.of(certain, certain, len(loose.findall(text)))
+
+
+def _prose(text: str) -> str:
+    """The text without what only looks like it: code, addresses and the marks of lists."""
+    text = regex.sub(
+        r"^[ \t]*\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]", "", plain(_FENCES.sub("", text)), flags=regex.MULTILINE
+    )
+    return str(_URL.sub(" ", text))
+
+
+def _sign(sign: str, text: str) -> Tally:
+    exact, folded = _prose(text).count(sign), unicodedata.normalize("NFKC", sign).casefold()
+    every = sum(text.count(one) for one in {sign, sign.upper(), sign.lower()} if one)
+    return Tally.of(exact, exact, max(every, unicodedata.normalize("NFKC", text).casefold().count(folded)))
+
+
+def case(rule: Case, answer: Answer) -> tuple[str, bool | None]:
+    """(how many letters or words are in the wrong case, whether none is)."""
+    if rule.form == "title":
+        return _title(answer)
+    wrong: Class = "lowercase" if rule.form == "upper" else "uppercase"
+    tally = hull(_class(wrong, text) for text in answer.readings)
+    cased = regex.search(r"[\p{Lu}\p{Ll}]", answer.core)
+    met = tally.within(0, 0) if cased else None
+    return f"{tally} {wrong} letter{'' if tally.usual == 1 else 's'}", met
+
+
+def _title(answer: Answer) -> tuple[str, bool | None]:
+    """Small words may be small in a title, so that only long ones can fail it."""
+    found = [
+        word for word in regex.findall(r"[\p{L}\p{M}'’]+", answer.whole) if regex.match(r"[\p{Lu}\p{Lt}\p{Ll}]", word)
+    ]
+    small = [word for word in found if word[0].islower()]
+    facts = f"{len(small)} of {len(found)} words begin with a small letter"
+    if not found:
+        return "no word that could begin with a capital letter", None
+    core = [word for word in regex.findall(r"[\p{L}\p{M}'’]+", plain(answer.core)) if len(word) > 4]
+    half = core and sum(word[0].islower() for word in core) > len(core) / 2
+    return facts, True if not small else False if half else None

@@ -1,0 +1,81 @@
+"""Whether the items of a list stand in order, whichever way their texts may be compared."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import regex
+
+from truebench_hf.judging.rules.answers import Answer
+from truebench_hf.judging.rules.lines import items, lines, top_level
+from truebench_hf.judging.rules.plain import plain
+from truebench_hf.judging.rules.tally import agreed
+from truebench_hf.rules import Sorted
+
+_NUMBER = regex.compile(r"[-−]?\d+(?:[.,]\d+)*")
+_ARTICLE = regex.compile(r"(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+", regex.IGNORECASE)
+_UNKNOWN = regex.compile(r"[\p{Han}]")  # by sound, by strokes, by radicals
+
+
+def sorted_(rule: Sorted, answer: Answer) -> tuple[str, bool | None]:
+    """(how many items were compared, whether they are in order)."""
+    outcomes: list[bool | None] = []
+    number = 0
+    for text in answer.readings:
+        texts = [item.text for item in top_level(items(text))] or [plain(line) for line in lines(text)]
+        texts = [one for one in texts if one.strip()]
+        number = number or len(texts)
+        outcomes.append(_ordered(texts, rule) if len(texts) > 1 else None)
+    met = agreed(outcomes)
+    said = (
+        {True: "in order", False: "not in order"}.get(met, "whose order is not clear")
+        if met is not None
+        else "whose order is not clear"
+    )
+    return f"{number} items {said}", met
+
+
+def _ordered(texts: Sequence[str], rule: Sorted) -> bool | None:
+    if rule.by == "numeric":
+        return agreed(_numeric(texts, rule.reverse, place) for place in (0, -1))
+    if any(_UNKNOWN.match(regex.sub(r"[^\p{L}\p{N}]+", "", one)) for one in texts):
+        return None
+    met = agreed(_rising([key(one) for one in texts], rule.reverse) for key in _KEYS)
+    return None if met is False and _rising(list(texts), rule.reverse) else met  # capital letters first
+
+
+def _numeric(texts: Sequence[str], reverse: bool, place: int) -> bool | None:
+    found = [_NUMBER.findall(one) for one in texts]
+    if not all(found):
+        return None
+    values = [numbers[place] for numbers in found]
+    if any(regex.search(r"[.,]", value) for value in values):  # 1.234 is one thing here and another there
+        english, german = ([_value(value, sign) for value in values] for sign in ",.")
+        return agreed(None if None in one else _rising(one, reverse) for one in (english, german))
+    return _rising([_value(value, ",") for value in values], reverse)
+
+
+def _value(text: str, thousands: str) -> float | None:
+    try:
+        return float(text.replace("−", "-").replace(thousands, "").replace(",", "."))
+    except ValueError:
+        return None
+
+
+def _rising(keys: Sequence[Any], reverse: bool) -> bool:
+    return all(left >= right if reverse else left <= right for left, right in pairwise(keys))
+
+
+def _letters(text: str) -> str:
+    return str(regex.sub(r"[^\p{L}\p{N}]+", "", text)).casefold()
+
+
+_KEYS: tuple[Callable[[str], str], ...] = (
+    lambda text: text.casefold(),
+    _letters,
+    lambda text: regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", _letters(text))),
+    lambda text: _letters(_ARTICLE.sub("", text)),
+)

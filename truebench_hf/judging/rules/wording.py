@@ -1,0 +1,180 @@
+"""What an answer begins and ends with, and texts that it has or must not have.
+
+Present is what stands there letter by letter, as words of their own; absent is what no reading finds, in any case,
+without accents, inflected or within another word. A value with digits is never found absent: 42 may be "forty-two".
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import regex
+
+from truebench_hf.judging.rules.answers import Answer
+from truebench_hf.judging.rules.plain import plain, tidy
+from truebench_hf.judging.rules.tally import Tally, all_of, any_of, hull, listed
+from truebench_hf.judging.rules.words import UNSPACED
+from truebench_hf.rules import Contains, EndsWith, Excludes, StartsWith
+
+_SAME = str.maketrans(
+    {
+        "’": "'",
+        "‘": "'",
+        "ʼ": "'",
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "«": '"',
+        "»": '"',
+        "–": "-",
+        "—": "-",
+        "‐": "-",
+        "‑": "-",
+        "…": "...",
+    }
+    | {
+        "？": "?",
+        "！": "!",
+        "؟": "?",
+        "。": ".",
+        "：": ":",
+        "，": ",",
+        "ё": "е",
+        "ł": "l",
+        "ø": "o",
+        "đ": "d",
+        "ß": "ss",
+    }
+)
+_MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.compile(r"[\p{L}\p{N}]")
+_EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
+_BEFORE = (
+    rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
+)
+_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])"
+_OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
+_HANGUL = regex.compile(r"\p{Hangul}")  # particles follow
+_STEM = 3  # letters of a word that its forms share at least
+
+
+def starts_with(rule: StartsWith, answer: Answer) -> tuple[str, bool | None]:
+    """(whether it does, in words, the same)."""
+    value = tidy(rule.value)
+    if answer.whole.startswith(value) and _parted(value[-1:], answer.whole[len(value) : len(value) + 1]):
+        return f"begins with {_shown(value)}", True
+    wanted = folded(value)
+    maybe = any(_bare(text).startswith(_bare(wanted)) for text in _pieces(answer))
+    return f"does not begin with {_shown(value)}", None if maybe or not _bare(wanted) else False
+
+
+def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
+    """(whether it does, in words, the same); a full-width question mark is one, too."""
+    value = tidy(rule.value)
+    whole, wanted = folded(answer.whole), folded(value)
+    exact = answer.whole.endswith(value) or (not _SIGN.search(value) and whole.endswith(wanted))
+    if exact and _parted(answer.whole[-len(value) - 1 : -len(value)], value[:1]):
+        return f"ends with {_shown(value)}", None if answer.fenced is not None else True
+    if _SIGN.search(value):
+        maybe = any(_bare(text).endswith(_bare(wanted)) for text in _pieces(answer))
+    else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
+        maybe = any(wanted in _tail(text) for text in _pieces(answer))
+    return f"does not end with {_shown(value)}", None if maybe else False
+
+
+def contains(rule: Contains, answer: Answer) -> tuple[str, bool | None]:
+    """(how often each text stands there, whether that is within the bounds)."""
+    tallies = [hull(_found(value, text, absent=True) for text in answer.readings) for value in rule.values]
+    outcomes = [tally.within(rule.min, rule.max) for tally in tallies]
+    return _counted(rule.values, tallies), any_of(outcomes) if rule.any else all_of(outcomes)
+
+
+def excludes(rule: Excludes, answer: Answer) -> tuple[str, bool | None]:
+    """(how often each text stands there, whether none does)."""
+    tallies = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
+    return _counted(rule.values, tallies), all_of(tally.within(0, 0) for tally in tallies)
+
+
+def folded(text: str) -> str:
+    """A text as a lenient reader compares it: without marks of Markdown, accents, case and kinds of quotation marks."""
+    return " ".join(_lines(text)).strip()
+
+
+def _lines(text: str) -> list[str]:
+    text = unicodedata.normalize("NFKD", plain(tidy(text)).translate(_SAME)).casefold().translate(_SAME)
+    return [" ".join(line.split()) for line in _MARKS.sub("", text).split("\n")]
+
+
+def _pieces(answer: Answer) -> list[str]:
+    """All that the answer may be, or begin or end with: its readings and each of its lines, folded."""
+    return [*map(folded, answer.readings), *_lines(answer.whole)]
+
+
+def _bare(text: str) -> str:
+    return str(regex.sub(r"[^\p{L}\p{N}]+", "", text)) or text
+
+
+def _tail(text: str) -> str:
+    """The signs behind the last letter or digit."""
+    last = max((match.end() for match in _SIGN.finditer(text)), default=0)
+    return text[last:]
+
+
+def _parted(left: str, right: str) -> bool:
+    """Whether a word ends between two characters."""
+    if not left or not right or _OPEN.match(left) or _OPEN.match(right) or _HANGUL.match(right):
+        return True
+    return not (_SIGN.match(left) and _SIGN.match(right))
+
+
+def _found(value: str, text: str, absent: bool = False) -> Tally:
+    """How often a value stands in a text. With `absent` it is asked whether it is missing."""
+    value = tidy(value)
+    sure = len(_exactly(value).findall(_BLANKS.sub(" ", plain(text))))
+    shown, wanted = folded(text), folded(value)
+    loose = max(text.count(value), shown.count(wanted) if wanted else 0)
+    if not _SIGN.search(value):
+        return Tally.of(sure, sure, loose)
+    loose = max(loose, _bare(shown).count(_bare(wanted)))
+    if not loose and (_form(wanted).search(shown) or (absent and any(map(str.isnumeric, value)))):
+        loose = 1
+    return Tally.of(sure, sure, loose)
+
+
+def _exactly(value: str) -> regex.Pattern[str]:
+    """The value as it stands, with a capital letter at its beginning or not, where words begin and end."""
+    value = _BLANKS.sub(" ", value)
+    first = (
+        f"[{regex.escape(value[0])}{regex.escape(value[0].upper())}]"
+        if len(value[0].upper()) == 1
+        else regex.escape(value[0])
+    )
+    before = _BEFORE if _SIGN.match(value) and not _OPEN.match(value) else ""
+    behind = _BEHIND if _SIGN.match(value[-1]) and not (_OPEN.match(value[-1]) or _HANGUL.match(value[-1])) else ""
+    return regex.compile(before + first + regex.escape(value[1:], special_only=True) + behind)
+
+
+def _form(wanted: str) -> regex.Pattern[str]:
+    """Words that may be forms of those of a text: they begin alike."""
+    stems = [
+        word[: max(_STEM, len(word) - 3)] if len(word) > 2 else word for word in regex.findall(r"[\p{L}\p{N}]+", wanted)
+    ]
+    if any(map(_OPEN.search, stems)):
+        stems = [word[: max(2, len(word) - 2)] for word in stems]
+        return regex.compile(r"[^\p{L}\p{N}]*".join(map(regex.escape, stems)))
+    return regex.compile(
+        _BEFORE + r"[\p{L}\p{N}]*[^\p{L}\p{N}]+(?:[\p{L}\p{N}]+[^\p{L}\p{N}]+)?".join(map(regex.escape, stems))
+    )
+
+
+def _counted(values: Sequence[str], tallies: Sequence[Tally]) -> str:
+    return listed(
+        [
+            f"{_shown(value)} {'once' if str(tally) == '1' else f'{tally} times'}"
+            for value, tally in zip(values, tallies, strict=True)
+        ]
+    )
+
+
+def _shown(value: str) -> str:
+    return repr(value if len(value) <= 40 else f"{value[:39]}…")

@@ -1,0 +1,141 @@
+"""Why a model fails: the criteria that it misses most, by type, and examples; and how its answers look."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.pass_rate import outcome
+from truebench_hf.metrics.style_adjusted import Style
+from truebench_hf.records import JUDGMENTS, sample_name
+from truebench_hf.space.board.runs import loads
+
+_EXAMPLES = 3
+_CRITERIA = 3  # of a type
+_LONGEST = 240  # characters of what is quoted
+_HEADER, _ITEM = re.compile(r"^ {0,3}#{1,6}\s", re.MULTILINE), re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
+_BOLD = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A conversation that failed: the name of its instance, what was asked, and a criterion that was not met, with why."""
+
+    name: str
+    language: str
+    category: str
+    asked: str
+    criterion: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a run's judgments tell: by type of criteria ("" where the data names none) how many were decided and missed,
+    and the missed ones with how often; examples of failed conversations, of different categories where there are."""
+
+    decided: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    most: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+
+
+def read(file: Path) -> tuple[Story, dict[str, Style] | None]:
+    """The story of a `judgments.jsonl`, and the style of its answers by instance: None where not all of them are there.
+
+    Of several samples of an instance the first tells the style. Raises OSError, ValueError and UserError.
+    """
+    decided, missed = Counter[str](), Counter[str]()
+    texts: dict[str, Counter[str]] = {}
+    found: list[Example] = []
+    styles: dict[str, Style] | None = {}
+    with file.open("rb") as content:
+        for _, line in jsonl.lines(content, file.name):
+            row = loads(line.decode("utf-8", "replace"))
+            answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
+            if not answers or row.get("error"):
+                styles = None
+            elif styles is not None:
+                styles.setdefault(str(row["id"]), style("\n".join(answers)))
+            for verdict in (one for turn in row["verdicts"] for one in turn):
+                kind, label = verdict.get("kind") or "", outcome(verdict["label"], verdict.get("weight", 1.0))
+                decided[kind] += label in ("yes", "no")
+                if label == "no":
+                    missed[kind] += 1
+                    texts.setdefault(kind, Counter())[_cut(verdict["criterion"])] += 1
+                    _keep(found, row, verdict)
+    most = {kind: tuple(count.most_common(_CRITERIA)) for kind, count in texts.items()}
+    return Story(decided, missed, most, tuple(found)), styles
+
+
+def style(text: str) -> Style:
+    """How an answer looks: characters, lines that are headers or items of lists, and bold passages."""
+    return len(text), len(_HEADER.findall(text)), len(_ITEM.findall(text)), len(_BOLD.findall(text))
+
+
+def _keep(found: list[Example], row: Mapping[str, Any], verdict: Mapping[str, Any]) -> None:
+    """Keep the first failure of each category, and further ones while there is room."""
+    name, category = sample_name(str(row["id"]), row.get("sample", 1)), str(row.get("category") or "")
+    if any(one.name == name for one in found):
+        return
+    here = Example(
+        name,
+        str(row.get("language") or ""),
+        category,
+        _cut(_asked(row)),
+        _cut(verdict["criterion"]),
+        _cut(verdict["reason"]),
+    )
+    if len(found) < _EXAMPLES:
+        found.append(here)
+        return
+    seen = Counter(one.category for one in found)
+    if category not in seen and (twice := [i for i, one in enumerate(found) if seen[one.category] > 1]):
+        found[twice[-1]] = here
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    return next((str(m["content"]) for m in row["messages"] if m["role"] == "user"), "")
+
+
+def _cut(text: str) -> str:
+    text = " ".join(str(text)[: 2 * _LONGEST].split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+class Stories:
+    """The stories of runs, each file read once until it changes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[tuple[int, int], Story, dict[str, Style] | None]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, folder: Path | None) -> tuple[Story, Mapping[str, Style] | None] | None:
+        """Story and styles of a run folder; None without judgments that can be read."""
+        if folder is None:
+            return None
+        try:
+            # A new commit of the results is a folder of links to files that are known already.
+            file = (folder / JUDGMENTS).resolve(strict=True)
+            mark = (file.stat().st_mtime_ns, file.stat().st_size)
+            old = self._kept.get(file)
+            if old is None or old[0] != mark:
+                old = (mark, *read(file))
+                with self._lock:
+                    self._kept[file] = old
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
+            return None  # whoever wrote it: a run without a story is shown without one
+        return old[1:]
+
+    def keep_only(self, folders: Collection[Path]) -> None:
+        """Forget what is no longer there."""
+        there = {(folder / JUDGMENTS).resolve() for folder in folders}
+        with self._lock:
+            self._kept = {file: kept for file, kept in self._kept.items() if file in there}
