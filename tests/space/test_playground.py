@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.space.visitor import Visitor
+from tests.space.visitor import Visitor, launched
 from tests.support.loopback import free_port
 from truebench_hf.space import playground
 from truebench_hf.space.engine import Engine
@@ -32,7 +32,7 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
     with gr.Blocks(analytics_enabled=False) as app:
         playground.build(Engine(SpaceOptions(model=f"scripted:{script}")))
     app.queue(api_open=False)
-    url = app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
+    url = launched(lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1])
     found = Visitor(url)
     found.shown["prompt", "value"] = "Tea?"
     found.shown["answer", "value"] = "A cup of tea."
@@ -76,9 +76,10 @@ def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.
     visitor.shown["answer", "value"] = f"Fail, please. {SECRET}"
     visitor.shown["level", "value"] = next(name for name in playground._LEVELS if name.startswith("Rubric"))
     visitor.whole("judge")
-    assert "2 not decided" in visitor.shown["judge-line", "value"]
+    # That an English answer is not in German is measured.
+    assert "1 not met, 1 not decided" in visitor.shown["judge-line", "value"]
     log = capsys.readouterr().err
-    assert log.count("gave no answer: 503") == 2
+    assert log.count("gave no answer: 503") == 1
     assert "private" not in log
 
 
