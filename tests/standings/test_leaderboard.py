@@ -41,7 +41,7 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
         "scripted:Apart.json": ("B", 1, 1),
     }
     assert {entry.facts[RANKED_BY] for entry in found.entries} == {"instances in pairs"}
-    assert found.groups["B"].endswith("judged by scripted:gpt-judge.json (rubric)")
+    assert found.groups["B"].endswith("judged by scripted:gpt-judge.json (rubric, rules decide)")
     own = {entry.name: entry.facts[SELF_JUDGED] for entry in found.entries}
     assert own["scripted:gpt-good.json"] == "yes"
     assert own["scripted:Fair-7B.json"] == "no"
