@@ -161,6 +161,15 @@ def test_published_results_alone_of_other_papers(capsys: pytest.CaptureFixture[s
     assert (done.returncode, "FACTS" in done.stdout or "Final" in done.stdout) == (0, True)
 
 
+@pytest.mark.parametrize(("open_", "rank"), [(1, 1), (2, None)])
+def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | None) -> None:
+    """Of ten instances one may be left open; where more are there is no rank, and no reader should have to guess why."""
+    run = finished(tmp_path, "ann", {f"q{number}": None if number < open_ else True for number in range(10)})
+    found = leaderboard([run])
+    assert [entry.rank for entry in found.entries] == [rank]
+    assert any(note.startswith("No rank where more than a tenth") for note in shown.notes(found)) == (rank is None)
+
+
 def test_a_copy_of_a_run_stands_once(folder: Path) -> None:
     path = str(folder / "runs" / "Apart")
     assert len(leaderboard([path, path, str(folder / "runs")]).entries) == 4

@@ -111,8 +111,15 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
             elif run.kind != kind:
                 left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
             elif folder.resolve() not in found:
-                found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+                found[folder.resolve()] = _Found(
+                    run, folder, _heads(folder) if kind == TRUEBENCH and _ours(run) else {}
+                )
     return list(found.values())
+
+
+def _ours(run: Run) -> bool:
+    """Whether there are judgments to look for: others tell scores alone."""
+    return all(entry.source != "others" for entry in run.entries)
 
 
 def _why_not(folder: Path, kind: str) -> str:

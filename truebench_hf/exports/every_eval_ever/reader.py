@@ -174,7 +174,7 @@ def write(found: Sequence[Theirs], out: Path) -> list[Path]:
         content = digest(canonical([one.kind, one.board.as_json()]))
         folder = out / f"{one.kind}-{plain(one.row.name)}-{content[:8]}"
         info = {
-            "kind": one.kind, "format": FORMAT, "submitted": True, "content": content,
+            "kind": one.kind, "format": FORMAT, "others": True, "content": content,
             "settings": {"told_by": one.row.facts["Told by"], "file": Path(one.where).name},
             "board": one.board.as_json(),
         }  # fmt: skip
