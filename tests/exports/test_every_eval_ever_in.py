@@ -92,6 +92,19 @@ def test_what_we_export_comes_back_and_is_not_ranked_with_what_was_measured(tmp_
     assert len(set(shown.groups)) == 2, "groups of their own"
 
 
+def test_scores_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Many tell the accuracy on several sets of data; a table that calls all of them accuracy tells nothing."""
+    one = copy.deepcopy(LOG["evaluation_results"][0])
+    one["metric_config"]["metric_name"] = "Accuracy"
+    several = [one | {"evaluation_name": name} for name in ("tea", "coffee")]
+    (found,) = read(log(tmp_path / "x.json", evaluation_results=several))
+    assert [column.title for column in found.board.columns] == ["tea", "coffee"]
+    how = [{"Paradigm": "checklist"}, {"Paradigm": "rubric"}]
+    several = [one | {"metric_config": one["metric_config"] | {"additional_details": told}} for told in how]
+    (found,) = read(log(tmp_path / "x.json", evaluation_results=several))
+    assert [column.title.rpartition(" / ")[2] for column in found.board.columns] == ["checklist", "rubric"]
+
+
 def test_what_others_tell_is_told_as_theirs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing of it is checked, as submissions are, and there are no judgments of it to look for."""
     export(finished(tmp_path / "a", "ann", numbered([True, False])), "every-eval-ever", tmp_path / "told")

@@ -18,7 +18,7 @@ from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
 from truebench_hf.records import JUDGMENTS, Head, read_heads
 from truebench_hf.space.board import runs, self_preference, table, ties
-from truebench_hf.space.board.papers import PAPERS
+from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.runs import Entry, Run
 from truebench_hf.space.board.self_preference import Preference
 from truebench_hf.space.board.table import Kind
@@ -144,6 +144,8 @@ def _heads(folder: Path) -> Mapping[str, Head]:
 
 def _marked(run: Run, folder: Path) -> Run:
     """The run with what its folder says of who judged it: whether a judge is of a model's family."""
+    if run.kind == JUDGES:
+        return run  # its lines are the judges
     specs = set(map(anonymous.name, judges(run.kind, read_info(folder).get("settings", {}))))
     said = {
         entry.key: {SELF_JUDGED: _yes(self_judged(entry.name, specs)) if specs else "unknown"} for entry in run.entries
