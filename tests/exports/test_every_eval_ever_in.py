@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.reader import is_log, read, write
 from truebench_hf.exports.export import export
 from truebench_hf.space import about
+from truebench_hf.space import leaderboard as leaderboard_page
 from truebench_hf.space.board import boards, runs
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.space.board.table import merged
@@ -120,6 +121,7 @@ def test_what_others_tell_is_told_as_theirs(tmp_path: Path, capsys: pytest.Captu
     (group,) = boards.boards(snapshot)[0].groups
     assert "0 measured, 0 submitted, 1 told by others." in about.held(snapshot)
     assert (group.what, boards.HEADINGS[group.what].startswith("Told by others")) == ("others", True)
+    assert "nothing of it was measured or checked here" in leaderboard_page._notes("truebench", group)[0]
     done = command_here(capsys, "export", str(folder), "--to", "csv", "--out", str(tmp_path / "out"))
     assert (done.returncode, "holds scores that others tell, and no run" in done.stderr) == (2, True), done.stderr
 
