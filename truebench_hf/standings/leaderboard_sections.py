@@ -94,7 +94,7 @@ def _apart(entries: Sequence[Entry]) -> dict[str, str]:
     same: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         same.setdefault((entry.name, entry.setting), []).append(entry)
-    told = {}
+    told: dict[str, str] = {}
     for alike in same.values():
         facts = [
             fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
