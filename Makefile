@@ -37,6 +37,7 @@ test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: setup
+	sh tests/exports/setup.sh
 	$(BIN)/python -m pytest -m slow
 
 test-vllm: setup

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -32,6 +33,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(tree(path)))
+
+
 def room(module: str) -> str:
     """The room of a dotted name inside the package; "" for the package itself."""
     parts = module.split(".")
@@ -40,10 +51,8 @@ def room(module: str) -> str:
 
 def imports(path: Path, *, top_only: bool = False) -> list[tuple[int, str]]:
     """(line, dotted name) of every import of a file; those under TYPE_CHECKING are none at run time."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = tree.body if top_only else list(ast.walk(tree))
     found = []
-    for node in nodes:
+    for node in tree(path).body if top_only else nodes(path):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -105,18 +114,19 @@ def test_types_and_errors_need_only_the_standard_library() -> None:
             assert top in sys.stdlib_module_names or top == "truebench_hf", f"{file}:{line} imports {name}"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 400, "over 400 lines"
-    tree = ast.parse(text)
-    assert ast.get_docstring(tree) or not tree.body, "no docstring"
-    long = [
-        f"{node.name} ({(node.end_lineno or 0) - node.lineno + 1})"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
-    ]
-    assert long == []
+def test_modules_are_short_and_say_what_they_are() -> None:
+    wrong = []
+    for path in SOURCES:
+        if path.read_text(encoding="utf-8").count("\n") > 400:
+            wrong.append(f"{name_of(path)}: over 400 lines")
+        if tree(path).body and not ast.get_docstring(tree(path)):
+            wrong.append(f"{name_of(path)}: no docstring")
+        wrong += [
+            f"{name_of(path)}: {node.name} has {(node.end_lineno or 0) - node.lineno + 1} lines"
+            for node in nodes(path)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
+        ]
+    assert wrong == []
 
 
 def test_the_vocabulary_stays_small() -> None:
@@ -132,7 +142,7 @@ def test_errors_are_not_swallowed_and_nothing_is_left_open() -> None:
             for word in ("TODO", "FIXME", "import pickle", "trust_remote_code=True")
             if word in text
         ]
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(path):
             if isinstance(node, ast.ExceptHandler) and all(isinstance(b, ast.Pass | ast.Continue) for b in node.body):
                 broad = node.type is None or (isinstance(node.type, ast.Name) and node.type.id.endswith("Exception"))
                 wrong += [f"{name_of(path)}:{node.lineno} swallows everything"] * broad
@@ -144,7 +154,7 @@ def test_only_the_terminal_prints() -> None:
     for path in SOURCES:
         if name_of(path) == "truebench_hf/terminal.py" or OWNERS[0] in name_of(path):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             called = node.func if isinstance(node, ast.Call) else None
             name = (
                 called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""

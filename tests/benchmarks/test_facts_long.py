@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.facts import FINE, mini
+from tests.support.facts import FINE
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, write_jsonl
 
@@ -90,10 +90,14 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # 19 calls of some ten seconds of a processor each
+@pytest.mark.timeout(900)
 def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path) -> None:
     """Three judges are three templates of one small model (told apart by arguments that change nothing); that is said."""
-    few = write_jsonl(tmp_path / "few.jsonl", mini()[7:8])  # the shortest in English; a call takes seconds
+    row = {
+        "id": "gate", "system": "Use the notice alone.", "request": "When does the gate close?", "baseline": "At nine.",
+        "document": "The garden opens at seven.\nThe gate closes at nine.",
+    }  # fmt: skip
+    few = write_jsonl(tmp_path / "few.jsonl", [row])
     given = ["facts", "run", "--data", few, "--model", "smollm2", "--max-tokens", "48"]
     given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-max-tokens", "32"]
     given += ["--judge-arg", "2.dtype=float32", "--judge-arg", '3.chat_template_kwargs={"number": 3}']

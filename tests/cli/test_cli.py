@@ -237,5 +237,5 @@ def test_a_signal_after_the_work_hides_nothing(number: int) -> None:
     process.stdout.readline()
     time.sleep(0.01)
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode in (0, 128 + number), said

@@ -24,21 +24,24 @@ def test_what_work_returns_and_raises_reaches_the_caller() -> None:
 
 
 def test_who_stops_waiting_stops_the_work() -> None:
-    background, stopped = Background(), threading.Event()
+    background, begun, stopped = Background(), threading.Event(), threading.Event()
 
     async def long() -> None:
+        begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             stopped.set()
             raise
 
     async def impatient() -> None:
-        await asyncio.wait_for(background.ask(long()), 0.05)
+        asked = asyncio.ensure_future(background.ask(long()))
+        await asyncio.to_thread(begun.wait, 60)
+        await asyncio.wait_for(asked, 0.05)
 
     with pytest.raises(TimeoutError):
         asyncio.run(impatient())
-    assert stopped.wait(5)
+    assert stopped.wait(60)
     background.close()
 
 

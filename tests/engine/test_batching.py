@@ -99,7 +99,7 @@ def test_loops_that_share_it_at_the_same_time_do_not_wait_for_each_other() -> No
 
         async def several(name: str) -> list[str]:
             asked = (batcher.ask(f"{name}{n}") for n in range(5))
-            return list(await asyncio.wait_for(asyncio.gather(*asked), 20))
+            return list(await asyncio.wait_for(asyncio.gather(*asked), 120))
 
         threads = [threading.Thread(target=lambda name=n: found.append(asyncio.run(several(name)))) for n in "abcd"]
         for thread in threads:

@@ -139,18 +139,20 @@ def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
 STUDIES: list[Any] = [load(name)[1] for name in _COMMANDS]
 
 
-@pytest.mark.parametrize("name", sorted({"run.json"}.union(*(study.files for study in STUDIES))))
-def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path, name: str) -> None:
-    files = next((study.files for study in STUDIES if name in study.files), ())
-    if name == "labels":  # a folder
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "mine.txt").write_text("{}")
-    else:
-        (tmp_path / name).write_text("{}")
-    with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there; choose another folder"):
-        RunFolder(str(tmp_path), SETTINGS, files=files)
-    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is added"
-    assert name == "labels" or (tmp_path / name).read_text() == "{}"
+def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path) -> None:
+    for name in {"run.json"}.union(*(study.files for study in STUDIES)):
+        files = next((study.files for study in STUDIES if name in study.files), ())
+        theirs = tmp_path / f"a {name}" / name
+        theirs.parent.mkdir()
+        if name == "labels":  # a folder
+            theirs.mkdir()
+            (theirs / "mine.txt").write_text("{}")
+        else:
+            theirs.write_text("{}")
+        with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there; choose another folder"):
+            RunFolder(str(theirs.parent), SETTINGS, files=files)
+        assert [path.name for path in theirs.parent.iterdir()] == [name], "nothing is added"
+        assert theirs.is_dir() or theirs.read_text() == "{}"
 
 
 def test_a_folder_of_another_kind_or_format_is_not_continued(tmp_path: Path) -> None:

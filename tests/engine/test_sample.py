@@ -44,7 +44,7 @@ def made(**sizes: int) -> list[Row]:
         ({"a": 2, "b": 2}, 9, {"a": (2, 2), "b": (2, 2)}, "more than there are"),
     ],
 )
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_shares(
     sizes: dict[str, int], limit: int, expected: dict[str, tuple[int, int]], reason: str, seed: int
 ) -> None:

@@ -65,18 +65,18 @@ def test_what_a_careful_reader_understands_is_read_at_once(kind: str, share: flo
 def test_long_answers_are_read_in_a_moment() -> None:
     for case in CASES:
         if len(case.text) > 20_000:
-            start = time.perf_counter()
+            start = time.process_time()
             read(case)
-            assert time.perf_counter() - start < 2, case.reason
+            assert time.process_time() - start < 2, case.reason
 
 
 @pytest.mark.slow
 def test_no_mutation_makes_a_label_wrong() -> None:
     failures, names, slow = [], Counter[str](), []
     for name, case, (text, cut, truth) in mutants(20_000, seed=10):
-        start = time.perf_counter()
+        start = time.process_time()
         found = read_verdicts(text, case.count, LABELS[case.words], cut=cut).labels
-        if time.perf_counter() - start > 1:
+        if time.process_time() - start > 1:
             slow.append(text)
         if wrong(found, truth):
             names[name] += 1

@@ -64,7 +64,7 @@ def test_names_are_any_text() -> None:
     assert fused_rank({"모델": [1.0], "modèle": [2.0]}).ranks == {"모델": 2, "modèle": 1}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_without_a_ring_it_is_the_one_order_in_which_each_beats_all_below(seed: int) -> None:
     """Brute force: of all orders there is one in which every model wins most rankings against all behind it."""
     rng = random.Random(seed)
@@ -77,7 +77,7 @@ def test_without_a_ring_it_is_the_one_order_in_which_each_beats_all_below(seed: 
         assert sorted(rank for rank in found.ranks.values() if rank) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_rings_are_opened_by_the_strongest_paths(seed: int) -> None:
     """Brute force over all paths: who has the stronger one to the other stands above it."""
     rng = random.Random(seed)

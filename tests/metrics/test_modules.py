@@ -78,6 +78,7 @@ def test_a_module_is_a_folder_of_four_files(name: str) -> None:
     assert not re.findall(r"^import .*,", (FOLDER / name / f"{name}.py").read_text(), re.M)
 
 
+@pytest.mark.slow
 def test_all_load_offline_with_the_network_blocked(tmp_path: Path) -> None:
     code = f"""
         {textwrap.indent(BLOCKED, " " * 8).strip()}

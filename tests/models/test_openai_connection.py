@@ -40,28 +40,30 @@ def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
         chat(open_at(NOBODY, patient))
 
 
-SHORT = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=0.7)
+SHORT = RetryPolicy(attempts=2, first_wait=0.001, longest_wait=0.01, deadline=3.0)
 
 
 @pytest.mark.parametrize(
     ("fault", "message", "tries"),
     [
-        ({"drop": True}, "gave up after 3 tries", 3),
-        ({"hang": 1.0}, r"no answer within the deadline of 0\.7 s; before: .*Timeout on reading", 4),
+        ({"drop": True}, "gave up after 2 tries", {2}),
+        # What is slow uses up no tries.
+        ({"hang": 30.0}, r"no answer within the deadline of 3 s; before: .*Timeout on reading", {3, 4, 5, 6}),
     ],
 )
-def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], message: str, tries: int) -> None:
+def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], message: str, tries: set[int]) -> None:
     async def twice(model: OpenAIModel, running: OpenAIServer) -> Completion:
         try:
             await model.complete(HELLO)
+            running.reset()
             running.add_faults([fault] * 10)
             return await model.complete(HELLO)
         finally:
             await model.close()
 
     with OpenAIServer() as running, pytest.raises(RequestFailed, match=message):
-        asyncio.run(twice(open_at(running.url, SHORT, timeout=0.2), running))
-    assert running.stats()["total"] - 1 in (tries, tries - 1), "what is slow uses up no tries"
+        asyncio.run(twice(open_at(running.url, SHORT, timeout=0.6), running))
+    assert running.stats()["total"] in tries
 
 
 def test_a_server_that_goes_away_later_fails_one_request() -> None:
@@ -79,9 +81,9 @@ def test_a_server_that_goes_away_later_fails_one_request() -> None:
 
 
 def test_a_slow_server_is_no_absent_one(server: OpenAIServer) -> None:
-    server.add_faults([{"hang": 1.0}] * 10)
+    server.add_faults([{"hang": 30.0}] * 10)
     with pytest.raises(RequestFailed, match="Timeout on reading"):
-        chat(open_at(server.url, SHORT, timeout=0.1))
+        chat(open_at(server.url, replace(SHORT, deadline=1.0), timeout=0.3))
 
 
 def test_one_call_may_take_half_an_hour_by_default() -> None:
@@ -101,7 +103,7 @@ def test_as_many_connections_as_calls() -> None:
         finally:
             await model.close()
 
-    with OpenAIServer(delay=1.0) as running:
+    with OpenAIServer(delay=3.0) as running:
         asyncio.run(many(running.url))
         assert running.stats()["max_in_flight"] > 100, "a hundred is what aiohttp takes by itself"
 
@@ -144,8 +146,8 @@ def test_an_error_that_is_null_is_none(server: OpenAIServer) -> None:
 
 
 def test_a_timeout_is_retried(server: OpenAIServer) -> None:
-    server.add_faults([{"hang": 1.0}])
-    assert chat(open_at(server.url, timeout=0.2)).text.startswith("Answer ")
+    server.add_faults([{"hang": 30.0}])
+    assert chat(open_at(server.url, timeout=1.0)).text.startswith("Answer ")
     assert server.stats()["total"] == 2
 
 

@@ -50,7 +50,7 @@ def test_a_template_reaches_nothing_but_its_values(tmp_path: Path, template: str
     assert f"--prompt checklist={mine}: " in str(caught.value), reason
     assert words in str(caught.value), reason
     assert "\n" not in str(caught.value), reason
-    assert time.process_time() - started < 1, reason
+    assert time.process_time() - started < 5, reason
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,7 @@ def test_other_hosts_are_refused_by_the_stub(hub: HubStub, client: Client) -> No
         import json, urllib.request, urllib.error
         def status(url):
             try:
-                return urllib.request.urlopen(url, timeout=5).status
+                return urllib.request.urlopen(url, timeout=60).status
             except urllib.error.HTTPError as error:
                 return error.code
             except OSError as error:

@@ -107,7 +107,7 @@ _INSTRUCTION: dict[str, Any] = {
 
 
 def check_judge_prompts(settings: JudgeSettings, prompts: Prompts) -> None:
-    """Fill every prompt of such a judge, in each form it may take.
+    """Fill every replaced prompt of such a judge, in each form it may take.
 
     Raises UserError where a replaced template asks for values that there are not.
     """
@@ -119,7 +119,7 @@ def check_prompts(
 ) -> None:
     """The same for prompts by name; `more` is what there is besides (see `example`)."""
     forms = {"on": (True,), "off": (False,), "auto": (False, True)}[structured]
-    for name in chosen:
+    for name in set(chosen) & set(prompts.replaced):  # ours can be filled
         for case, form in product(_cases(), forms):
             prompts.render(name, **_values(name, case, form, reasoning) | more)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -33,7 +34,9 @@ class Connection:
         self._client = AsyncOpenAI(
             api_key=server.key, base_url=server.url, default_headers=server.headers,
             timeout=timeout(options.timeout), max_retries=0,
-            http_client=DefaultAioHttpClient(limits=unlimited(), event_hooks={"response": [limit_size]}),
+            http_client=DefaultAioHttpClient(
+                limits=unlimited(), event_hooks={"response": [limit_size]}, verify=_certificates()
+            ),
         )  # fmt: skip
 
     async def post(self, path: str, body: dict[str, Any], request: ChatRequest | None = None) -> dict[str, Any]:
@@ -101,6 +104,12 @@ class Connection:
             return await ask()
         except RecursionError as error:  # wherever a body gets looked at
             raise unreadable(error, self.server) from error
+
+
+@functools.cache
+def _certificates() -> Any:
+    """Whom to trust, read once: every client would read all certificates anew."""
+    return httpx2.create_ssl_context()
 
 
 def timeout(seconds: float) -> Any:

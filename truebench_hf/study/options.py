@@ -128,16 +128,24 @@ class RuleOptions(Options):
     RULES: ClassVar[tuple[str, ...]] = MODES
 
     rules: str = option(
-        "off", binds=Binds(late=True), help="What can be counted in a response (lengths, language, format): off, evidence "
-        "(the figures stand beside the criteria they bear on) or decide (they settle a criterion where no doubt is left)."
+        "auto", binds=Binds(late=True), help="What can be counted in a response (lengths, language, format): off, evidence "
+        "(the figures stand beside the criteria they bear on) or decide (they settle a criterion where no doubt is left). "
+        "auto: decide where models are scored, off where judges themselves are measured, and in the official protocol."
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        if self.rules == "auto":
+            object.__setattr__(self, "rules", self.usual_rules)  # set here, so that every folder notes it
         super().__post_init__()
         if self.rules in MODES and self.rules not in self.RULES:
             raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
         if self.rules not in MODES:
             raise unknown("mode of rules", self.rules, self.RULES)
+
+    @property
+    def usual_rules(self) -> str:
+        """What `auto` is: a judge is measured without help."""
+        return "off"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -164,8 +164,9 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
 @pytest.mark.parametrize("template", list(TEMPLATES))
 def test_prompts_can_be_replaced_and_are_checked_before(tmp_path: Path, template: str) -> None:
     for name in prompts_of(template):
-        check_prompts((name,), Prompts())
         mine = tmp_path / f"{name}.jinja"
+        mine.write_text(Prompts().source(name))
+        check_prompts((name,), Prompts({name: str(mine)}))
         mine.write_text("{{ nowhere }}")
         with pytest.raises(Exception, match="nowhere"):
             check_prompts((name,), Prompts({name: str(mine)}))

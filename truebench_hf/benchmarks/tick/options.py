@@ -103,6 +103,11 @@ class QuestionJudgeOptions(JudgingOptions):
             )
 
     @property
+    def usual_rules(self) -> str:
+        """Rules answer the questions that they can."""
+        return "decide"
+
+    @property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on several votes without a temperature."""
         sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)

@@ -148,6 +148,11 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         self.check_panel(len(self.judge))
 
     @property
+    def usual_rules(self) -> str:
+        """Rules decide; the official protocol knows none."""
+        return "off" if self.protocol == "official" else "decide"
+
+    @property
     def judge_name(self) -> str:
         """The judge as tables name it: a panel by all its judges and its rule, so that none shows one of them alone."""
         if self.panel is None:

@@ -67,6 +67,11 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
             raise UserError("--folds is at least 2")
 
     @property
+    def usual_rules(self) -> str:
+        """As in the runs that a calibration is for."""
+        return "decide"
+
+    @property
     def settings(self) -> JudgeSettings:
         """How the judge that is calibrated decides."""
         return JudgeSettings(level="decision", rules=self.rules)
