@@ -161,6 +161,27 @@ def test_published_results_alone_of_other_papers(capsys: pytest.CaptureFixture[s
     assert (done.returncode, "FACTS" in done.stdout or "Final" in done.stdout) == (0, True)
 
 
+@pytest.mark.parametrize(("open_", "rank"), [(1, 1), (2, None)])
+def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | None) -> None:
+    """Of ten instances one may be left open; where more are there is no rank, and no reader should have to guess why."""
+    run = finished(tmp_path, "ann", {f"q{number}": None if number < open_ else True for number in range(10)})
+    found = leaderboard([run])
+    assert [entry.rank for entry in found.entries] == [rank]
+    assert any(note.startswith("No rank where more than a tenth") for note in shown.notes(found)) == (rank is None)
+
+
+def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = golden("metaeval", tmp_path / "metaeval")
+    board = json.loads((Path(folder) / "run.json").read_text())["board"]
+    done = command_here(capsys, "leaderboard", folder, "--kind", "metaeval")
+    lines = [line.split("│")[1:3] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert len(lines) == len({tuple(line) for line in lines}) == len(board["rows"]) > 2
+    assert all(f"({row['facts']['Paradigm']})" in done.stdout for row in board["rows"])
+    assert "self-judged" not in done.stdout
+
+
 def test_a_copy_of_a_run_stands_once(folder: Path) -> None:
     path = str(folder / "runs" / "Apart")
     assert len(leaderboard([path, path, str(folder / "runs")]).entries) == 4
