@@ -189,6 +189,14 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
      (StartsWith(value="Comparison"), EndsWith(value="Conclusion")), "names of sections"),
     ('Opens with "Report" as its first line.', (StartsWith(value="Report"),), "and nothing else in that line"),
     ("The response must not contain numbers.", (Forbidden(classes=("digits",)),), "numbers can be written as words"),
+    ("The answers must be under 50 words.", (words(high=49),), "each of them, or all together"),
+    ("The story must use 5 words.", (words(5, 5),), "perhaps words that were given"),
+    ("The response must keep three sentences.", (sentences(3, 3),), "perhaps those of the original"),
+    ("The answer must contain two characters.", (Count(unit="characters", min=2, max=2),), "perhaps persons"),
+    ("The output must be in Korean/English.", (Language(codes=("ko", "en")),), "either, or both"),
+    ("Language: English, Korean", (Language(codes=("en", "ko")),), "either, or both"),
+    ("The output must be in English (US).", (ENGLISH,), "one variety of a language"),
+    ("The caption must be in Spanish.", (Language(codes=("es",)),), "a line of a response"),
 ]  # fmt: skip
 
 # What says nothing that can be measured of the response: (text, why).
@@ -228,6 +236,13 @@ NEITHER = [
     ("The response must not contain the word \"a\" more than twice.", "denied, with a number"),
     ("The response must only contain the word \"Yes\".", "nothing else"),
     ("Names no price (no \"Euro\").", "a note"),
+    ("The summary has three sentences each.", "each of what?"),
+    ("The response must be under 100 words each.", "the same"),
+    ("The story must have three characters.", "persons"),
+    ("The narrative must not have more than 3 characters.", "persons"),
+    ("Each word must be capitalized.", "its first letter, or all"),
+    ("The output column must be in Korean.", "a part"),
+    ("Translate it in Korean.", "a wrong translation is in Korean, too"),
     ("A" * 500 + " must be written in English.", "too long to be one demand"),
     ("", "empty"),
     ("   ", "blank"),

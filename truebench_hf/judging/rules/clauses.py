@@ -147,6 +147,7 @@ def _of(match: re.Match[str], said: str, denied: bool) -> Clause:
     told = match.groupdict()
     if parts := told.get("each") or told.get("none"):
         of: Of = next((part for part in _PARTS if re.search(rf"\b{part}", parts)), "item")
+        of = "item" if of == "line" and " list" in parts else of
         return Clause(of, f"each {of}", denied or bool(told.get("none")), said)
     if told.get("length"):
         return Clause("answer", "the length", denied, said)

@@ -33,7 +33,9 @@ _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
 _WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
 # Where a sentence may end without a mark: at a face or another picture.
-_PICTURE = regex.compile(r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])")
+_PICTURE = regex.compile(
+    r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])"
+)
 _GLUED = regex.compile(r"(?<=\p{Ll}{2}|\d|[)])[.!?](?=\p{Lu}\p{Ll})")  # "... is 5.Then we go"
 _PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
@@ -141,7 +143,9 @@ def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
 def _is_short(word: str) -> bool:
     """Whether a point behind a word is likely to belong to it."""
     return (
-        len(word) <= 1 or word in _SHORTENED | _NEVER | _MOSTLY_END or bool(_DOTTED.fullmatch(word) or _ORDINAL.fullmatch(word))
+        len(word) <= 1
+        or word in _SHORTENED | _NEVER | _MOSTLY_END
+        or bool(_DOTTED.fullmatch(word) or _ORDINAL.fullmatch(word))
     )
 
 

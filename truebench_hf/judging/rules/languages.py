@@ -58,11 +58,17 @@ _FREQUENT = frozenset(
 
 
 _PIECED = 30  # letters of such a piece
-_PIECES = 24  # pieces of a text that are read each for itself
+_PIECES = 12  # pieces of a text that are read each for itself
 _PIECE = regex.compile(r"[.!?…。؟।][\"'”’»)]*\s+|[\"“”„«»]")  # a quotation or a sentence may be in another language
 # How models begin and close in English, whatever they are asked in.
-_FRAME = regex.compile(r"[:!]\s*\Z|\A(?:sure|certainly|of course|here|okay|let me know|i hope|hope this|feel free|please let|note)\b", regex.IGNORECASE)
-_ENGLISH = regex.compile(r"\b(?:sure|certainly|of course|here is|here are|here['’]s|let me know|i hope|hope this|feel free)\b", regex.IGNORECASE)
+_FRAME = regex.compile(
+    r"[:!]\s*\Z|\A(?:sure|certainly|of course|here|okay|let me know|i hope|hope this|feel free|please let|note)\b",
+    regex.IGNORECASE,
+)
+_ENGLISH = regex.compile(
+    r"\b(?:sure|certainly|of course|here is|here are|here['’]s|let me know|i hope|hope this|feel free)\b",
+    regex.IGNORECASE,
+)
 # Characters of Chinese that Japanese has no use for.
 _CHINESE = regex.compile(r"[的了这們们吗嗎么麼您你她它呢吧把让讓给給还還没說说对對这這个個为请与时过开关业务]")
 

@@ -57,7 +57,9 @@ def _whole(pattern: regex.Pattern[str], text: str) -> int:
 def hashtags(text: str) -> Tally:
     """Hashtags."""
     found = _HASHTAG.findall(text)
-    glued = sum(len(regex.findall("[#＃]", run)) for run in regex.findall(r"(?<!\S)(?:[#＃][\p{L}\p{N}_]+)+", text))  # "#a#b", "#123"
+    glued = sum(
+        len(regex.findall("[#＃]", run)) for run in regex.findall(r"(?<!\S)(?:[#＃][\p{L}\p{N}_]+)+", text)
+    )  # "#a#b", "#123"
     return Tally.of(len({one.casefold() for one in found}), len(found), max(len(found), glued))
 
 
@@ -98,7 +100,9 @@ def _prose(text: str) -> str:
 def _sign(sign: str, text: str) -> Tally:
     exact, folded = _prose(text).count(sign), unicodedata.normalize("NFKC", sign).casefold()
     every = sum(text.count(one) for one in {sign, sign.upper(), sign.lower()} if one)
-    loose = unicodedata.normalize("NFKD", text) if sign.isalpha() else unicodedata.normalize("NFKC", text)  # is "é" an "e"?
+    loose = (
+        unicodedata.normalize("NFKD", text) if sign.isalpha() else unicodedata.normalize("NFKC", text)
+    )  # is "é" an "e"?
     return Tally.of(exact, exact, max(every, loose.casefold().count(folded)))
 
 

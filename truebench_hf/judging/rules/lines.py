@@ -26,7 +26,9 @@ _MAYBE = regex.compile(
     r"([ \t]*)(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
 )
 _SIGNATURE = regex.compile(r"\s*(?:[—–(*_~-]|by\b)", regex.IGNORECASE)
-_SIGNED = regex.compile(r"\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳])", regex.IGNORECASE)  # any sign may be meant for a bullet
+_SIGNED = regex.compile(
+    r"\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳])", regex.IGNORECASE
+)  # any sign may be meant for a bullet
 _SAID = regex.compile(r"[\p{L}\p{N}]")
 
 

@@ -47,7 +47,11 @@ def _ordered(texts: Sequence[str], rule: Sorted) -> bool | None:
     met = agreed(_rising([key(one) for one in texts], rule.reverse) for key in _KEYS)
     if met is False and (_rising(list(texts), rule.reverse) or _may_rise(texts, rule.reverse)):  # capital letters first
         return None
-    if any(regex.search(r"\d", one) for one in texts) and met and not _rising([_natural(one) for one in texts], rule.reverse):
+    if (
+        any(regex.search(r"\d", one) for one in texts)
+        and met
+        and not _rising([_natural(one) for one in texts], rule.reverse)
+    ):
         return None  # is 10 before 2?
     return met
 

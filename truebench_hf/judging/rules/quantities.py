@@ -73,9 +73,11 @@ _NUMBER_OF = re.compile(
     r"the (?:total )?(?:number of (?P<what>word|character|sentence|paragraph)s|(?P<unit>word|character|sentence|paragraph) count)"
     r"(?: (?:in|of) (?:the|your) (?:response|answer|reply|output|text|summary|essay|email|story))?"
 )
-_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include|use) ")
+_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include|use|keep) ")
 _BOTH = re.compile(rf"(?:{_HOLDS}{_LENGTH})(?P<first>[^,]+?)(?:,? and| but|, but) (?P<second>.+)")
 _ONE = re.compile(rf"{AMOUNT}(?: {_UNIT})?(?: {BEHIND})?{_IDLE}")
+_PEOPLE = 30  # so few characters are perhaps those of a story
+_TOLD_OF = re.compile(r"\b(?:story|narrative|tale|fable|poem|monologue|song|ballad|article|essay|joke|speech)\b")
 _SUMMED = re.compile(r"\bsummar|\bcondense")
 _IN_VERSE = re.compile(r"\b(?:poem|haiku|limerick|song|lyrics|sonnet|ballad|rap)\b")
 _MEANT = re.compile(r"\b(?:long|length|word count)\b")
@@ -113,6 +115,10 @@ def read(clause: Clause, text: str) -> Reading | None:
     if unit == "questions":  # a quiz has some, too
         certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
+        certain = False
+    if unit == "characters" and clause.of == "answer" and (bounds.low or 0) < _PEOPLE and (bounds.high or 0) < _PEOPLE:
+        if _TOLD_OF.search(clause.name):  # "the story must have three characters"
+            return None
         certain = False
     if clause.plural:  # "the answers must be under 50 words": each of them, or all
         certain = False
@@ -224,4 +230,8 @@ def _aside(said: str, spaces: Unit | None) -> Reading | None:
 def _of_list(clause: Clause, said: str) -> Reading | None:
     match = _IN_LIST.fullmatch(said)
     bounds = amount(match) if match is not None and not clause.denied and not clause.name.startswith("each") else None
-    return None if bounds is None else ((Count(unit="list_items", min=bounds.low, max=bounds.high, mark=_mark(f"{clause.name} {said}")),), True)
+    return (
+        None
+        if bounds is None
+        else ((Count(unit="list_items", min=bounds.low, max=bounds.high, mark=_mark(f"{clause.name} {said}")),), True)
+    )

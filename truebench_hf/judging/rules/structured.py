@@ -121,7 +121,12 @@ def _is_prose(text: str, grid: Sequence[Sequence[str]]) -> bool:
     ended = sum(1 for line in text.split("\n") if regex.search(r"\p{L}[.!?][\"”]?\s*$", line))
     wordy = any(len(cell.split()) > _PROSE for cell in grid[0])
     blanks = sum(1 for line in text.split("\n") if regex.search(r"\w, \w", line))
-    return len(grid) < 2 or wordy or 2 * ended > len(grid) or (2 * blanks > len(grid) and '"' not in text and len(grid[0]) < 3)
+    return (
+        len(grid) < 2
+        or wordy
+        or 2 * ended > len(grid)
+        or (2 * blanks > len(grid) and '"' not in text and len(grid[0]) < 3)
+    )
 
 
 def _grid(text: str) -> list[list[str]]:

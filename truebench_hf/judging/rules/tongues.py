@@ -65,7 +65,9 @@ def read(clause: Clause) -> Reading | None:
     whole = clause.of == "answer" or (clause.of == "other" and _TALKS.fullmatch(clause.name))
     if whole and (match := _SAID.fullmatch(clause.said)) is not None:
         strict = any(told is not None for name, told in match.groupdict().items() if name.startswith("strict"))
-        both = re.search(r", (?!or )|/", match["names"]) and " or " not in match["names"]  # "English, Korean", "Korean/English"
+        both = (
+            re.search(r", (?!or )|/", match["names"]) and " or " not in match["names"]
+        )  # "English, Korean", "Korean/English"
         return (_language(match["names"]),), not (strict or both or _SMALL.search(clause.name))
     if clause.of == "other" and _NAMED.fullmatch(clause.name) and (match := _IS.fullmatch(clause.said)) is not None:
         return (_language(match["names"]),), True
