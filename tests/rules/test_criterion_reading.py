@@ -196,6 +196,7 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
     ("The output must be in Korean/English.", (Language(codes=("ko", "en")),), "either, or both"),
     ("Language: English, Korean", (Language(codes=("en", "ko")),), "either, or both"),
     ("The output must be in English (US).", (ENGLISH,), "one variety of a language"),
+    ("Translate it in Korean.", (KOREAN,), "a wrong translation is in Korean, too"),
     ("The caption must be in Spanish.", (Language(codes=("es",)),), "a line of a response"),
 ]  # fmt: skip
 
@@ -242,7 +243,6 @@ NEITHER = [
     ("The narrative must not have more than 3 characters.", "persons"),
     ("Each word must be capitalized.", "its first letter, or all"),
     ("The output column must be in Korean.", "a part"),
-    ("Translate it in Korean.", "a wrong translation is in Korean, too"),
     ("A" * 500 + " must be written in English.", "too long to be one demand"),
     ("", "empty"),
     ("   ", "blank"),

@@ -170,7 +170,8 @@ def shares(text: str) -> Shares:
     small: dict[str, list[str]] = {}
     text = plain(_NOISE.sub(" ", text))
     japanese = len(_PATTERNS["kana"].findall(text)) >= 0.1 * max(1, len(_PATTERNS["han"].findall(text)))
-    chinese, left = _CHINESE.search(text) is not None, _PIECES
+    chinese = _CHINESE.search(text) is not None
+    left = _PIECES
     for line in text.split("\n"):
         for script, part, weight in _by_script(line):
             code, sure = {"han": "ja" if japanese else "zh", "kana": "ja"}.get(script, script), True
