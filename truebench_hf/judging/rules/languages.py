@@ -184,11 +184,10 @@ def shares(text: str) -> Shares:
                 sure = False  # names and titles are alike in Japanese
             if code in _SHARED:
                 code, sure = _detected(part)
-                pieces, left = _pieces(part) if left > 0 else [], left - 1
-                for piece in pieces[: max(0, left)]:
+                for piece in _pieces(part)[:left]:
                     left -= 1
-                    other, told = _detected(piece)
-                    sure = sure and not (told and other != code and other in _FREQUENT)
+                    other, clear = _detected(piece)
+                    sure = sure and not (clear and other != code and other in _FREQUENT)
             if not sure:
                 doubts.add(script)
             letters[code] += weight
