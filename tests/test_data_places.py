@@ -87,6 +87,10 @@ def test_a_set_by_its_name_and_as_it_is_built(command: str, built: Path, monkeyp
         ("checklist validate", "facts_mini", "give checklists_mini, truebench_mini"),
         ("pairwise", "mini", "mini: does not fit this command .*; give checklists_mini, llmbar:FOLDER"),
         ("flex decompose", "facts_mini", "does not fit this command .*; give flexbench"),
+        (
+            "tick", "healthbench:x.jsonl",
+            "built first: run `truebench data build training --source healthbench:x.jsonl --out DIR`, and give DIR; give",
+        ),
         ("flex build", "facts_mini", "no such file; give .* flexbench, or one of"),
     ],
 )  # fmt: skip

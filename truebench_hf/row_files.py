@@ -269,7 +269,10 @@ def _in_catalogue(name: str) -> bool:
 def _unfit(name: str, built_in: Sequence[str]) -> str:
     """What is wrong with the name of a data set that there is, but not for this command; "" for any other text."""
     from truebench_hf.loaders.catalogue import CATALOGUE
+    from truebench_hf.loaders.sources import READERS
 
+    if name.partition(":")[0] in READERS and ":" in name:
+        return f"rubrics of others are built first: run `truebench data build training --source {name} --out DIR`, and give DIR"
     if name not in CATALOGUE:
         return ""
     what = CATALOGUE[name]

@@ -57,13 +57,17 @@ def _ordered(low: int | None, high: int | None, what: str) -> None:
 
 
 class Count(_Rule):
-    """From `min` to `max` units in the response, or in each of its parts (`per`); None: no such bound. Equal: exactly."""
+    """From `min` to `max` units in the response, or in each of its parts (`per`); None: no such bound. Equal: exactly.
+
+    `mark` says how list items are marked, where it matters: by bullets or dashes, or by numbers.
+    """
 
     kind: Literal["count"] = "count"
     unit: Unit
     min: _Number | None = None
     max: _Number | None = None
     per: Part = "whole"
+    mark: Literal["any", "bullet", "number"] = "any"
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -71,6 +75,8 @@ class Count(_Rule):
             raise ValueError("give min, max or both (the same twice for an exact number)")
         if self.per in _LARGER.get(self.unit, ()):
             raise ValueError(f"a {self.per} holds no {self.unit}")
+        if self.mark != "any" and self.unit != "list_items":
+            raise ValueError(f"only list_items have a mark, not {self.unit}")
         _ordered(self.min, self.max, self.unit)
         return self
 

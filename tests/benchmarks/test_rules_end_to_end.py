@@ -248,12 +248,12 @@ def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Be
         bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
     )
     bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
-    done = bench.do("calibrate", "fit", "--data", labelled, "--rules", "decide")
+    done = bench.do("calibrate", "fit", "--data", labelled)
     assert done.returncode == 0, done.stderr
     assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
     assert len(bench.lines("fit", "rows.jsonl")) == 12
     given = ("--judge-level", "decision", "--calibration", str(bench.folder / "fit"))
-    refused = bench.run("out", *given)
+    refused = bench.run("out", *given, "--rules", "off")
     assert refused.returncode == 2
     assert "was fitted with --rules decide, not off; calibrate it so" in refused.stderr
-    assert bench.run("out", *given, "--rules", "decide").returncode == 0
+    assert bench.run("out", *given).returncode == 0

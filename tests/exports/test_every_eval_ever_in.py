@@ -14,7 +14,11 @@ from tests.support.runs import command_here
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.reader import is_log, read, write
 from truebench_hf.exports.export import export
-from truebench_hf.space.board import runs
+from truebench_hf.space import about
+from truebench_hf.space import leaderboard as leaderboard_page
+from truebench_hf.space.board import boards, runs
+from truebench_hf.space.board.store import Snapshot
+from truebench_hf.space.board.table import merged
 from truebench_hf.standings.leaderboard import leaderboard
 
 SOURCE = {"dataset_name": "tea", "source_type": "hf_dataset", "hf_repo": "a/tea", "samples_number": 40}
@@ -68,10 +72,10 @@ def test_boards_show_them_as_theirs(tmp_path: Path) -> None:
     first, second = write([*read(log(tmp_path / "x.json")), *read(tmp_path / "y.json")], tmp_path / "theirs")
     run = runs.read(first)
     assert run is not None
-    assert (run.kind, run.entries[0].source, run.entries[0].overall.value) == ("teabench", "submitted", 0.625)
+    assert (run.kind, run.entries[0].source, run.entries[0].overall.value) == ("teabench", "others", 0.625)
     assert [(run.ascending, run.entries[0].facts["Judge"]) for run in (runs.read(second),) if run] == [(True, "j")]
     shown = leaderboard([str(tmp_path / "theirs")], kind="teabench")
-    assert [(entry.name, entry.source) for entry in shown.entries] == [("Model 1", "submitted")]
+    assert [(entry.name, entry.source) for entry in shown.entries] == [("Model 1", "others")]
 
 
 def test_what_we_export_comes_back_and_is_not_ranked_with_what_was_measured(tmp_path: Path) -> None:
@@ -85,8 +89,41 @@ def test_what_we_export_comes_back_and_is_not_ranked_with_what_was_measured(tmp_
     assert found.row.scores["overall"].ci95 == pytest.approx(board["rows"][0]["scores"]["overall"]["ci95"])
     (folder,) = write([found], tmp_path / "theirs")
     shown = leaderboard([ours, str(folder)])
-    assert sorted((entry.source, entry.rank) for entry in shown.entries) == [("measured", 1), ("submitted", 1)]
+    assert sorted((entry.source, entry.rank) for entry in shown.entries) == [("measured", 1), ("others", 1)]
     assert len(set(shown.groups)) == 2, "groups of their own"
+
+
+def test_scores_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Many tell the accuracy on several sets of data; a table that calls all of them accuracy tells nothing."""
+    one = copy.deepcopy(LOG["evaluation_results"][0])
+    one["metric_config"]["metric_name"] = "Accuracy"
+    several = [one | {"evaluation_name": name} for name in ("tea", "coffee")]
+    (found,) = read(log(tmp_path / "x.json", evaluation_results=several))
+    assert [column.title for column in found.board.columns] == ["tea", "coffee"]
+    how = [{"Paradigm": "checklist"}, {"Paradigm": "rubric"}]
+    several = [one | {"metric_config": one["metric_config"] | {"additional_details": told}} for told in how]
+    (found,) = read(log(tmp_path / "x.json", evaluation_results=several))
+    assert [column.title.rpartition(" / ")[2] for column in found.board.columns] == ["checklist", "rubric"]
+
+
+def test_what_others_tell_is_told_as_theirs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing of it is checked, as submissions are, and there are no judgments of it to look for."""
+    export(finished(tmp_path / "a", "ann", numbered([True, False])), "every-eval-ever", tmp_path / "told")
+    (folder,) = write(read(tmp_path / "told"), tmp_path / "theirs")
+    done = command_here(capsys, "leaderboard", str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "told by others" in done.stdout
+    assert "nothing of it was measured or checked here" in done.stdout
+    run = runs.read(folder)
+    assert run is not None
+    kinds, entries = merged([run])
+    snapshot = Snapshot(tuple(entries), kinds, True, 0.0)
+    (group,) = boards.boards(snapshot)[0].groups
+    assert "0 measured, 0 submitted, 1 told by others." in about.held(snapshot)
+    assert (group.what, boards.HEADINGS[group.what].startswith("Told by others")) == ("others", True)
+    assert "nothing of it was measured or checked here" in leaderboard_page._notes("truebench", group)[0]
+    done = command_here(capsys, "export", str(folder), "--to", "csv", "--out", str(tmp_path / "out"))
+    assert (done.returncode, "holds scores that others tell, and no run" in done.stderr) == (2, True), done.stderr
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,6 +111,19 @@ def test_tables_hold_every_verdict(weighted: str, tmp_path: Path) -> None:
     assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.5, 2, 2)
 
 
+def test_what_nothing_was_decided_for_is_shown_and_counted(tmp_path: Path) -> None:
+    """A run whose judge was down has no pass rate: a table that has only the rates of what failed would tell of one."""
+    folder = finished(tmp_path / "a", "ann", {"one": None, "two": None})
+    export(folder, "csv", tmp_path / "out")
+    with (tmp_path / "out" / "scores.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["score"]: (row["value"], row["n"], row["unscored"]) for row in csv.DictReader(file)}
+    assert (rows["overall"], rows["drfr"]) == (("", "0", "2"), ("", "0", "2"))
+    assert rows["strict"] == ("0.0", "2", "0")
+    export(folder, "every-eval-ever", tmp_path / "out")
+    ((log, _),) = checked(tmp_path / "out")
+    assert [one["evaluation_name"] for one in log["evaluation_results"]] == ["truebench.strict", "truebench.official"]
+
+
 def test_a_formula_in_a_cell_is_none(tmp_path: Path) -> None:
     run = finished(tmp_path, "m", numbered([True]), asks={"q0": "=1+1"})
     rows = json.loads(json.dumps(run))

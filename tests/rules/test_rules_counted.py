@@ -137,7 +137,7 @@ LETTER = "Dear Ann,\n\nThank you for the books. They came today.\n\nBest\nTom"
         (ends.questions, "He asked “Who?” again.", (0, 1, 1)),
         (letters.emoji, "👍🏽 and 👨‍👩‍👧", (2, 2, 5)),
         (letters.emoji, "fine :)", (0, 0, 1)),
-        (letters.hashtags, "#one #zwei_2 a#b # heading #3", 2),
+        (letters.hashtags, "#one #zwei_2 a#b # heading #3", (2, 2, 3)),
     ],
 )
 def test_lines_and_the_rest(count: Callable[[str], Tally], text: str, counts: Counts) -> None:

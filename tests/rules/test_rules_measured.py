@@ -148,6 +148,45 @@ CASES: list[tuple[dict[str, Any], str, bool | None]] = [
     ({"kind": "sorted"}, "- The Ant\n- Bird", None),  # by its article or without
     ({"kind": "sorted"}, "- 苹果\n- 香蕉", None),  # by sound or by strokes
     ({"kind": "sorted", "by": "numeric", "reverse": True}, "- a 30\n- b 20\n- c 3", True),
+    # what once was decided and cannot be
+    ({"kind": "count", "unit": "list_items", "min": 2, "mark": "bullet"}, "1. a\n2. b", None),  # numbers are no bullets
+    ({"kind": "count", "unit": "list_items", "min": 2, "mark": "number"}, "1. a\n2. b", True),
+    (count("sentences", 3, 3), "Hello 🙂 How are you? Fine 🙂", None),  # a face may end a sentence
+    (count("sentences", 1, 1), "The iPhone. iPads too.", None),  # a sentence may begin with a small letter
+    (count("sentences", 2, 2), "TP. HCM rất đông. Tôi thích.", True),
+    (count("questions", None, 0), "いかがでしょうか。", None),  # a question without its mark
+    (count("questions", None, 0), "What is it", None),
+    (count("questions", None, 0), "It is fine.", True),
+    (count("lines", 3, 3), "An old pond / A frog jumps / Splash", None),  # verses set apart by strokes
+    (count("lines", 3, 3), "**Autumn**\n\nLeaves fall\nWind blows\nNight comes\n\n— Basho", None),
+    (count("words", 5, 5, "line"), "Title\n\none two three four five\none two three four five", None),
+    (count("sentences", 1, 1, "item"), "- It is here.\n  More of it.\n- Two is.", None),  # an item goes on
+    (count("words", None, 8, "sentence"), "The cost is 5.Then we all go home now.", None),
+    (count("hashtags", 3, 3), "#fun#sun#run", None),
+    ({"kind": "csv"}, "I'm sorry, I can't do that.", None),  # commas of a sentence
+    ({"kind": "csv"}, "Sure, no problem\nYou, too", None),
+    ({"kind": "json"}, 'Order 1:\n{"a": 1}\n\nOrder 2:\n{"a": 2}', None),
+    (
+        {"kind": "listed", "mark": "bullet"},
+        f"🔹 {'A point. ' * 20}\n🔹 {'A point. ' * 20}",
+        None,
+    ),  # any sign may be a bullet
+    ({"kind": "sorted"}, "- Item 10\n- Item 2", None),  # by value or by digits
+    ({"kind": "sorted"}, "- Lublin\n- Łódź\n- Poznań", None),  # each language has its order
+    ({"kind": "sorted"}, "- Bernd Abel\n- Anna Zimmer", None),  # by surname
+    ({"kind": "excludes", "values": ["사과"]}, "의사과정을 봅니다", None),  # across two words
+    ({"kind": "excludes", "values": ["中国"]}, "在其中国人很多", None),
+    (
+        {"kind": "excludes", "values": ["Samsung"]},
+        "The firm grew fast in the year.\n\n*I replaced Samsung with the firm.*",
+        None,
+    ),
+    (
+        {"kind": "excludes", "values": ["client"]},
+        "**Revised:**\nThe customer is king.\n\n**Original:**\nThe client is king.",
+        None,
+    ),
+    ({"kind": "forbidden", "characters": "eE"}, "é", None),
     ({"kind": "sorted", "by": "numeric"}, "- 1.500\n- 2", None),  # a thousand and a half, or one and a half
 ]
 
@@ -225,6 +264,16 @@ def test_a_text_in_one_language_is_of_no_other(code: str) -> None:
         ),  # code only
         (["de"], f"# Übersicht\n\n{TEXTS['de']}\n\n- Montag\n- Donnerstag", True),  # short lines go with the rest
         (["en"], f"{TEXTS['en']} https://example.org/ein-deutscher-pfad-der-nicht-zaehlt", True),
+        (["ko"], f"Sure! Here is the summary:\n\n{TEXTS['ko'] * 8}", None),  # a lead-in, however long the rest is
+        (["de"], f"{TEXTS['de'] * 8}\n\nI hope this helps!", None),
+        (["en"], f"네, 요약은 다음과 같습니다:\n\n{TEXTS['en'] * 8}", None),
+        (["ja"], f"{TEXTS['ja']}\n\n{TEXTS['zh']}", None),  # Chinese beside Japanese
+        (
+            ["zh"],
+            "会議議事録\n\n日時: 十月三日\n場所: 第一会議室\n参加者: 佐藤、鈴木、高橋\n議題: 予算案承認",
+            None,
+        ),  # or Japanese
+        (["en"], f"{TEXTS['en']} He added: „{TEXTS['de']}“", None),  # a quotation within a line
         (
             ["nb"],
             "Vannkokeren avkalkes på mandager, og kaffemaskinen på torsdager. Vennligst ikke bruk dem da.",

@@ -29,7 +29,11 @@ def real_runs(folder: Path) -> Path:
         model.write_text(json.dumps({"rules": [], "default": {"reply": reply}}))
         run(
             RunOptions(
-                data="mini", model=f"scripted:{model}", judge=(f"scripted:{judge}",), out=str(folder / "runs" / name)
+                data="mini",
+                model=f"scripted:{model}",
+                judge=(f"scripted:{judge}",),
+                out=str(folder / "runs" / name),
+                rules="off",  # a program would not take the greeting for English
             )
         )
     return folder / "runs"

@@ -76,8 +76,7 @@ def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.
     visitor.shown["answer", "value"] = f"Fail, please. {SECRET}"
     visitor.shown["level", "value"] = next(name for name in playground._LEVELS if name.startswith("Rubric"))
     visitor.whole("judge")
-    # That an English answer is not in German is measured.
-    assert "1 not met, 1 not decided" in visitor.shown["judge-line", "value"]
+    assert "1 not met, 1 not decided" in visitor.shown["judge-line", "value"], "that it is not in German is measured"
     log = capsys.readouterr().err
     assert log.count("gave no answer: 503") == 1
     assert "private" not in log

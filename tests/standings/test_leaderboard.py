@@ -41,7 +41,7 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
         "scripted:Apart.json": ("B", 1, 1),
     }
     assert {entry.facts[RANKED_BY] for entry in found.entries} == {"instances in pairs"}
-    assert found.groups["B"].endswith("judged by scripted:gpt-judge.json (rubric)")
+    assert found.groups["B"].endswith("judged by scripted:gpt-judge.json (rubric, rules decide)")
     own = {entry.name: entry.facts[SELF_JUDGED] for entry in found.entries}
     assert own["scripted:gpt-good.json"] == "yes"
     assert own["scripted:Fair-7B.json"] == "no"
@@ -159,6 +159,27 @@ def test_published_results_alone_of_other_papers(capsys: pytest.CaptureFixture[s
     assert set(own.values()) == {"yes"}  # the paper had its models judged by models of just their families
     done = command_here(capsys, "leaderboard", "--with-published", "--kind", "facts")
     assert (done.returncode, "FACTS" in done.stdout or "Final" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(("open_", "rank"), [(1, 1), (2, None)])
+def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | None) -> None:
+    """Of ten instances one may be left open; where more are there is no rank, and no reader should have to guess why."""
+    run = finished(tmp_path, "ann", {f"q{number}": None if number < open_ else True for number in range(10)})
+    found = leaderboard([run])
+    assert [entry.rank for entry in found.entries] == [rank]
+    assert any(note.startswith("No rank where more than a tenth") for note in shown.notes(found)) == (rank is None)
+
+
+def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = golden("metaeval", tmp_path / "metaeval")
+    board = json.loads((Path(folder) / "run.json").read_text())["board"]
+    done = command_here(capsys, "leaderboard", folder, "--kind", "metaeval")
+    lines = [line.split("│")[1:3] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert len(lines) == len({tuple(line) for line in lines}) == len(board["rows"]) > 2
+    assert all(f"({row['facts']['Paradigm']})" in done.stdout for row in board["rows"])
+    assert "self-judged" not in done.stdout
 
 
 def test_a_copy_of_a_run_stands_once(folder: Path) -> None:

@@ -66,10 +66,10 @@ def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> list[An
 
     unscored = sum(one.score is None for one in responses)
     metrics = {}
-    for one in run.scores.get(model, ()):
+    for one in run.decided(model):
         low, high = one.score.ci95 or (None, None)
         about = {"n": one.score.n, "unscored": one.score.unscored, "low": low, "high": high, "title": one.title}
-        metrics[one.name] = EvalMetric(name=one.name, value=one.score.value or 0.0, metadata=about)
+        metrics[one.name] = EvalMetric(name=one.name, value=one.score.value, metadata=about)
     counts = {"scored_samples": len(responses) - unscored, "unscored_samples": unscored}
     return [EvalScore(name=run.kind, scorer=run.kind, metrics=metrics, **counts)]
 

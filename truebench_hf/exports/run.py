@@ -78,6 +78,10 @@ class Exported:
     judges: Sequence[str] = ()
     prompt: str = ""
 
+    def decided(self, model: str) -> list[Measured]:
+        """The scores of a model that anything was decided for."""
+        return [one for one in self.scores.get(model, ()) if one.score.value is not None]
+
     @property
     def settings(self) -> Mapping[str, Any]:
         """The options, as far as they may be told."""
@@ -109,6 +113,8 @@ def read(where: str) -> Exported:
     if not info:
         raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
     kind = info.get("kind") or TRUEBENCH
+    if info.get("others"):
+        raise UserError(f"{where}: holds scores that others tell, and no run; export takes what was measured here")
     if not finished.is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, responses = "", dict[str, list[Answered]]()
@@ -135,14 +141,14 @@ def read(where: str) -> Exported:
 
 
 def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
-    """The scores of a line, the main one first; those that nothing was decided for are left out."""
+    """The scores of a line, the main one first. Without a value are those that nothing was decided for."""
     columns = sorted(board.columns, key=lambda column: column.name != board.main)
     return [
         Measured(
             column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
         )
         for column in columns
-        if (score := entry.scores.get(column.name)) is not None and score.value is not None
+        if (score := entry.scores.get(column.name)) is not None
     ]  # fmt: skip
 
 
@@ -152,9 +158,9 @@ def _beside(folder: Path) -> list[Measured]:
     found = []
     for name, title in _BESIDE.items():
         one = told.get(name) if isinstance(told, dict) else None
-        if isinstance(one, dict) and isinstance(one.get("value"), int | float):
+        if isinstance(one, dict) and isinstance(one.get("value"), int | float | None):
             ci95 = tuple(one["ci95"]) if one.get("ci95") else None
-            found.append(Measured(name, title, Score(one["value"], one["n"], one.get("unscored", 0), ci95)))
+            found.append(Measured(name, title, Score(one.get("value"), one.get("n", 0), one.get("unscored", 0), ci95)))
     return found
 
 

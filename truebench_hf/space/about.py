@@ -37,8 +37,9 @@ def held(snapshot: Snapshot) -> str:
     results = []
     for kind in snapshot.kinds:
         count = Counter(entry.source for entry in snapshot.of(kind))
+        told = f", {count['others']} told by others" if count["others"] else ""
         results.append(
-            f"{kind.title}: {count['paper']} published, {count['measured']} measured, {count['submitted']} submitted."
+            f"{kind.title}: {count['paper']} published, {count['measured']} measured, {count['submitted']} submitted{told}."
         )
     named = ", ".join(f"{name} ({_count(lines, 'line')})" for name, lines in data.most_common(_MOST_DATA))
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""

@@ -104,5 +104,8 @@ def build(leaderboard: Leaderboard) -> Any:
 def _notes(kind: str, group: Group) -> tuple[str, ...]:
     """What a reader of a group has to know beside how ranks are made."""
     paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
-    sent = "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
-    return (*paper, *([sent] if group.what == "submitted" else []))
+    told = {
+        "submitted": "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word.",
+        "others": "Told by others: scores as their files have them; nothing of it was measured or checked here.",
+    }
+    return (*paper, *([told[group.what]] if group.what in told else []))

@@ -18,7 +18,7 @@ from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
 from truebench_hf.records import JUDGMENTS, Head, read_heads
 from truebench_hf.space.board import runs, self_preference, table, ties
-from truebench_hf.space.board.papers import PAPERS
+from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.runs import Entry, Run
 from truebench_hf.space.board.self_preference import Preference
 from truebench_hf.space.board.table import Kind
@@ -111,8 +111,15 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
             elif run.kind != kind:
                 left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
             elif folder.resolve() not in found:
-                found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+                found[folder.resolve()] = _Found(
+                    run, folder, _heads(folder) if kind == TRUEBENCH and _ours(run) else {}
+                )
     return list(found.values())
+
+
+def _ours(run: Run) -> bool:
+    """Whether there are judgments to look for: others tell scores alone."""
+    return all(entry.source != "others" for entry in run.entries)
 
 
 def _why_not(folder: Path, kind: str) -> str:
@@ -137,6 +144,8 @@ def _heads(folder: Path) -> Mapping[str, Head]:
 
 def _marked(run: Run, folder: Path) -> Run:
     """The run with what its folder says of who judged it: whether a judge is of a model's family."""
+    if run.kind == JUDGES:
+        return run  # its lines are the judges
     specs = set(map(anonymous.name, judges(run.kind, read_info(folder).get("settings", {}))))
     said = {
         entry.key: {SELF_JUDGED: _yes(self_judged(entry.name, specs)) if specs else "unknown"} for entry in run.entries

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 
 from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
-from truebench_hf.space.board import table
+from truebench_hf.space.board import table, ties
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.self_preference import Preference
-from truebench_hf.standings.leaderboard import GROUP, MIXED, SELF_JUDGED, Leaderboard, as_json
+from truebench_hf.standings.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
 
 _APPROXIMATE, _OWN = "≈", "*"
 _MOST = 40  # columns of a map
@@ -40,6 +40,10 @@ def notes(found: Leaderboard) -> list[str]:
         )
     if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):
         said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
+    if any(entry.overall.value is not None and ties.coverage(entry.overall) < ties.COVERED for entry in found.entries):
+        said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
+    if any(entry.source == "others" for entry in found.entries):
+        said.append("Told by others: nothing of it was measured or checked here, and it is never ranked with what was.")
     said += _mixes(found)
     if any(entry.misprints for entry in found.entries):
         said += [note for note in PAPERS[found.kind.name].notes if note.startswith(table.MISPRINT.strip())]
@@ -76,7 +80,8 @@ def preferred(found: Sequence[Preference]) -> Grid:
 
 def _table(found: Leaderboard) -> Grid:
     header = ("Model", "group", "rank", found.kind.main, "95 % interval", "n", "unscored", "results", "judge (level)")
-    rows = [(_row(found, entry), entry.source == "paper") for entry in found.entries]
+    apart = _apart(found.entries)
+    rows = [(_row(found, entry, apart.get(entry.key, "")), entry.source == "paper") for entry in found.entries]
     note = f"{found.kind.unit}. A rank spans from 1 + the models surely better to N - the models surely worse, within its group."
     return Grid(
         "Leaderboard", header, tuple(row for row, paper in rows if not paper),
@@ -84,11 +89,26 @@ def _table(found: Leaderboard) -> Grid:
     )  # fmt: skip
 
 
-def _row(found: Leaderboard, entry: Entry) -> Cells:
+def _apart(entries: Sequence[Entry]) -> dict[str, str]:
+    """By key what tells lines of one name in one group apart: the facts that differ (the paradigm of a judge, say)."""
+    same: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        same.setdefault((entry.name, entry.setting), []).append(entry)
+    told: dict[str, str] = {}
+    for alike in same.values():
+        facts = [
+            fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
+            if fact not in (GROUP, RANKED_BY) and len({entry.facts.get(fact) for entry in alike}) > 1
+        ]  # fmt: skip
+        told |= {entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike}
+    return told
+
+
+def _row(found: Leaderboard, entry: Entry, apart: str) -> Cells:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
     rank = found.kind.text(entry, "Rank") or "-"
     return (
-        entry.name + mark, entry.facts[GROUP], f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
+        (f"{entry.name} ({apart})" if apart else entry.name) + mark, entry.facts[GROUP], f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
         _shown(found, entry.overall.value, 2), " to ".join(_shown(found, end, 1) for end in entry.overall.ci95 or ()), entry.overall.n or "-", entry.overall.unscored or "",
         table.SOURCES[entry.source], entry.facts.get("Judge", ""),
     )  # fmt: skip

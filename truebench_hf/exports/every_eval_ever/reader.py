@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,11 +83,12 @@ def _theirs(path: Path) -> Theirs:
     kind = plain(benchmark)[:60]
     columns: list[Column] = []
     scores: dict[str, Score] = {}
+    called = Counter(one.metric_config.metric_name for one in told.values())
     for number, (name, one) in enumerate(list(told.items())[:_MOST], 1):
         short = _cut(name.removeprefix(f"{benchmark}.") if log.eval_library.name == _OURS else name)
         key = short if short not in scores else f"{short[: LONGEST // 4]} ({number})"
         share, most = _scale(one.metric_config)
-        title = _cut(one.metric_config.metric_name or name)
+        title = _cut(metric) if (metric := one.metric_config.metric_name) and called[metric] == 1 else short
         columns.append(Column(key, title, "Scores" if columns else "", share))
         scores[key] = _score(one, most)
     main = next(iter(told.values()))
@@ -104,7 +106,8 @@ def _once(results: Sequence[EvaluationResult]) -> dict[str, EvaluationResult]:
     for number, one in enumerate(results, 1):
         name = one.evaluation_name
         if names.count(name) > 1:
-            name = " / ".join(filter(None, [name, one.metric_config.metric_name or one.evaluation_result_id]))
+            how = (one.metric_config.additional_details or {}).values()
+            name = " / ".join(filter(None, [name, one.metric_config.metric_name or one.evaluation_result_id, *how]))
         found[name if name not in found else f"{name} ({number})"] = one
     return found
 
@@ -174,7 +177,7 @@ def write(found: Sequence[Theirs], out: Path) -> list[Path]:
         content = digest(canonical([one.kind, one.board.as_json()]))
         folder = out / f"{one.kind}-{plain(one.row.name)}-{content[:8]}"
         info = {
-            "kind": one.kind, "format": FORMAT, "submitted": True, "content": content,
+            "kind": one.kind, "format": FORMAT, "others": True, "content": content,
             "settings": {"told_by": one.row.facts["Told by"], "file": Path(one.where).name},
             "board": one.board.as_json(),
         }  # fmt: skip

@@ -46,7 +46,7 @@ def log(run: Exported, model: str, organization: str, relationship: Any, now: in
         ),
         eval_library=EvalLibrary(name="truebench-hf", version=run.version),
         model_info=info,
-        evaluation_results=[result(run, one) for one in run.scores[model]],
+        evaluation_results=[result(run, one) for one in run.decided(model)],
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 from truebench_hf.engine.ledger import canonical
+from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.form import Detailed, InstanceRecord
 from truebench_hf.exports.every_eval_ever.instances import records
 from truebench_hf.exports.every_eval_ever.scores import log, plain
@@ -22,8 +23,8 @@ RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 def write(run: Exported, out: Path, organization: str, relationship: str, now: int | None = None) -> dict[Path, str]:
     """The files by model, below `out`, each with what it holds. The same run gives the same names."""
     made: dict[Path, str] = {}
-    for model, scores in run.scores.items():
-        if not scores:
+    for model in run.scores:
+        if not run.decided(model):
             continue
         told = log(run, model, organization, relationship, int(time.time()) if now is None else now)
         name = _name(run, model)
@@ -49,13 +50,17 @@ def write(run: Exported, out: Path, organization: str, relationship: str, now: i
             )
         put(out / folder / f"{name}.json", json.dumps(told.as_json(), ensure_ascii=False, indent=1) + "\n")
         made[out / folder / f"{name}.json"] = count
+    if not made:
+        raise UserError(
+            f"{run.where}: nothing of it was decided, so there is no score to tell; --to csv tells what is open"
+        )
     return made
 
 
 def _name(run: Exported, model: str) -> str:
     """A name in the form that is asked for (a UUID of version 4), which stays the same for the same results."""
     content = canonical(
-        [run.kind, model, dict(run.settings), [[one.name, one.score.value] for one in run.scores[model]]]
+        [run.kind, model, dict(run.settings), [[one.name, one.score.value] for one in run.decided(model)]]
     )
     return str(uuid.UUID(bytes=hashlib.sha256(content.encode("utf-8", "replace")).digest()[:16], version=4))
 

@@ -89,7 +89,7 @@ class Answer:
         )
 
 
-@lru_cache(maxsize=256)  # several rules ask about the same response
+@lru_cache(maxsize=8)  # several rules ask about the same response; few, as what visitors write is not to be kept
 def answer(response: str) -> Answer:
     """The readings of a response."""
     whole = tidy(response)
@@ -201,7 +201,7 @@ def _is_remark(block: str) -> bool:
 
 
 def _listed(lines: list[str]) -> bool:
-    return any(regex.match(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s*\S", line) for line in lines)
+    return any(regex.match(r"\s*(?:[-*+][ \t]+|•\s*|\d{1,3}[.)、]\s*)\S", line) for line in lines)
 
 
 def _without_edges(text: str) -> str:

@@ -21,7 +21,7 @@ _WORK = (
     r"summary|translation|(?:cover )?letter|e-?mail|mail|story|essay|article|paper|report|document|poem|haiku|limerick|speech|song|lyrics|"
     r"(?:blog |social media |linkedin |instagram |facebook )?post|tweet|caption|review|biography|draft|memo|note|notice|announcement|"
     r"newsletter|press release|narrative|tale|fable|monologue|invitation|proposal|statement|advertisement|ad|product description|"
-    r"job (?:post|posting|description|offer)|essay|editorial|column|blog|diary entry|checklist|itinerary|guide|tutorial|toast|speech|"
+    r"job (?:post|posting|description|offer)|essay|editorial|blog|diary entry|checklist|itinerary|guide|tutorial|toast|speech|"
     r"complaint|petition|obituary|eulogy|sonnet|ballad|rap|riddle|joke|fairy tale|short story|reference letter|thank-you note"
 )
 WORK = re.compile(rf"\b(?:{_WORK})\b|summari[sz]ed|translated")
@@ -73,7 +73,7 @@ _THERE = re.compile(
 _ORDER = re.compile(
     rf"(?:please )?(?:(?P<not>do not|never) )?(?:"
     rf"(?:make sure|ensure) (?:that )?(?P<sure>.+)|"
-    rf"(?:answer|respond|reply|speak|write|continue|translate it)(?: (?:only|to the (?:question|user)))?(?P<place> (?:in|using|with|within) .+)|"
+    rf"(?:answer|respond|reply|speak|write|continue)(?: (?:only|to the (?:question|user)))?(?P<place> (?:in|using|with|within) .+)|"
     rf"(?:write|give|provide|output|return|present|produce|generate|formulate|express|deliver|answer|format|keep|limit|restrict|compose|start|begin|end|finish|conclude|draft|display|show) "
     rf"(?:(?P<object>(?!it |this ){WHOLE}|it|everything|answers|(?:your|the) (?:answers|responses)) (?:written |entirely )?)(?P<how>(?:in|as|to|with|under|within|using|below|between|at|no) .+)|"
     rf"(?:output|return|produce|generate|provide)(?P<form> (?:only )?(?:in |the |a |valid )*(?:json|csv|markdown).*)|"
@@ -105,6 +105,11 @@ class Clause:
     denied: bool
     said: str
     shape: Shape = "stated"
+
+    @property
+    def plural(self) -> bool:
+        """Whether several answers are spoken of."""
+        return self.of == "answer" and self.name.split()[-1:] in (["answers"], ["responses"], ["replies"])
 
     @property
     def lead(self) -> str:
@@ -142,6 +147,7 @@ def _of(match: re.Match[str], said: str, denied: bool) -> Clause:
     told = match.groupdict()
     if parts := told.get("each") or told.get("none"):
         of: Of = next((part for part in _PARTS if re.search(rf"\b{part}", parts)), "item")
+        of = "item" if of == "line" and " list" in parts else of
         return Clause(of, f"each {of}", denied or bool(told.get("none")), said)
     if told.get("length"):
         return Clause("answer", "the length", denied, said)

@@ -53,7 +53,10 @@ def name(unit: str, number: int) -> str:
 def _tally(rule: Count, text: str) -> Tally:
     if rule.unit == "list_items" and rule.max == 0:  # that there is no list is about marks
         return lines.count_items(text, unmarked=False)
-    return _COUNTED[rule.unit](text)
+    tally = _COUNTED[rule.unit](text)
+    if rule.unit == "list_items" and rule.mark != "any":  # of another kind they may not count
+        return Tally.of(min(tally.low, len(lines.of_mark(lines.items(text), rule.mark))), tally.usual, tally.high)
+    return tally
 
 
 def _per_part(rule: Count, answer: Answer) -> tuple[str, bool | None]:
@@ -71,14 +74,16 @@ def _per_part(rule: Count, answer: Answer) -> tuple[str, bool | None]:
 def _parts(per: Part, text: str) -> Sequence[Sequence[str]]:
     """The ways to cut a text into parts."""
     if per == "line":
-        return [[line.strip() for line in lines.lines(text)]]
+        return [[line.strip() for line in found] for found in (lines.lines(text), lines.inner(text))]
     if per == "paragraph":
         blocks, single = lines.paragraphs(text)
         return [blocks] if blocks == single else [blocks, single]
     if per == "item":
         found = lines.items(text)
+        if lines.goes_on(text):  # what belongs to an item is not sure
+            return [[]]
         return [[item.text for item in found], [item.text for item in lines.top_level(found)]]
     shown = plain(text)
-    if len(shown) > _SPLIT:
+    if len(shown) > _SPLIT or ends.glued(shown):
         return [[]]
     return [[shown[start:end].strip() for start, end in split(shown)]]

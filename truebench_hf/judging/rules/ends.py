@@ -13,6 +13,10 @@ from truebench_hf.judging.rules.plain import plain
 from truebench_hf.judging.rules.tally import Tally
 from truebench_hf.judging.sentences import sentences as split
 
+_ASKING = regex.compile(
+    r"(?:か|かな|のか|吗|嗎|呢|까요?|나요|가요|ไหม|หรือ)[。.!！]*(?=[\s」』”\"]|\Z)|^(?:what|why|how|who|whose|where|which|can|could|would|do|does|did|is|are)\b[^.!?\n]*$",
+    regex.IGNORECASE | regex.MULTILINE,
+)
 _ASKED = 2500  # characters of lines in doubt that pysbd is asked about: it takes 13 ms for 1,000
 _NEAR = 30  # characters around an end that tell about it
 _MARK = regex.compile(
@@ -28,6 +32,11 @@ _KANA = regex.compile(r"[\p{Hiragana}、，,]")
 _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
 _WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
+# Where a sentence may end without a mark: at a face or another picture.
+_PICTURE = regex.compile(
+    r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])"
+)
+_GLUED = regex.compile(r"(?<=\p{Ll}{2}|\d|[)])[.!?](?=\p{Lu}\p{Ll})")  # "... is 5.Then we go"
 _PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
 _LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\(?[A-Z]\)|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
@@ -35,7 +44,7 @@ _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{
 # These never end a sentence: titles before a name, and what stands before its example or its number.
 _TITLES = """
 dr mr mrs ms mx prof hr fr frau mme mlle sra srta dra dott sig ing inż mgr rev capt lt sgt messrs approx ca vs e.g i.e z.b d.h
-p.ex np tj zob por т.е т.н г-н г-жа тов ths gs pgs bzw ggf inkl zzgl cf fig vol núm nº vgl sog tzn św dipl г-ну
+p.ex np tj zob por т.е т.н г-н г-жа тов ths gs pgs tp bzw ggf inkl zzgl cf fig vol núm nº vgl sog tzn św dipl г-ну
 """
 # These may, and mostly do not.
 _SHORT = """
@@ -61,7 +70,8 @@ def sentences(text: str) -> Tally:
             sure += sum(guess for _, guess, settled in doubts if settled)
             doubts = [one for one in doubts if not one[2]]
         guessed = sure + sum(guess for _, guess, _ in doubts)
-        fewest, usual, most = fewest + sure, usual + guessed + rest, most + sure + len(doubts) + rest
+        loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line))
+        fewest, usual, most = fewest + sure, usual + guessed + rest, most + sure + len(doubts) + rest + loose
     return Tally.of(max(fewest, min(most, 1)), usual, most)
 
 
@@ -96,6 +106,8 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
             return False  # 「はい。」と言った
         return None if set(signs) & _WIDE or (set(signs) & set("!?") and behind.isupper()) else False
     if behind.islower():
+        if signs == "." and not mark["closing"] and not _is_short(_word(line, mark).casefold()):
+            return None  # who writes everything small begins sentences so
         return False if not set(signs) & set("!?") or mark["closing"] else None
     if not behind or (mark["closing"] and not behind.isupper()):
         return None
@@ -128,6 +140,15 @@ def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
     return None if word in _MOSTLY_END or not (behind.isalpha() or behind.isnumeric()) else True
 
 
+def _is_short(word: str) -> bool:
+    """Whether a point behind a word is likely to belong to it."""
+    return (
+        len(word) <= 1
+        or word in _SHORTENED | _NEVER | _MOSTLY_END
+        or bool(_DOTTED.fullmatch(word) or _ORDINAL.fullmatch(word))
+    )
+
+
 def _word(line: str, mark: regex.Match[str]) -> str:
     before = _WORD.search(_before(line, mark.start()))
     return before.group().strip("'’-") if before else ""
@@ -140,6 +161,8 @@ def _before(line: str, place: int) -> str:
 def _guess(line: str, mark: regex.Match[str]) -> bool:
     """Whether a sentence seems to end at a mark in doubt."""
     word = _word(line, mark).casefold()
+    if mark["behind"].strip("\"'“‘«„‹「『（([¿¡*_`—–- \t").islower():
+        return False
     if mark["mark"] == ".":
         return (
             not (len(word) == 1 and word.isalpha()) and word not in _SHORTENED | _NEVER and not _DOTTED.fullmatch(word)
@@ -157,11 +180,17 @@ def _unsettled(line: str, doubts: list[_Doubt]) -> list[_Doubt]:
     ]
 
 
+def glued(text: str) -> bool:
+    """Whether a sentence may begin without a blank before it."""
+    return _GLUED.search(text) is not None
+
+
 def questions(text: str) -> Tally:
-    """Sentences that end with a question mark."""
+    """Sentences that end with a question mark; in some languages their last word shows them as well."""
     marks = regex.findall(r"[?？؟]+", text)
+    loose = len(marks) + len(_ASKING.findall(text))
     sure = sum(1 for mark in _MARK.finditer(plain(text)) if set(mark["mark"]) & set("?？؟") and _closed(mark))
-    return Tally.of(sure, len(marks), len(marks))
+    return Tally.of(sure, len(marks), loose)
 
 
 def _closed(mark: regex.Match[str]) -> bool:

@@ -54,7 +54,7 @@ _LISTED = re.compile(
 )
 _CASE = re.compile(
     r"(?:be (?:written |provided |given |presented |output )?|use |contain |have )(?:entirely |only |all |fully |completely |exclusively )*(?:in )?(?:the )?(?:all |only |entirely )?"
-    r"(?P<form>lower[ -]?case|upper[ -]?case|capital|capitals|all caps|capitalized|block capitals|small letters|title case)(?: (?P<script>english )?letters?| characters?| form)?"
+    r"(?P<form>lower[ -]?case|upper[ -]?case|capital|capitals|all caps|block capitals|small letters|title case)(?: (?P<script>english )?letters?| characters?| form)?"
 )
 _LETTERS = re.compile(
     r"(?:all|every|each)(?: of the)? (?:the )?(?:letters?|characters?|words?|text)(?: (?:in|of) (?:the|your) (?:response|answer|text|output|reply))?|(?:the )?(?:entire|whole) (?:response|text|answer|output)"
@@ -135,7 +135,7 @@ def _marked(said: str) -> Reading | None:
     if (match := _CODE.fullmatch(said)) is not None:
         return (CodeBlock(),), match["tail"] is None and not said.startswith(_WHOLLY)
     if _BULLETS.fullmatch(said):
-        return (Count(unit="list_items", min=2),), True
+        return (Count(unit="list_items", min=2, mark="bullet"),), True
     if (match := _LISTED.fullmatch(said)) is not None:
         return (Listed(mark="bullet" if match["bullet"] else "number" if match["number"] else "any"),), True
     return None

@@ -57,6 +57,22 @@ _FREQUENT = frozenset(
 )
 
 
+_PIECED = 30  # letters of such a piece
+_PIECES = 12  # pieces of a text that are read each for itself
+_PIECE = regex.compile(r"[.!?…。؟।][\"'”’»)]*\s+|[\"“”„«»]")  # a quotation or a sentence may be in another language
+# How models begin and close in English, whatever they are asked in.
+_FRAME = regex.compile(
+    r"[:!]\s*\Z|\A(?:sure|certainly|of course|here|okay|let me know|i hope|hope this|feel free|please let|note)\b",
+    regex.IGNORECASE,
+)
+_ENGLISH = regex.compile(
+    r"\b(?:sure|certainly|of course|here is|here are|here['’]s|let me know|i hope|hope this|feel free)\b",
+    regex.IGNORECASE,
+)
+# Characters of Chinese that Japanese has no use for.
+_CHINESE = regex.compile(r"[的了这們们吗嗎么麼您你她它呢吧把让讓给給还還没說说对對这這个個为请与时过开关业务]")
+
+
 @dataclass(frozen=True, slots=True)
 class Shares:
     """Weighted letters by language, and by script those of lines too short to tell. `alone`: languages of longer lines.
@@ -91,10 +107,10 @@ def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
     parts = [f"{name_of(code)} {number / found.total:.0%}" for code, number in found.letters.most_common(4)]
     rest = found.unread.total() / found.total
     parts += [f"lines too short to tell {rest:.0%}"] if rest >= 0.01 else []
-    return f"{', '.join(parts)} of the letters", _met(rule, found)
+    return f"{', '.join(parts)} of the letters", _met(rule, found, answer.whole)
 
 
-def _met(rule: Language, found: Shares) -> bool | None:
+def _met(rule: Language, found: Shares, answer: str) -> bool | None:
     wanted = set(rule.codes)
     mine = sum(found.letters[code] for code in wanted)
     kindred = sum(found.unread[script] for script in {_script_of(code) for code in wanted})
@@ -105,6 +121,7 @@ def _met(rule: Language, found: Shares) -> bool | None:
     if (
         mine
         and not others
+        and not _framed(answer, scripts, wanted)
         and not found.doubts
         and mine + kindred >= _MOST * found.total
         and kindred <= _UNREAD * found.total
@@ -113,6 +130,23 @@ def _met(rule: Language, found: Shares) -> bool | None:
     if others and not others & near and not found.alone & wanted and mine <= _TRACE * found.total:
         return False if kindred <= _UNREAD * found.total and not found.doubts & scripts else None
     return None
+
+
+def _framed(answer: str, scripts: set[str], wanted: set[str]) -> bool:
+    """Whether the first or the last line is a sentence in another language, as "Sure! Here is the summary:" often is."""
+    lines = [line for line in plain(answer).split("\n") if _LETTER.search(line)]
+    for line in (lines[0], lines[-1]) if lines else ():
+        found = _by_script(line)
+        kinds = {{"kana": "han"}.get(script, script) for script, _, _ in found}
+        if found and not kinds & scripts and (len(line.split()) > 2 or not line.isascii()):
+            return True
+        if len(lines) > 1 and "en" not in wanted and _ENGLISH.search(line):
+            return True
+        if len(lines) > 1 and _FRAME.search(line) and kinds <= set(_SHARED):
+            code, sure = _detected(line)
+            if sure and code not in wanted:
+                return True
+    return False
 
 
 def _script_of(code: str) -> str:
@@ -129,21 +163,31 @@ def _script_of(code: str) -> str:
     )
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=8)
 def shares(text: str) -> Shares:
     """The languages of a text."""
     letters, alone, doubts = Counter[str](), set[str](), set[str]()
     small: dict[str, list[str]] = {}
     text = plain(_NOISE.sub(" ", text))
     japanese = len(_PATTERNS["kana"].findall(text)) >= 0.1 * max(1, len(_PATTERNS["han"].findall(text)))
+    chinese = _CHINESE.search(text) is not None
+    left = _PIECES
     for line in text.split("\n"):
         for script, part, weight in _by_script(line):
             code, sure = {"han": "ja" if japanese else "zh", "kana": "ja"}.get(script, script), True
             if code in _SHARED and weight < _ENOUGH:
                 small.setdefault(code, []).append(part)
                 continue
+            if code == "ja" and script == "han" and weight >= _ENOUGH and _CHINESE.search(part or line):
+                sure = False  # Chinese beside Japanese
+            if code == "zh" and not chinese:
+                sure = False  # names and titles are alike in Japanese
             if code in _SHARED:
                 code, sure = _detected(part)
+                for piece in _pieces(part)[:left]:
+                    left -= 1
+                    other, clear = _detected(piece)
+                    sure = sure and not (clear and other != code and other in _FREQUENT)
             if not sure:
                 doubts.add(script)
             letters[code] += weight
@@ -164,6 +208,12 @@ def shares(text: str) -> Shares:
         if len(hints | (alone & _FREQUENT if hints else set())) > 1:
             doubts.add(script)
     return Shares(letters, unread, frozenset(alone), frozenset(doubts))
+
+
+def _pieces(part: str) -> list[str]:
+    """Sentences and quotations of a line that are long enough to be read; none where it is but one."""
+    found = [one for one in _PIECE.split(part) if len(_LETTER.findall(one)) >= _HINT]
+    return [one for one in found if len(_LETTER.findall(one)) >= _PIECED] if len(found) > 1 else []
 
 
 def _hints(parts: list[str]) -> tuple[set[str], int]:

@@ -29,7 +29,7 @@ _CLASSES: dict[Class, tuple[str, str]] = {
     "uppercase": (r"\p{Lu}", r"[\p{Lu}\p{Lt}\u24b6-\u24cf]"),
     "lowercase": (r"\p{Ll}", r"[\p{Ll}ªº]"),
     "punctuation": (r"[.,!?;:。，、！？；：؟،؛…]", r"[\p{P}\p{S}]"),
-    "commas": (r"(?<!\d)[,，،]|[,，،](?!\d)", r"[,，،、﹐]"),
+    "commas": (r"(?<!\d)[,，،]|[,，،](?!\d)", r"[,，،、﹐‚٬]"),
     "markdown": (
         r"\*\*[^*\s][^*\n]*\*\*|^#{1,6} +\S|^```|^\|.*\|[ \t]*$|\]\(http",
         r"[*_`#>|~]|^[ \t]*[-+] |^[ \t]*\d+[.)] |\]\(",
@@ -56,8 +56,11 @@ def _whole(pattern: regex.Pattern[str], text: str) -> int:
 
 def hashtags(text: str) -> Tally:
     """Hashtags."""
-    number = len(_HASHTAG.findall(text))
-    return Tally.of(number, number, number)
+    found = _HASHTAG.findall(text)
+    glued = sum(
+        len(regex.findall("[#＃]", run)) for run in regex.findall(r"(?<!\S)(?:[#＃][\p{L}\p{N}_]+)+", text)
+    )  # "#a#b", "#123"
+    return Tally.of(len({one.casefold() for one in found}), len(found), max(len(found), glued))
 
 
 def forbidden(rule: Forbidden, answer: Answer) -> tuple[str, bool | None]:
@@ -97,7 +100,10 @@ def _prose(text: str) -> str:
 def _sign(sign: str, text: str) -> Tally:
     exact, folded = _prose(text).count(sign), unicodedata.normalize("NFKC", sign).casefold()
     every = sum(text.count(one) for one in {sign, sign.upper(), sign.lower()} if one)
-    return Tally.of(exact, exact, max(every, unicodedata.normalize("NFKC", text).casefold().count(folded)))
+    loose = (
+        unicodedata.normalize("NFKD", text) if sign.isalpha() else unicodedata.normalize("NFKC", text)
+    )  # is "é" an "e"?
+    return Tally.of(exact, exact, max(every, loose.casefold().count(folded)))
 
 
 def case(rule: Case, answer: Answer) -> tuple[str, bool | None]:

@@ -25,6 +25,10 @@ _NUMBER = regex.compile(
 _MAYBE = regex.compile(
     r"([ \t]*)(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
 )
+_SIGNATURE = regex.compile(r"\s*(?:[—–(*_~-]|by\b)", regex.IGNORECASE)
+_SIGNED = regex.compile(
+    r"\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳])", regex.IGNORECASE
+)  # any sign may be meant for a bullet
 _SAID = regex.compile(r"[\p{L}\p{N}]")
 
 
@@ -51,7 +55,16 @@ def count_lines(text: str) -> Tally:
     found = lines(text)
     shown = sum(1 + (len(line) // _WIDTH if len(line) > _WRAPPED else 0) for line in found)
     every = sum(1 for line in text.split("\n") if line.strip())
-    return Tally.of(len(found), len(found), max(every, shown))
+    every = max(every, len(regex.findall(r"\s/\s", text)) + len(found))  # verses set apart by strokes
+    return Tally.of(min(len(found), max(1, len(inner(text)))), len(found), max(every, shown))
+
+
+def inner(text: str) -> list[str]:
+    """The lines without a single one that a blank line sets apart: a title at the beginning, a name at the end."""
+    blocks = [found for block in _BREAK.split(text) if (found := lines(block))]
+    blocks = blocks[1:] if len(blocks) > 1 and len(blocks[0]) == 1 else blocks
+    blocks = blocks[:-1] if len(blocks) > 1 and len(blocks[-1]) == 1 and _SIGNATURE.match(blocks[-1][0]) else blocks
+    return [line for block in blocks for line in block]
 
 
 def paragraphs(text: str) -> tuple[list[str], list[str]]:
@@ -91,6 +104,28 @@ def top_level(found: list[Item]) -> list[Item]:
     return [item for item in found if item.indent <= least + 1]
 
 
+def of_mark(found: list[Item], mark: str) -> list[Item]:
+    """The items that bullets (and the like), or numbers, mark."""
+    return [item for item in found if (item.mark == "1") == (mark == "number")]
+
+
+def goes_on(text: str) -> bool:
+    """Whether items may go on in lines without a mark: behind them, or between two of them."""
+    marked, open_, blank = False, False, False
+    for line in _outside_code(text):
+        if _is_item(line):
+            if open_:
+                return True
+            marked, blank = True, False
+        elif not line.strip():
+            blank = True
+        elif marked:
+            if line[0].isspace() or not blank:
+                return True
+            open_ = True
+    return False
+
+
 def count_items(text: str, unmarked: bool = True) -> Tally:
     """Items of lists. The fewest are those of the smallest list of one kind, the most are all marked lines; without any
     mark they may be lines or what commas set apart (`unmarked`)."""
@@ -112,7 +147,7 @@ def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
     kinds = {"number" if item.mark == "1" else "bullet" for item in found}
     if len(found) > 1 and len(found) == len(every) and (rule.mark == "any" or kinds == {rule.mark}):
         return facts, True
-    marked = found or any(map(_MAYBE.match, every)) or "```" in text
+    marked = found or any(_MAYBE.match(line) or _SIGNED.match(line) for line in every) or "```" in text
     short = [line for line in every if len(line) < _WRAPPED]
     inline = rule.mark == "any" and len(text) < 2 * _WRAPPED and len(regex.findall(r"[,;、，；]", text)) > 1
     return facts, None if marked or inline or not every or len(short) > 2 else False

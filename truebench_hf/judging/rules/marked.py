@@ -17,6 +17,7 @@ _SAME = (
     {"c++", "cpp", "cc"}, {"c#", "cs", "csharp"}, {"yaml", "yml"}, {"markdown", "md"}, {"html", "html5"},
     {"golang", "go"}, {"rust", "rs"}, {"ruby", "rb"}, {"kotlin", "kt"}, {"text", "txt", "plaintext"},
 )  # fmt: skip
+_CODE = regex.compile(r"```|~~~|^(?: {4}|\t)", regex.MULTILINE)
 _PIPES = regex.compile(r"^[^\n|]*\|[^\n]*\|", regex.MULTILINE)
 
 
@@ -42,6 +43,8 @@ def of_table(rule: Table, answer: Answer) -> tuple[str, bool | None]:
 def _tables(text: str) -> list[list[list[str]]]:
     """The rows of every table, the header first."""
     found: list[list[list[str]]] = []
+    if "|" not in text:
+        return found
     for token in _markdown().parse(text):
         if token.type == "table_open":
             found.append([])
@@ -54,7 +57,7 @@ def _tables(text: str) -> list[list[list[str]]]:
 
 def of_code_block(rule: CodeBlock, answer: Answer) -> tuple[str, bool | None]:
     """(the code blocks and their languages, whether one is there)."""
-    tokens = _markdown().parse(answer.whole)
+    tokens = _markdown().parse(answer.whole) if _CODE.search(answer.whole) else []
     marks = [(token.info.split() or [""])[0].strip("{}.").casefold() for token in tokens if token.type == "fence"]
     if not marks:
         other = "```" in answer.whole or "~~~" in answer.whole or any(token.type == "code_block" for token in tokens)

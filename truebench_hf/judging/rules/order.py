@@ -17,6 +17,7 @@ from truebench_hf.rules import Sorted
 
 _NUMBER = regex.compile(r"[-−]?\d+(?:[.,]\d+)*")
 _ARTICLE = regex.compile(r"(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+", regex.IGNORECASE)
+_PLAIN = regex.compile(r"[a-z0-9а-я가-힣]")  # of others each language has an order of its own
 _UNKNOWN = regex.compile(r"[\p{Han}]")  # by sound, by strokes, by radicals
 
 
@@ -44,7 +45,15 @@ def _ordered(texts: Sequence[str], rule: Sorted) -> bool | None:
     if any(_UNKNOWN.match(regex.sub(r"[^\p{L}\p{N}]+", "", one)) for one in texts):
         return None
     met = agreed(_rising([key(one) for one in texts], rule.reverse) for key in _KEYS)
-    return None if met is False and _rising(list(texts), rule.reverse) else met  # capital letters first
+    if met is False and (_rising(list(texts), rule.reverse) or _may_rise(texts, rule.reverse)):  # capital letters first
+        return None
+    if (
+        any(regex.search(r"\d", one) for one in texts)
+        and met
+        and not _rising([_natural(one) for one in texts], rule.reverse)
+    ):
+        return None  # is 10 before 2?
+    return met
 
 
 def _numeric(texts: Sequence[str], reverse: bool, place: int) -> bool | None:
@@ -67,6 +76,28 @@ def _value(text: str, thousands: str) -> float | None:
 
 def _rising(keys: Sequence[Any], reverse: bool) -> bool:
     return all(left >= right if reverse else left <= right for left, right in pairwise(keys))
+
+
+def _may_rise(texts: Sequence[str], reverse: bool) -> bool:
+    """Whether texts are in order by their last words (surnames), or where letters with marks may stand anywhere."""
+    names = [regex.findall(r"[\p{L}\p{N}]+", one)[-1:] for one in texts if len(one.split()) < 5]
+    if len(names) == len(texts) and _rising([[word.casefold() for word in name] for name in names], reverse):
+        return True
+    keys = [_letters(text) for text in texts]
+    return all(_may_follow(*((right, left) if reverse else (left, right))) for left, right in pairwise(keys))
+
+
+def _may_follow(left: str, right: str) -> bool:
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            return bool(one < other or not (_PLAIN.match(one) and _PLAIN.match(other)))
+    return len(left) <= len(right)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """A key in which numbers count by their value."""
+    parts = regex.findall(r"\d+|[^\d]+", _letters(text))
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 def _letters(text: str) -> str:

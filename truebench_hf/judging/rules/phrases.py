@@ -32,7 +32,7 @@ _CURLY = str.maketrans(
 # Notes that ask for nothing of their own: examples, how to count, and what a thing is.
 _IDLE = re.compile(
     r"\((?:(?:e\.g\.|i\.e\.|eg|ie|for example|for instance)[^()]*|bullets?, dashes,?(?: etc\.?)?|etc\.?|each hashtag starts with #|"
-    r"[a-z]{2}|question mark|exclamation mark|period|comma|[?!.,;:]|\d+)\)",
+    r"question mark|exclamation mark|period|comma|[?!.,;:]|\d+)\)",
     re.IGNORECASE,
 )
 _HOW = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -36,7 +37,7 @@ _SPACES = re.compile(
 _PARTS: dict[str, Part] = {"line": "line", "paragraph": "paragraph", "sentence": "sentence", "item": "item"}
 _IDLE = (
     r"(?: long| in length| in total| overall| in all| of text| altogether|,? including (?:the )?(?:title|punctuation|heading|greeting)"
-    r"|,? counting what stands between spaces| total| each| in (?:the|your) (?:response|answer|summary|text))?"
+    r"|,? counting what stands between spaces| total| in (?:the|your) (?:response|answer|summary|text))?"
 )
 _MADE = (
     "written|provided|given|presented|structured|divided|split|organi[sz]ed|formatted|summari[sz]ed|condensed|expressed|delivered|answered|"
@@ -72,9 +73,11 @@ _NUMBER_OF = re.compile(
     r"the (?:total )?(?:number of (?P<what>word|character|sentence|paragraph)s|(?P<unit>word|character|sentence|paragraph) count)"
     r"(?: (?:in|of) (?:the|your) (?:response|answer|reply|output|text|summary|essay|email|story))?"
 )
-_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include) ")
+_SHOWN = re.compile(r"(?:give|offer|list|provide|feature|show|include|use|keep) ")
 _BOTH = re.compile(rf"(?:{_HOLDS}{_LENGTH})(?P<first>[^,]+?)(?:,? and| but|, but) (?P<second>.+)")
 _ONE = re.compile(rf"{AMOUNT}(?: {_UNIT})?(?: {BEHIND})?{_IDLE}")
+_PEOPLE = 30  # so few characters are perhaps those of a story
+_TOLD_OF = re.compile(r"\b(?:story|narrative|tale|fable|poem|monologue|song|ballad|article|essay|joke|speech)\b")
 _SUMMED = re.compile(r"\bsummar|\bcondense")
 _IN_VERSE = re.compile(r"\b(?:poem|haiku|limerick|song|lyrics|sonnet|ballad|rap)\b")
 _MEANT = re.compile(r"\b(?:long|length|word count)\b")
@@ -107,13 +110,19 @@ def read(clause: Clause, text: str) -> Reading | None:
         "lines",
         "paragraphs",
         "characters",
-    ):  # "gives three sentences" as examples
+    ):  # "uses 5 words" that were given; "gives three sentences" as examples
         certain = False
     if unit == "questions":  # a quiz has some, too
         certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
         certain = False
-    made = _count(unit, bounds, clause)
+    if unit == "characters" and clause.of == "answer" and (bounds.low or 0) < _PEOPLE and (bounds.high or 0) < _PEOPLE:
+        if _TOLD_OF.search(clause.name):  # "the story must have three characters"
+            return None
+        certain = False
+    if clause.plural:  # "the answers must be under 50 words": each of them, or all
+        certain = False
+    made = _count(unit, bounds, clause, said)
     return None if made is None else ((made,), certain)
 
 
@@ -126,11 +135,18 @@ def _loose(clause: Clause) -> bool:
     )
 
 
-def _count(unit: Unit, bounds: Amount, clause: Clause) -> Count | None:
+def _count(unit: Unit, bounds: Amount, clause: Clause, said: str) -> Count | None:
     try:
-        return Count(unit=unit, min=bounds.low, max=bounds.high, per=_PARTS.get(clause.of, "whole"))
+        per, mark = _PARTS.get(clause.of, "whole"), _mark(said) if unit == "list_items" else "any"
+        return Count(unit=unit, min=bounds.low, max=bounds.high, per=per, mark=mark)
     except ValidationError:
         return None
+
+
+def _mark(said: str) -> Literal["any", "bullet", "number"]:
+    """How the items of a list are to be marked; a "point" may be either."""
+    told = {name for name, word in (("bullet", r"\bbullet|dash"), ("number", r"\bnumbered")) if re.search(word, said)}
+    return told.pop() if len(told) == 1 else "any"  # type: ignore[return-value]
 
 
 def _without_spaces(said: str) -> tuple[str, Unit | None]:
@@ -207,11 +223,15 @@ def _aside(said: str, spaces: Unit | None) -> Reading | None:
         return (Count(unit=spaces or unit if unit == "characters" else unit, min=bounds.low, max=bounds.high),), False
     for pattern, certain in ((_LISTED, True), (_LIST_OF, False)):
         if (match := pattern.fullmatch(said)) is not None and (bounds := amount(match)) is not None:
-            return (Count(unit="list_items", min=bounds.low, max=bounds.high),), certain
+            return (Count(unit="list_items", min=bounds.low, max=bounds.high, mark=_mark(said)),), certain
     return None
 
 
 def _of_list(clause: Clause, said: str) -> Reading | None:
     match = _IN_LIST.fullmatch(said)
     bounds = amount(match) if match is not None and not clause.denied and not clause.name.startswith("each") else None
-    return None if bounds is None else ((Count(unit="list_items", min=bounds.low, max=bounds.high),), True)
+    return (
+        None
+        if bounds is None
+        else ((Count(unit="list_items", min=bounds.low, max=bounds.high, mark=_mark(f"{clause.name} {said}")),), True)
+    )

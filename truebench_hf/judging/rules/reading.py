@@ -33,6 +33,7 @@ _TOLD = re.compile(
 )
 # Sentences that ask for nothing of their own.
 _IDLE = re.compile(r"no other (?:words?|text) (?:should|must|may) follow(?: this phrase)?")
+_LENGTH = re.compile(r"(?:max(?:imum)? |min(?:imum)? )?(?:length|word count|size) ?[:=-]")
 _BARE_AMOUNT = re.compile(
     r"(?:at most|at least|no more than|no fewer than|maximum|minimum|max|min|up to|exactly|between|fewer than|less than|more than|under) .+"
 )
@@ -68,7 +69,7 @@ def found(criterion: Criterion) -> Found | None:
     return read
 
 
-@lru_cache(maxsize=65536)  # every response of a study is asked the same criteria
+@lru_cache(maxsize=4096)  # every response of a study is asked the same criteria
 def _found(text: str) -> Found | None:
     said = prepared(text)
     if said is None or not any(map(_TOLD.search, said.sentences)):
@@ -81,7 +82,7 @@ def _found(text: str) -> Found | None:
     rules = _merged([rule for every, _ in readings for rule in every])
     if not firm:
         rules = tuple(rule for rule in rules if not (isinstance(rule, Language) and tongues.partial(rule, whole)))
-    named = any(isinstance(rule, Count) for rule in rules) and WORK.search(whole) is not None
+    named = any(isinstance(rule, Count) for rule in rules) and (WORK.search(whole) or _LENGTH.match(whole)) is not None
     return Found(rules, firm, named) if rules else None
 
 

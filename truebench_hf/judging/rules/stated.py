@@ -139,7 +139,7 @@ def says_more(rules: Sequence[Rule], criterion: Criterion) -> bool:
     if len(rules) != 1 or criterion.condition or isinstance(rules[0], Contains):
         return True
     (rule,) = rules
-    if isinstance(rule, Count) and rule.per != "whole":
+    if isinstance(rule, Count) and (rule.per != "whole" or _other_mark(rule, criterion.text.casefold())):
         return True
     rest = criterion.text.casefold()
     for quoted in _texts(rule):
@@ -156,6 +156,11 @@ def says_more(rules: Sequence[Rule], criterion: Criterion) -> bool:
     if set(_numbers(rest)) - known or re.search(r"[;:()/]|,(?!\d)", rest):
         return True
     return not all(_filler(word, rule) for word in re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", rest))
+
+
+def _other_mark(rule: Count, said: str) -> bool:
+    """Whether a criterion says how the items of its list are marked, and the rule does not."""
+    return rule.unit == "list_items" and rule.mark == "any" and re.search(r"bullet|number|order|dash", said) is not None
 
 
 def _filler(word: str, rule: Rule) -> bool:
@@ -189,6 +194,7 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
         yield f"anything of {rule.unit}", _names(_about(rule), said)
         yield "these bounds", _bounded(rule, said)
         yield f"that it is so per {rule.per}", rule.per == "whole" or _names(rule.per, said)
+        yield f"that the items are marked so ({rule.mark})", rule.mark == "any" or _names(_MARKS[rule.mark], said)
     elif isinstance(rule, Language):
         for code in rule.codes:
             yield f"the language {code!r}", _names(_language(code), said)

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import regex
@@ -14,6 +16,8 @@ from truebench_hf.judging.rules.answers import Answer
 from truebench_hf.judging.rules.tally import Tally, agreed, listed
 from truebench_hf.rules import Csv, Json, Table
 
+_AT_MARGIN = regex.compile(r"^[\[{]", regex.MULTILINE)
+_PROSE = 8  # words of a cell that is no datum but part of a sentence
 _CONSTANT = regex.compile(r"[\[{]")
 
 
@@ -60,8 +64,17 @@ def _some_json(answer: Answer) -> bool:
     lines = [line for line in answer.whole.split("\n") if line.strip()]
     if lines and all(not _read(line)[1] for line in lines[:200]):
         return True
+    if any(_begins_json(answer.whole[place.start() :]) for place in islice(_AT_MARGIN.finditer(answer.whole), 20)):
+        return True
     relaxed = [regex.sub(r"\b(?:NaN|-?Infinity)\b", "null", text) for text in candidates]
     return any(text and not _read(text)[1] for text in [*candidates, *relaxed]) or answer.whole.count("```") > 2
+
+
+def _begins_json(text: str) -> bool:
+    """Whether valid JSON stands at the beginning of a text."""
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.JSONDecoder().raw_decode(text)[0], dict | list)
+    return False
 
 
 def _has(value: Any, key: str) -> bool:
@@ -99,7 +112,21 @@ def of_csv(rule: Csv, answer: Answer) -> tuple[str, bool | None]:
         other = any(sign in answer.whole for sign in (";", "\t", "|", "，"))
         return "no commas that set columns apart", None if other or rule.max_columns == 1 else False
     facts = f"{len(grid)} lines, {' or '.join(map(str, widths)) if len(widths) < 4 else f'{widths[0]} to {widths[-1]}'} columns"
-    return facts, agreed(_fits(rule, grid) for grid in found if grid)
+    met = agreed(_fits(rule, grid) for grid in found if grid)
+    return facts, None if met and _is_prose(answer.whole, grid) else met
+
+
+def _is_prose(text: str, grid: Sequence[Sequence[str]]) -> bool:
+    """Whether rows may be lines of sentences, with their commas."""
+    ended = sum(1 for line in text.split("\n") if regex.search(r"\p{L}[.!?][\"”]?\s*$", line))
+    wordy = any(len(cell.split()) > _PROSE for cell in grid[0])
+    blanks = sum(1 for line in text.split("\n") if regex.search(r"\w, \w", line))
+    return (
+        len(grid) < 2
+        or wordy
+        or 2 * ended > len(grid)
+        or (2 * blanks > len(grid) and '"' not in text and len(grid[0]) < 3)
+    )
 
 
 def _grid(text: str) -> list[list[str]]:

@@ -43,6 +43,8 @@ _NAMED = re.compile(
 _IS = re.compile(rf"be {_NAMES}")
 _OF = re.compile(rf"\b({'|'.join(CODES)})\b")
 _SHORT = re.compile(r"\b(?:acronym|title|name|slogan|keyword|hashtag)s?\b")
+# What may be a line of a response in another language.
+_SMALL = re.compile(r"\b(?:caption|note|notice|statement|joke|riddle|ad|toast)\b")
 # "translated into Korean", "written in formal Korean": the language is told beside other things.
 _ASIDE = re.compile(
     rf"(?:translat(?:e|ed|ion)|render(?:ed)?|written|rewritten|provided|given|answer|respond|reply|summary|email|response|text)\b[^.,]{{0,60}}?\b(?:in|into) "
@@ -63,7 +65,10 @@ def read(clause: Clause) -> Reading | None:
     whole = clause.of == "answer" or (clause.of == "other" and _TALKS.fullmatch(clause.name))
     if whole and (match := _SAID.fullmatch(clause.said)) is not None:
         strict = any(told is not None for name, told in match.groupdict().items() if name.startswith("strict"))
-        return (_language(match["names"]),), not strict
+        both = (
+            re.search(r", (?!or )|/", match["names"]) and " or " not in match["names"]
+        )  # "English, Korean", "Korean/English"
+        return (_language(match["names"]),), not (strict or both or _SMALL.search(clause.name))
     if clause.of == "other" and _NAMED.fullmatch(clause.name) and (match := _IS.fullmatch(clause.said)) is not None:
         return (_language(match["names"]),), True
     return None

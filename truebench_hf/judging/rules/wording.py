@@ -54,6 +54,13 @@ _BEFORE = (
 )
 _BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])"
 _OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
+_SHORT_HAN = regex.compile(r"\p{Han}{1,2}")
+# A title of what was there before, which stands beside the answer.
+_ORIGINAL = regex.compile(
+    r"^[^\p{L}\p{N}\n]*(?:original|before|source|input|old|vorher|ausgangs|avant|antes|prima|przed|oryginał|до\b|исходн|оригинал|gốc|bản gốc|원문|기존|원본|수정 전|原文|元の|修正前|原|修改前)"
+    r"[^\n.!?]{0,40}(?:[:：][^\n]*|[*_]{2}[ \t]*)$|^#{1,6}[ \t]+(?:\W*)(?:original|원문|原文|исходн|оригинал)",
+    regex.IGNORECASE | regex.MULTILINE,
+)
 _HANGUL = regex.compile(r"\p{Hangul}")  # particles follow
 _STEM = 3  # letters of a word that its forms share at least
 
@@ -92,7 +99,8 @@ def contains(rule: Contains, answer: Answer) -> tuple[str, bool | None]:
 def excludes(rule: Excludes, answer: Answer) -> tuple[str, bool | None]:
     """(how often each text stands there, whether none does)."""
     tallies = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
-    return _counted(rule.values, tallies), all_of(tally.within(0, 0) for tally in tallies)
+    met = all_of(tally.within(0, 0) for tally in tallies)
+    return _counted(rule.values, tallies), None if met is False and _ORIGINAL.search(answer.whole) else met
 
 
 def folded(text: str) -> str:
@@ -150,8 +158,13 @@ def _exactly(value: str) -> regex.Pattern[str]:
         else regex.escape(value[0])
     )
     before = _BEFORE if _SIGN.match(value) and not _OPEN.match(value) else ""
+    if _HANGUL.match(value):
+        before = r"(?<!\p{Hangul})"  # "의사과정" has no apple
     behind = _BEHIND if _SIGN.match(value[-1]) and not (_OPEN.match(value[-1]) or _HANGUL.match(value[-1])) else ""
-    return regex.compile(before + first + regex.escape(value[1:], special_only=True) + behind)
+    rest = regex.escape(value[1:], special_only=True)
+    if _SHORT_HAN.fullmatch(value):  # two characters between others may belong to two words
+        return regex.compile(rf"(?<!\p{{Han}}){first}{rest}|{first}{rest}(?!\p{{Han}})")
+    return regex.compile(before + first + rest + behind)
 
 
 def _form(wanted: str) -> regex.Pattern[str]:

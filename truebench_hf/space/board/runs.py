@@ -19,7 +19,7 @@ from truebench_hf.study.board import LONGEST, Board, Column
 from truebench_hf.terminal import warn
 from truebench_hf.types import Score
 
-Source = Literal["paper", "measured", "submitted"]
+Source = Literal["paper", "measured", "submitted", "others"]
 _DEEPEST = 4
 _LARGEST = 2**24  # bytes of a run.json
 _MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
@@ -35,8 +35,14 @@ class _RunFile(BaseModel):
     format: Literal[1]
     board: Board
     submitted: bool = False
+    others: bool = False
     content: Annotated[str, Field(max_length=100)] = ""
     settings: Any = None
+
+    @property
+    def source(self) -> Source:
+        """Whose figures they are: measured here, made from judgments that were handed in, or told by others."""
+        return "others" if self.others else "submitted" if self.submitted else "measured"
 
     @property
     def data(self) -> str:
@@ -156,7 +162,7 @@ def read(folder: Path) -> Run | None:
         return None
     content = digest(told.content or canonical(told.board.as_json()))
     there = folder if (folder / "judgments.jsonl").exists() else None
-    return lines(told.kind, told.board, "submitted" if told.submitted else "measured", content, there, told.data)
+    return lines(told.kind, told.board, told.source, content, there, told.data)
 
 
 def _info(folder: Path) -> Any:

@@ -18,7 +18,7 @@ from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 
 Cell = str | float | int | None
-SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
+SOURCES = {"measured": "measured", "submitted": "submitted ‡", "others": "told by others", "paper": "paper †"}
 UNKNOWN = "unknown"
 MISPRINT = " (!)"
 OVERVIEW, _FACTS = "Overview", "Facts"
@@ -155,7 +155,7 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
 
 def by_rank(entries: Sequence[Entry]) -> list[Entry]:
     """The entries so that those that were ranked together stand together: measured groups first and the largest of them on
-    top, submitted ones after, published ones last."""
+    top, submitted ones and those of others after, published ones last."""
     members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
     return sorted(entries, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
 
