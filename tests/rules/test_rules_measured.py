@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.rules.test_rule_schema import RULES
@@ -312,6 +312,7 @@ EVERY = [rule_of(row) for row in RULES] + [
 
 @settings(max_examples=60, deadline=None)
 @given(TEXT | st.text(st.characters(), max_size=300))
+@example("A\ud800")
 def test_no_text_breaks_a_rule(text: str) -> None:
     for rule in EVERY:
         got = measure(rule, text)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import changed, many_runs
+from tests.space.visitor import launched
 from truebench_hf.space.app import serve
 from truebench_hf.space.options import SpaceOptions
 
@@ -26,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(runs: Path) -> Iterator[str]:
-    app: Any = serve(SpaceOptions(runs=(str(runs),), refresh=1, port=0), block=False)
+    app: Any = launched(lambda: serve(SpaceOptions(runs=(str(runs),), refresh=1, port=0), block=False))
     yield app.local_url
     app.close()
 

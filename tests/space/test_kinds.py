@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import many_runs
+from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.space.app import serve
@@ -88,7 +89,7 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
 
 def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path) -> None:
     many_runs(tmp_path / "runs", 1, 20)
-    app: Any = serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1, port=0), block=False)
+    app: Any = launched(lambda: serve(SpaceOptions(runs=(str(tmp_path / "runs"),), refresh=1, port=0), block=False))
     try:
         offered = 'data-go="board={}"'
         first = _page(app.local_url)

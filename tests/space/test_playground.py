@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.space.visitor import Visitor
+from tests.space.visitor import Visitor, launched
 from tests.support.loopback import free_port
 from truebench_hf.space import playground
 from truebench_hf.space.engine import Engine
@@ -32,7 +32,7 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
     with gr.Blocks(analytics_enabled=False) as app:
         playground.build(Engine(SpaceOptions(model=f"scripted:{script}")))
     app.queue(api_open=False)
-    url = app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
+    url = launched(lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1])
     found = Visitor(url)
     found.shown["prompt", "value"] = "Tea?"
     found.shown["answer", "value"] = "A cup of tea."

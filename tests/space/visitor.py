@@ -5,9 +5,20 @@ from __future__ import annotations
 import json
 import urllib.request
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import pytest
 from gradio_client.utils import apply_diff
+
+T = TypeVar("T")
+
+
+def launched(launch: Callable[[], T]) -> T:
+    """Launch a page. gradio looks once whether it answers within three seconds, which tells of the machine."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gradio.networking.url_ok", lambda url: True)
+        return launch()
 
 
 class Visitor:

@@ -36,7 +36,9 @@ class SpaceOptions:
     judge: str | None = option(None, help="Playground judge: a spec; the playground model itself by default.")
     judge_base_url: str | None = option(None, help="URL of the playground judge's OpenAI-compatible server.")
     judge_arg: tuple[str, ...] = option((), help="Provider option k=v for the playground judge; may be repeated.")
-    rules: str = option("decide", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`.")
+    rules: str = option(
+        "decide", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`."
+    )
     port: int = option(7860, help="Port to listen on; 0 takes any free one.")
     host: str = option("127.0.0.1", help="Address to listen on.")
     refresh: int = option(60, help="Seconds between looks at the sources.")

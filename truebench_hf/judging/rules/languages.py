@@ -243,7 +243,8 @@ def _by_script(line: str) -> list[tuple[str, str, int]]:
 
 def _detected(text: str) -> tuple[str, bool]:
     """(language, whether it is sure)."""
-    first, second, *_ = _detector().compute_language_confidence_values(text[:_LONGEST])
+    whole = text[:_LONGEST].encode("utf-8", "replace").decode()  # half an emoji is no text to the detector
+    first, second, *_ = _detector().compute_language_confidence_values(whole)
     code = str(first.language.iso_code_639_1.name).lower()
     return code, bool(first.value >= _SURE and second.value <= 1 - _SURE)
 
