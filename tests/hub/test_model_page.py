@@ -93,7 +93,8 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     assert by_task["multi_turn"]["value"] == round(100 * scores["by_category"]["Multi-Turn"]["value"], 2)
     assert f"n={scores['by_language']['DE']['n']};" in by_task["de"]["notes"]
     assert "evaluation_framework" not in row  # the Hub reads it from the data set's eval.yaml
-    assert "judge openai:judge at checklist level; data v0.6.1 (SHA-256 dc766fb7c052); n=2485; 95% CI" in row["notes"]
+    data = json.loads((release / "run.json").read_text())["settings"]["data_sha256"][:12]
+    assert f"judge openai:judge at checklist level; data v0.6.1 (SHA-256 {data}); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
     assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""

@@ -74,13 +74,14 @@ def test_a_link_opens_the_same_view_and_script_text_stays_text(space: Served, op
     shoot(page, "explorer_compared")
     address = page.locator("#link textarea, #link input").input_value()
     assert re.search(r"\?tab=explorer&run=scripted-alpha-7b-json-\w{8}&id=\d+&with=scripted-beta", address), address
-    shown = page.locator("#left").inner_text()
+    shown = re.sub(r"^(\d+\.\d+s\s+)+", "", page.locator("#left").inner_text())
     assert SCRIPT in shown
     assert "${1+1} {{x}} from Alpha-7B" in shown
     again = open_page(address, "phone")
     again.locator("#right .tb-assistant").first.wait_for()
     again.wait_for_function("document.querySelector('#left')?.innerText.includes('Alpha')")
-    assert again.locator("#left").inner_text() == shown
+    # Gradio's clock stands there for a moment.
+    assert re.sub(r"^(\d+\.\d+s\s+)+", "", again.locator("#left").inner_text()) == shown
     shoot(again, "phone_explorer_compared")
     assert page.evaluate("window.broken") is None
     assert again.evaluate("window.broken") is None
@@ -207,7 +208,7 @@ def test_playground_is_stopped(space: Served, open_page: Open) -> None:
     started = time.monotonic()
     page.locator("#answer-start").click()
     page.locator("#answer-line .tb-good").wait_for()
-    assert time.monotonic() - started < 120  # twelve criteria would hold the machine far longer
+    assert time.monotonic() - started < 240  # on a busy machine; twelve criteria would hold the machine far longer
 
 
 def _upload(page: Any, file: Path) -> None:
