@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,5 +55,7 @@ def _read(rows: Sequence[Edited]) -> list[dict[str, Any]]:
 
 
 def hashed(row: Edited) -> str:
-    """The first digits of a hash over the instance as it was read."""
-    return digest(canonical(asdict(row.instance)))[:12]
+    """The first digits of a hash over what a reader sees of the instance: what was said, and the criteria's texts."""
+    one = row.instance
+    turns = [(turn.prompt, [criterion.text for criterion in turn.criteria]) for turn in one.turns]
+    return digest(canonical([one.system, one.context, [message.content for message in one.history], turns]))[:12]
