@@ -19,7 +19,7 @@ from tests.support.runs import ROOT, script
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 README = (ROOT / "README.md").read_text("utf-8")
-# Read by its own library, which users of such logs have: it wants another fsspec than the pinned one.
+# In an environment of its own (tests/exports): it wants another fsspec than the pinned one.
 ELSEWHERE = {"inspect_ai"}
 
 
@@ -74,7 +74,8 @@ def test_the_pins_hold_all_that_is_declared() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").split()
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
     needed = names(PROJECT["dependencies"]).union(*(names(needed) for needed in EXTRAS.values()))
-    assert needed - pinned <= {"vllm", "truebench-hf"}  # vLLM lives in an environment of its own: tests/vllm
+    # Which live in environments of their own: tests/vllm, tests/exports.
+    assert needed - pinned <= {"vllm", "inspect-ai", "truebench-hf"}
 
 
 @pytest.mark.slow
@@ -87,7 +88,7 @@ def test_the_first_screen_says_what_is_installed_and_how_large_it_is() -> None:
     }
     whole = float(re.findall(r"([\d,]+) MB", first)[0].replace(",", ""))
     assert whole == pytest.approx(sum(map(install_size.size, base)), rel=0.15)
-    assert set(told) == set(EXTRAS) - {"dev", "vllm"}
+    assert set(told) == set(EXTRAS) - {"dev", "inspect", "vllm"}
     for extra, megabytes in told.items():
         found, missing = install_size.closure("truebench-hf", frozenset({extra}))
         assert not missing
