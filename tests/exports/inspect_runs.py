@@ -63,7 +63,8 @@ def main(asked: dict[str, Any]) -> None:
     found = []
     for call in asked["calls"]:
         model = scripted("model", asked["model"])
-        roles = {"grader": scripted("grader", call["grader"])} if "grader" in call else None
+        graders = [scripted(f"grader{place or ''}", file) for place, file in enumerate(call.get("grader", "").split())]
+        roles = {"grader": graders if len(graders) > 1 else graders[0]} if graders else None
         how = {"display": "none", "log_dir": asked["logs"], "epochs": call.get("epochs", 1)}
         try:
             (log,) = eval("truebench_hf/truebench", model=model, model_roles=roles, task_args=call["args"], **how)

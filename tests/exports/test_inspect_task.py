@@ -45,9 +45,10 @@ class Both:
     data: str
     model: str
     judge: str
+    other: str
 
     def ours(self, name: str = "out", **more: Any) -> Report:
-        options = {"data": self.data, "model": f"scripted:{self.model}", "judge": (f"scripted:{self.judge}",), **more}
+        options = {"data": self.data, "model": f"scripted:{self.model}", "judge": (f"scripted:{self.judge}",)} | more
         return run(RunOptions(out=str(self.folder / name), **options))
 
 
@@ -57,7 +58,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     model = script(folder / "m.json", [{"contains": "Say p3", "reply": ["good", "not good"]}], {"reply": "good"})
     judge = script(folder / "j.json", JUDGING)
     data = write_jsonl(folder / "d.jsonl", ROWS)
-    return Both(folder, data, model.partition(":")[2], judge.partition(":")[2])
+    other = script(folder / "k.json", [{"contains": "<criteria", "verdicts": {"short": "FAIL"}}])
+    return Both(folder, data, *(spec.partition(":")[2] for spec in (model, judge, other)))
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,8 @@ def found(both: Both) -> dict[str, dict[str, Any]]:
     calls: dict[str, dict[str, Any]] = {
         "by role": {"args": args, "grader": both.judge},
         "by spec": {"args": args | {"judge": spec}, "again": spec},
+        "panel": {"args": args, "grader": f"{both.judge} {both.judge} {both.other}"},
+        "headers": {"args": args | {"judge": "openai:m", "judge_arg": 'extra_headers={"Authorization": "Bearer abcdef"}'}},
         "epochs": {"args": args, "grader": both.judge, "epochs": 2},
         "few": {"args": args | {"language": "de,en", "limit": 3, "seed": 4}, "grader": both.judge},
         "level": {"args": args | {"language": ["DE"], "judge_level": "rubric", "rules": False}, "grader": both.judge},
@@ -156,6 +160,13 @@ def test_arguments_are_those_of_the_command(both: Both, found: dict[str, dict[st
     compared(both.ours("rules", data="mini", limit=6), found["rules"])
 
 
+def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]]) -> None:
+    specs = tuple(f"scripted:{file}" for file in (both.judge, both.other))
+    twin = both.folder / "twin.json"  # no judge stands twice in a panel of ours
+    twin.write_text(Path(both.judge).read_text())
+    compared(both.ours("panel", judge=(specs[0], f"scripted:{twin}", specs[1]), panel="majority"), found["panel"])
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -164,6 +175,7 @@ def test_arguments_are_those_of_the_command(both: Both, found: dict[str, dict[st
         ("misspelt", "unknown argument of the task 'lnaguage': did you mean language"),
         ("language", "unknown language 'XX'"),
         ("key", "judge_arg api_key: would stand in the log; keys belong in the environment"),
+        ("headers", "judge_arg extra_headers: would stand in the log"),
         ("login", "judge_base_url: its login would stand in the log"),
     ],
 )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.model import GenerateConfig, Model, get_model
+from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
 from truebench_hf import redaction
 from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
-from truebench_hf.confidential import is_secret, without_login
+from truebench_hf.confidential import arguments, without_login
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -23,6 +25,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.inspect_task.samples import chat
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import SPECS
@@ -102,17 +105,26 @@ class Judges:
                 [opening], settings, self.options.prompts, self.options.judge_concurrency, self.options.patience, None
             )
             try:
-                self._kept = background, background.run(opened)
+                kept = background.run(opened)
             except BaseException:
                 background.close()
                 raise
+            self._kept = background, kept
+            weakref.finalize(self, background.close, kept.close)  # inspect tells nobody when a task is over
 
     async def verdicts(self, cases: list[Case]) -> list[tuple[Verdict, ...]]:
         """One verdict per criterion of each case, in order."""
+        if os.environ.get("INSPECT_ASYNC_BACKEND", "asyncio").lower() not in ("asyncio", ""):
+            raise UserError("INSPECT_ASYNC_BACKEND: judges need asyncio, inspect's usual one; leave it out")
         if self._kept is not None:  # on a loop of its own, so that clients outlive an `eval`
             background, kept = self._kept
             return list(await asyncio.gather(*(background.ask(kept.judge.verdicts(case)) for case in cases)))
-        judge = self._of(get_model(self.name) if self.name else get_model(role=ROLE, required=True))
+        several = None if self.name else model_roles().get(ROLE)
+        judge: CaseJudge
+        if isinstance(several, list) and len(several) > 1:  # as inspect's own scorers take them
+            judge = Panel(list(map(self._of, several)))
+        else:
+            judge = self._of(get_model(self.name) if self.name else get_model(role=ROLE, required=True))
         return list(await asyncio.gather(*map(judge.verdicts, cases)))
 
     def _of(self, model: Model) -> Judge:
@@ -128,8 +140,9 @@ def described(judge: str | None, rules: str | bool, **told: Any) -> Judges:
 
     Raises UserError on what makes no sense, and on keys: a log of inspect holds all arguments.
     """
-    for name, value in pairs(texts(told.get("judge_arg")), "judge_arg").items():
-        if is_secret(name) or redaction.MARK in redaction.error(value):
+    for given in texts(told.get("judge_arg")):
+        if any(redaction.MARK in shown for shown in arguments([given])):
+            name = given.partition("=")[0]
             raise UserError(f"judge_arg {name}: would stand in the log; keys belong in the environment")
     if (url := told.get("judge_base_url")) and without_login(url) != url:
         raise UserError("judge_base_url: its login would stand in the log; leave it and the query out")
