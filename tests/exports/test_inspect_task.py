@@ -195,7 +195,7 @@ def test_the_command_of_inspect_knows_the_task_by_its_name(both: Both, tmp_path:
             cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=250,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        report = both.ours(model="openai:gpt-4.1-mini", model_base_url=server.url)
+        report = both.ours("cli", model="openai:gpt-4.1-mini", model_base_url=server.url)
     (log,) = (tmp_path / "logs").glob("*.eval")
     told = python("inspect", "-c", (
         "import json, sys; from inspect_ai.log import read_eval_log; log = read_eval_log(sys.argv[1], header_only=True); "

@@ -279,7 +279,10 @@ def test_more_events_than_the_library_queues_by_itself_are_sent(collector: Colle
 
 @pytest.mark.parametrize(
     ("variables", "told"),
-    [({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: --log otel speaks http/protobuf")],
+    [
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: --log otel speaks http/protobuf"),
+        ({"OTEL_BLRP_SCHEDULE_DELAY": "-1"}, "--log otel: schedule_delay_millis must be positive"),
+    ],
 )
 def test_what_cannot_be_sent_is_said_first(
     command: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
@@ -288,7 +291,7 @@ def test_what_cannot_be_sent_is_said_first(
         monkeypatch.setenv(name, value)
     done = command(*small(tmp_path))
     assert (done.returncode, done.stderr.startswith(f"truebench: {told}")) == (2, True)
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / "scores.json").exists()
 
 
 def test_the_library_can_be_switched_off(

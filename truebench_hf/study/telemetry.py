@@ -52,7 +52,10 @@ def opened(log: str | None, kind: str, folder: Path) -> Iterator[Telemetry | Non
         return
     silent = logging.NullHandler()  # of the library, which would say a line per try; handlers of an application hear it
     logging.getLogger("opentelemetry").addHandler(silent)
-    telemetry, hurry = Telemetry(kind, folder, _exporter()), True
+    try:
+        telemetry, hurry = Telemetry(kind, folder, _exporter()), True
+    except ValueError as error:
+        raise UserError(f"--log otel: {error}; mend the OTEL_ variable that says so") from error
     try:
         yield telemetry
         hurry = False
@@ -81,7 +84,7 @@ class Telemetry:
         """Send an event, unless an earlier session did."""
         from opentelemetry._logs import SeverityNumber
 
-        told = self._shared | {"truebench.item": item} | attributes(decided)
+        told = self._shared | {"truebench.item": str(item)} | attributes(decided)
         told = {name: _clean(value) if isinstance(value, str) else value for name, value in told.items()}
         same = digest(canonical(told))
         self._seen[same] += 1  # two draws may say the same in the same words, and are two events
@@ -103,10 +106,9 @@ class Telemetry:
         if ending.is_alive() and self._exporter.taken and not hurry:
             ending.join(_PATIENCE)
         if missing := self._count - self._exporter.taken:
-            warn(
-                f"--log otel: {missing:,} of {self._count:,} events were not taken by {_endpoint()}; the results are whole, "
-                "and the same command sends them again"
-            )
+            harm = "" if hurry else "the results are whole, and "
+            told = f"{missing:,} of {self._count:,} events were not taken by {_endpoint()}"
+            warn(f"--log otel: {told}; {harm}the same command sends them again")
 
 
 _NAME = "truebench.event"
