@@ -70,11 +70,12 @@ ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
     ],
 )  # fmt: skip
 def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: dict[str, str], reason: str) -> None:
-    assert providers.providers({"models": {"model": identity}}, {"model": told}) == expected, reason
+    settings = {"model": f"openai:{identity['model']}", "models": {"model": identity}}
+    assert providers.providers(settings, {"model": told}) == expected, reason
 
 
 def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
-    settings = {"models": {"model": {"provider": OPEN, "model": "q/m"}}, "judge_models": ["odd"]}
+    settings = {"models": {"model openai:q/m": {"provider": OPEN, "model": "q/m"}}, "judge_models": ["odd"]}
     board = Board("x", (), (Row("openai:q/m", "s", {}), Row("openai:q/m, greedy", "s", {}), Row("vllm:q/m", "s", {})))
     facts = [row.facts for row in providers.marked(board, settings, {}).rows]
     assert facts == [{"Provider": "not pinned"}, {"Provider": "not pinned"}, {}]

@@ -39,12 +39,11 @@ def values(told: Any, name: str, kind: str) -> list[str]:
 def providers(settings: Mapping[str, Any], told: Told) -> dict[str, str]:
     """By spec the provider of every model that has one: that which answered, else the one its name pins."""
     found = {}
-    for name, identity in _identities(settings).items():
+    for spec, (name, identity) in identities(settings).items():
         given = str(identity.get("provider", ""))
-        kind, _, pinned = given.partition(":")
+        pinned = given.partition(":")[2]
         said = " + ".join(sorted(values(told, name, "provider"))) or (pinned if given != OPEN else "")
         if said or given == OPEN:
-            spec = f"{'openai' if kind == 'huggingface' else kind}:{identity.get('model')}"
             found[spec] = ", ".join(filter(None, (said, "not pinned" if given == OPEN else "")))
     return found
 
@@ -68,13 +67,13 @@ def marked(board: Board, settings: Mapping[str, Any], told: Told) -> Board:
     return replace(board, rows=rows)
 
 
-def _identities(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What run.json notes of models and judges; of whoever wrote it."""
-    groups = [settings.get(name) for name in ("models", "judge_models")]
-    return {
-        name: identity
-        for group in groups
-        if isinstance(group, Mapping)
-        for name, identity in group.items()
-        if isinstance(identity, Mapping)
-    }
+def identities(settings: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """By spec a model's name in `run.json` and what shapes its answers; of a `run.json` whoever wrote it."""
+    found = {}
+    for group in (settings.get("judge_models"), settings.get("models")):  # who is both counts as the model
+        for name, identity in group.items() if isinstance(group, Mapping) else ():
+            role, _, own = str(name).partition(" ")
+            spec = own or settings.get(role)
+            if isinstance(spec, str) and isinstance(identity, Mapping):
+                found[spec] = (name, identity)
+    return found
