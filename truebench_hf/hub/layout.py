@@ -15,7 +15,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.hub.tasks import task_of
-from truebench_hf.models.provider import OPEN
+from truebench_hf.models.provider import OPEN, unpinned
 from truebench_hf.models.spec import SPECS
 from truebench_hf.study.board import Board, Row
 from truebench_hf.study.providers import identities, values
@@ -35,6 +35,7 @@ class _Model:
     revision: str | None
     provider: str | None
     why: str  # there is no revision
+    spec: str
 
     @property
     def folder(self) -> str:
@@ -50,7 +51,7 @@ def results_of(run_id: str, info: Mapping[str, Any], board: Board) -> dict[str, 
         model = _model(row, info)
         task = _task(row, board, info)
         found[f"{model.folder}/{task}.json"] = _result(run_id, info, board, row, model, task)
-        found[f"{model.folder}/{META}"] = _meta(row, model)
+        found[f"{model.folder}/{META}"] = _meta(model)
     return found
 
 
@@ -102,9 +103,9 @@ def _result(run_id: str, info: Mapping[str, Any], board: Board, row: Row, model:
     return told | {"missing": {name: text for name, text in why.items() if told[name] is None}}
 
 
-def _meta(row: Row, model: _Model) -> dict[str, Any]:
+def _meta(model: _Model) -> dict[str, Any]:
     """The same for every run of one model, revision and provider."""
-    known = model_facts(_bare(row.name, model.provider))
+    known = model_facts(model.spec)
     size, weights, licence = (known.get(name) for name in ("Size (B)", "Weights", "Licence"))
     told: dict[str, Any] = {
         "name": model.name, "revision": model.revision, "provider": model.provider,
@@ -121,11 +122,10 @@ def _model(row: Row, info: Mapping[str, Any]) -> _Model:
     key, identity = asked.get(row.name) or asked.get(line) or ("", {})
     given = str(identity.get("provider") or "")
     provider = "not pinned" if given == OPEN else given.rpartition(":")[2] or None
-    name = _bare(line, given)
-    kind, colon, rest = name.partition(":")
-    name = (rest if colon and kind in _KINDS else name) + (f", {how}" if how else "")
+    kind, colon, rest = (spec := unpinned(line, given)).partition(":")
+    name = (rest if colon and kind in _KINDS else spec) + (f", {how}" if how else "")
     revision, why = _revision(key, identity, info.get("served"))
-    return _Model(name, revision, provider, why)
+    return _Model(name, revision, provider, why, spec)
 
 
 def _revision(key: str, identity: Mapping[str, Any], told: Any) -> tuple[str | None, str]:
@@ -138,12 +138,6 @@ def _revision(key: str, identity: Mapping[str, Any], told: Any) -> tuple[str | N
     if len(found) == 1:
         return found[0], ""
     return None, f"answers tell of several: {', '.join(sorted(found))}" if found else "neither asked for nor told"
-
-
-def _bare(spec: str, provider: str | None) -> str:
-    """A spec without the provider that it pins: `openai:Qwen/Qwen3-8B:together` -> `openai:Qwen/Qwen3-8B`."""
-    pinned = (provider or "").rpartition(":")[2]
-    return spec[: -len(pinned) - 1] if pinned and spec.lower().endswith(f":{pinned}") else spec
 
 
 def _task(row: Row, board: Board, info: Mapping[str, Any]) -> str:

@@ -33,6 +33,13 @@ def provider(name: str, url: str) -> str:
     return f"huggingface:{chosen.lower()}" if chosen and chosen.lower() not in _POLICIES else OPEN
 
 
+def unpinned(spec: str, provider: str) -> str:
+    """A spec without the provider that it pins, as its identity has it: `openai:Qwen/Qwen3-8B:together` is also
+    `openai:Qwen/Qwen3-8B`."""
+    kind, _, pinned = provider.partition(":")
+    return spec[: -len(pinned) - 1] if kind == "huggingface" and spec.lower().endswith(f":{pinned}") else spec
+
+
 def pinning(spec: str) -> str:
     """What to tell of a spec whose provider the router chooses."""
     head, _, last = spec.rpartition("/")
