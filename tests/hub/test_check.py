@@ -22,6 +22,8 @@ from truebench_hf.hub.check import check
 from truebench_hf.hub.figures import FIGURES, NOTHING
 from truebench_hf.hub.layout import results_of
 from truebench_hf.hub.results import _stage
+from truebench_hf.hub.staging import stage_file
+from truebench_hf.hub.submission import validate
 from truebench_hf.hub.tasks import PARTS
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
@@ -180,6 +182,8 @@ def info_of(identity: dict[str, Any], served: dict[str, Any], spec: str) -> dict
         ("hf:Q/m", {"provider": "transformers", "model": "Q/m"}, {"revision": {"abc": 3}}, "Q__m/abc--transformers", "told"),
         ("openai:gpt", {"provider": "openai", "model": "gpt"}, {"model": {"gpt-1": 3}}, "gpt/gpt-1--openai", "its own name"),
         ("openai:gpt", {"provider": "openai", "model": "gpt"}, {"model": {"gpt": 3}}, "gpt/no_revision_available--openai", "-"),
+        ("openai:Q/m:groq", {"provider": "huggingface:groq", "model": "Q/m:groq"}, {"model": {"q/M": 1}},
+         "Q__m/no_revision_available--groq", "the provider's way to write it"),
         ("openai:gpt", {"provider": "openai", "model": "gpt"}, {"model": {"a": 1, "b": 1}},
          "gpt/no_revision_available--openai", "two of them"),
         ("openai:Q/m:together", {"provider": "huggingface:together", "model": "Q/m:together"}, {"model": {"Q/m": 1}},
@@ -247,6 +251,34 @@ def test_answers_that_nobody_judged_are_no_results(tmp_path: Path, capsys: pytes
     assert "holds answers that nobody has judged; `truebench judge --out" in done.stderr
 
 
+def test_a_submission_stands_among_them_by_itself(repo: Path, tmp_path: Path) -> None:
+    """Two people may submit runs of one model: each has a file of its own, and is marked."""
+    file = next(repo.glob("runs/*/judgments.jsonl"))
+    stage_file(file, validate(file), tmp_path / "submitted")
+    (theirs,) = results(tmp_path / "submitted")
+    told = json.loads(theirs.read_text())
+    assert (told["submitted"], told["tool_version"]) == (True, None)
+    assert told["missing"]["tool_version"] == "a submission tells of none"
+    assert check(tmp_path / "submitted").faults == ()
+
+
+def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_here(capsys, "publish", "check", str(repo), "--before", str(repo)).returncode == 0
+    results(repo)[0].unlink()
+    done = command_here(capsys, "publish", "check", str(repo))
+    assert (done.returncode, done.stdout) == (1, "runs: 2, results: 1; faults: 1\n")
+    assert "is not there; runs/" in done.stderr
+    done = command_here(capsys, "publish", "check", str(repo / "nowhere"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "no such folder" in done.stderr
+
+
+def test_two_local_models_of_one_name_both_stand() -> None:
+    rows = tuple(Row("hf:m", "s", {"x": Score(0.5, 2)}) for _ in range(2))
+    files = results_of("id", {"kind": "tick", "settings": {"data": "d"}}, Board("x", (Column("x", "X"),), rows))
+    assert len([path for path in files if "tick--" in path]) == 2
+
+
 @pytest.mark.slow
 def test_a_model_revision_and_task_stand_once_on_the_hub(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
     """8 s. Another run of the same model takes the place of the first only where it is told to."""
@@ -268,7 +300,7 @@ def test_a_model_revision_and_task_stand_once_on_the_hub(hub: HubStub, client: H
     assert not first & set(files)
     assert len([name for name in files if name.startswith("index/")]) == 1
     done = client.truebench("publish", "check", "org/results")
-    assert (done.returncode, done.stdout) == (0, "1 runs, 1 results: nothing vanished, nothing stands twice\n"), (
+    assert (done.returncode, done.stdout) == (0, "runs: 1, results: 1; nothing vanished, nothing stands twice\n"), (
         done.stderr
     )
     done = client.truebench("publish", "check", "org/nothing")

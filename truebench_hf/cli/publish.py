@@ -81,9 +81,8 @@ def _check(
     found = publishing.check_results(place, before)
     for fault in found.faults:
         complain(fault)
-    count = len(found.faults)
-    said = f"{count} fault{'s' * (count != 1)}" if count else "nothing vanished, nothing stands twice"
-    say(f"{found.runs} runs, {found.results} results: {said}")
+    said = f"faults: {len(found.faults)}" if found.faults else "nothing vanished, nothing stands twice"
+    say(f"runs: {found.runs}, results: {found.results}; {said}")
     if found.faults:
         raise typer.Exit(1)
 

@@ -51,6 +51,8 @@ def fetched(place: str | Path) -> Path:
 
     if (folder := Path(place).expanduser()).is_dir():
         return folder
+    if str(place).count("/") != 1:
+        raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
     name, revision = name_and_revision(str(place), "PLACE")
     with hub_errors(name):
         return Path(snapshot_download(name, repo_type="dataset", revision=revision or None))

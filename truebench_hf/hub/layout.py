@@ -50,6 +50,8 @@ def results_of(run_id: str, info: Mapping[str, Any], board: Board) -> dict[str, 
     for row in board.rows:
         model = _model(row, info)
         task = _task(row, board, info)
+        while f"{model.folder}/{task}.json" in found:  # two local models of one name, say
+            task += "-again"
         found[f"{model.folder}/{task}.json"] = _result(run_id, info, board, row, model, task)
         found[f"{model.folder}/{META}"] = _meta(model)
     return found
@@ -132,12 +134,17 @@ def _revision(key: str, identity: Mapping[str, Any], told: Any) -> tuple[str | N
     """(the revision, why there is none): the one asked for, that of the weights, or what the model calls itself."""
     if named := identity.get("revision"):
         return str(named), ""
-    bare = str(identity.get("model") or "")
-    called = [one for one in values(told, key, "model") if one not in (bare, bare.rpartition(":")[0])]
+    asked = _last_part(str(identity.get("model") or ""))
+    called = [one for one in values(told, key, "model") if _last_part(one) != asked]  # dated, say
     found = values(told, key, "revision") or called
     if len(found) == 1:
         return found[0], ""
     return None, f"answers tell of several: {', '.join(sorted(found))}" if found else "neither asked for nor told"
+
+
+def _last_part(model: str) -> str:
+    """A model's name without organisation, case and what stands behind a colon."""
+    return model.rpartition("/")[2].partition(":")[0].casefold()
 
 
 def _task(row: Row, board: Board, info: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from truebench_hf import anonymous
 from truebench_hf.models.provider import OPEN, Served, pinning
 from truebench_hf.study.board import Board
 from truebench_hf.study.roles import Roles
@@ -58,7 +59,7 @@ def notes(settings: Mapping[str, Any], told: Told) -> list[str]:
 
 def marked(board: Board, settings: Mapping[str, Any], told: Told) -> Board:
     """The board with the provider among the facts of the lines that have one."""
-    found = providers(settings, told)
+    found = {anonymous.name(spec): said for spec, said in providers(settings, told).items()}
     rows = tuple(
         replace(row, facts={**row.facts, FACT: found[spec]}) if spec in found else row
         for row in board.rows

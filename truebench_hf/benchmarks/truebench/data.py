@@ -70,8 +70,9 @@ def load(
             raise UserError(
                 f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
             )
-        found = conversations.instances(data)
-        return Usable((instances.with_criteria(one, more) for one in found), found.left_out)
+        source = conversations.instances(data)
+        found: list[Instance] = Usable((instances.with_criteria(one, more) for one in source), source.left_out)
+        return found
     rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
     return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
 

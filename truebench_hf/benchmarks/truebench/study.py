@@ -164,7 +164,8 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
     def items(self) -> Items[Samples]:
         """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
-        options, left_out = self.options, ()
+        options = self.options
+        left_out: tuple[str, ...] = ()
         if options.responses:
             given = options.responses
             given = given.value if isinstance(given, InMemory) else given
