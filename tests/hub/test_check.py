@@ -101,6 +101,16 @@ def zero(repo: Path) -> None:
     change(run, lambda info: info["board"]["rows"][0]["scores"]["language:JA"].update(value=0.0))
 
 
+def tampered_index(repo: Path) -> None:
+    change(next((repo / "index").iterdir()), lambda row: row["overall"].update(value=0.9))
+
+
+def tampered_board(repo: Path) -> None:
+    """The board alone, and all that follows from it: the judgments know better."""
+    run = repo / json.loads(results(repo)[0].read_text())["run"] / "run.json"
+    change(run, lambda info: info["board"]["rows"][0]["scores"]["overall"].update(value=0.9))
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -118,6 +128,9 @@ def zero(repo: Path) -> None:
         (lambda repo: (results(repo)[0].parent / "model_meta.json").unlink(), "model_meta.json: is not there"),
         (lambda repo: next((repo / "index").iterdir()).unlink(), "should hold 1 line of this run, and holds 0"),
         (lambda repo: next((repo / "index").iterdir()).write_text("[]\n"), "should hold 1 line of this run"),
+        (lambda repo: (repo / "index" / "stray.jsonl").write_text("{}"), "index/stray.jsonl: belongs to no run"),
+        (tampered_index, "scripted:"),
+        (tampered_board, "run.json gives (0.9, 2, 1) for overall (value, n, unscored), its judgments (0.5, 2, 1)"),
         (again, "stands twice, by runs/"),
         (copied, "is the same run as runs/"),
         (zero, "language:JA: has the value 0 over nothing; what is not known is null"),

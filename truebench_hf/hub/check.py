@@ -13,6 +13,7 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.benchmarks.truebench.board import board as board_from
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.info import INFO, parsed
@@ -22,20 +23,12 @@ from truebench_hf.hub.layout import META, RESULTS, is_result, results_of
 from truebench_hf.hub.submission import validate
 from truebench_hf.hub.tasks import ALL, PARTS, task_of
 from truebench_hf.records import JUDGMENTS
-from truebench_hf.study.board import Board
+from truebench_hf.study.board import Board, Row
 
 Files = Mapping[str, dict[str, Any]]  # the content of results by path
 _SAME = (
-    "model",
-    "revision",
-    "provider",
-    "data_sha256",
-    "data_revision",
-    "tool_version",
-    "setting",
-    "run",
-    "main_score",
-)
+    "model", "revision", "provider", "data_sha256", "data_revision", "tool_version", "setting", "run", "main_score",
+)  # fmt: skip
 _SCORE = ("value", "n", "unscored", "low", "high", "reason")
 
 
@@ -61,14 +54,19 @@ def check(folder: Path, before: Path | None = None, *, again: bool = True) -> Ch
 
     With `again` the scores of runs with judgments are computed again. Raises UserError where there is no such folder.
     """
-    for place in (folder, *([before] if before else [])):
-        if not (place / "runs").is_dir():
-            raise UserError(f"{place}: no results repository there (it has no folder `runs`)")
+    if not (folder / "runs").is_dir():
+        raise UserError(f"{folder}: no results repository there (it has no folder `runs`)")
     faults: list[str] = []
     seen = _Seen()
     runs = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())
     for run in runs:
         faults += _run(folder, run, seen, again=again)
+    known = {run.name for run in runs}
+    faults += [
+        f"index/{file.name}: belongs to no run in `runs`"
+        for file in sorted((folder / "index").glob("*"))
+        if file.suffix != ".jsonl" or file.stem not in known
+    ]
     there, broken = _read(folder)
     faults += broken
     faults += [fault for path, wanted in seen.files.items() for fault in _compared(path, wanted, there.get(path))]
@@ -106,9 +104,9 @@ def _run(folder: Path, run: Path, seen: _Seen, *, again: bool) -> Iterator[str]:
         yield f"{where}: is the same run as {first}"
     if board:
         yield from _whole(where, info, board)
-    yield from _index(folder, run.name, len(board.rows) if board else 1)
+    yield from _index(folder, run.name, board)
     if again and info.get("kind") == KIND:
-        yield from _judged(where, run, info)
+        yield from _judged(where, run, info, board)
 
 
 def _whole(where: str, info: Mapping[str, Any], board: Board) -> Iterator[str]:
@@ -119,34 +117,52 @@ def _whole(where: str, info: Mapping[str, Any], board: Board) -> Iterator[str]:
                 yield f"{where}: {row.name}, {name}: has the value {score.value:g} over nothing; what is not known is null"
     release, task = task_of(str((info.get("settings") or {}).get("data_sha256"))) or ("", "")
     if task == ALL and info.get("kind") == KIND:
-        there = {slug(column.name.partition(":")[2]) for column in board.columns}
+        there = {slug(name.partition(":")[2]) for row in board.rows for name in row.scores}
         for part in PARTS[release]:
             if part not in (ALL, *there):
                 yield f"{where}: is over all of {release} and has no score for {part}"
 
 
-def _index(folder: Path, run_id: str, lines: int) -> Iterator[str]:
+def _index(folder: Path, run_id: str, board: Board | None) -> Iterator[str]:
+    """Whether a run has its lines in the index, one for each of its board, with the main score of that."""
     file = folder / "index" / f"{run_id}.jsonl"
     try:
         rows = [row for _, row in jsonl.read(file)] if file.is_file() else []
     except UserError as error:
         yield f"index/{file.name}: {error}"
         return
+    lines = len(board.rows) if board else 1
     if len(rows) != lines or any(not isinstance(row, dict) or row.get("run_id") != run_id for row in rows):
         yield f"index/{file.name}: should hold {lines} line{'s' * (lines != 1)} of this run, and holds {len(rows)}"
+        return
+    for row, line in zip(rows, board.rows if board else (), strict=False):
+        told, main = row.get("overall"), line.scores.get(board.main if board else "")
+        value = told.get("value") if isinstance(told, Mapping) else None
+        if (row.get("model"), value) != (line.name, main.value if main else None):
+            yield f"index/{file.name}: tells of {row.get('model')} {value}, run.json of {line.name} {main and main.value}"
 
 
-def _judged(where: str, run: Path, info: Mapping[str, Any]) -> Iterator[str]:
+def _judged(where: str, run: Path, info: Mapping[str, Any], board: Board | None) -> Iterator[str]:
     """What does not follow from the judgments of a run."""
     try:
         scores = json.loads((run / "scores.json").read_text("utf-8"))
         if not isinstance(scores, dict):
             raise UserError("scores.json is no object")
-        validate(run / JUDGMENTS, claimed=scores, made=provenance(info))
+        made = board_from(validate(run / JUDGMENTS, claimed=scores, made=provenance(info)).report)
+        told = _counts(board.rows[0]) if board and len(board.rows) == 1 else {}
+        for name, counts in _counts(made.rows[0]).items():
+            if told.get(name) != counts:
+                yield f"{where}: run.json gives {told.get(name)} for {name} (value, n, unscored), its judgments {counts}"
     except UserError as error:
         yield f"{where}: {error}"
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         yield f"{where}: cannot be scored again ({' '.join(str(error).split())[:120]})"
+
+
+def _counts(row: Row) -> dict[str, tuple[float | None, int, int]]:
+    """The scores of a line without intervals, which depend on the version of a library."""
+    scores = row.scores.items()
+    return {name: (s.value if s.value is None else round(s.value, 8), s.n, s.unscored) for name, s in scores}
 
 
 def _compared(path: str, wanted: Mapping[str, Any], there: Mapping[str, Any] | None) -> Iterator[str]:
