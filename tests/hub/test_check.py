@@ -286,6 +286,27 @@ def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixtur
     assert "no such folder" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "same", "reason"),
+    [
+        ({"temperature": 0.7}, False, "drawn otherwise"),
+        (
+            {"models": {"model": {"provider": "openai", "model": "q", "options": {"reasoning_effort": "low"}}}},
+            False,
+            "-",
+        ),
+        ({"samples": 4, "model_concurrency": 9, "limit": 3}, True, "the data hash tells of samples of the data"),
+    ],
+)
+def test_a_model_that_was_asked_otherwise_is_another_measurement(
+    change: dict[str, Any], same: bool, reason: str
+) -> None:
+    board = Board("x", (Column("x", "X"),), (Row("openai:q", "s", {"x": Score(0.5, 2)}),))
+    plain = info_of({"provider": "openai", "model": "q"}, {}, "openai:q")
+    other = plain | {"settings": plain["settings"] | change}
+    assert (results_of("id", plain, board).keys() == results_of("id", other, board).keys()) is same, reason
+
+
 def test_two_local_models_of_one_name_both_stand() -> None:
     rows = tuple(Row("hf:m", "s", {"x": Score(0.5, 2)}) for _ in range(2))
     files = results_of("id", {"kind": "tick", "settings": {"data": "d"}}, Board("x", (Column("x", "X"),), rows))

@@ -24,6 +24,9 @@ from truebench_hf.types import Score
 RESULTS, META = "results", "model_meta.json"
 UNKNOWN = "no_revision_available"  # as mteb calls it
 _KINDS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec)
+_SAMPLING = ("sampling", "temperature", "top_p", "repetition_penalty", "max_tokens")
+_GIVEN = "answers were given, and nobody told who made them"
+_NO_REVISION = "neither asked for nor told, or several are told"
 _UNTOLD = "neither its name nor published facts tell"
 
 
@@ -36,6 +39,7 @@ class _Model:
     provider: str | None
     why: str  # there is no revision
     spec: str
+    asked: Mapping[str, Any]  # what shapes its answers
 
     @property
     def folder(self) -> str:
@@ -49,7 +53,7 @@ def results_of(run_id: str, info: Mapping[str, Any], board: Board) -> dict[str, 
     found: dict[str, dict[str, Any]] = {}
     for row in board.rows:
         model = _model(row, info)
-        task = _task(row, board, info)
+        task = _task(row, board, info, model)
         while f"{model.folder}/{task}.json" in found:  # two local models of one name, say
             task += "-again"
         found[f"{model.folder}/{task}.json"] = _result(run_id, info, board, row, model, task)
@@ -94,13 +98,14 @@ def _result(run_id: str, info: Mapping[str, Any], board: Board, row: Row, model:
         "data_sha256": settings.get("data_sha256"), "tool": "truebench-hf",
         "tool_version": versions.get("truebench-hf"), "date": session.get("finished"),
         "submitted": bool(info.get("submitted")), "run": f"runs/{run_id}", "line": row.name, "setting": row.setting,
-        "facts": dict(row.facts), "main_score": board.main, "lower_is_better": board.order == "ascending",
+        "asked": dict(model.asked), "facts": dict(row.facts), "main_score": board.main, "lower_is_better": board.order == "ascending",
         "scores": scores_of_row(board, row),
     }  # fmt: skip
+    untold = "a submission tells of none" if told["submitted"] else "not noted"
     why = {
-        "revision": model.why, "provider": "answers were given, and nobody told who made them", "data": "data of its own",
+        "revision": model.why, "provider": _GIVEN, "data": "data of its own",
         "data_revision": "no release, and no revision of a data set was named; data_sha256 tells the rows",
-        "data_sha256": "not noted", "tool_version": "a submission tells of none", "date": "a submission tells of none",
+        "data_sha256": "not noted", "tool_version": untold, "date": untold,
     }  # fmt: skip
     return told | {"missing": {name: text for name, text in why.items() if told[name] is None}}
 
@@ -114,7 +119,7 @@ def _meta(model: _Model) -> dict[str, Any]:
         "parameters_b": float(size) if size else None, "weights": None if weights == "unknown" else weights,
         "licence": None if licence == "unknown" else licence,
     }  # fmt: skip
-    why = {"revision": model.why, "provider": "answers were given, and nobody told who made them"}
+    why = {"revision": _NO_REVISION, "provider": _GIVEN}
     return told | {"missing": {name: why.get(name, _UNTOLD) for name, value in told.items() if value is None}}
 
 
@@ -127,7 +132,11 @@ def _model(row: Row, info: Mapping[str, Any]) -> _Model:
     kind, colon, rest = (spec := unpinned(line, given)).partition(":")
     name = (rest if colon and kind in _KINDS else spec) + (f", {how}" if how else "")
     revision, why = _revision(key, identity, info.get("served"))
-    return _Model(name, revision, provider, why, spec)
+    settings = _object(info.get("settings"))
+    asked_so = {name: settings[name] for name in _SAMPLING if name in settings}
+    if options := _object(identity.get("options")):
+        asked_so["options"] = options
+    return _Model(name, revision, provider, why, spec, asked_so)
 
 
 def _revision(key: str, identity: Mapping[str, Any], told: Any) -> tuple[str | None, str]:
@@ -147,15 +156,17 @@ def _last_part(model: str) -> str:
     return model.rpartition("/")[2].partition(":")[0].casefold()
 
 
-def _task(row: Row, board: Board, info: Mapping[str, Any]) -> str:
-    """Kind and data to be read, and a hash of all that makes results comparable: data, judge and way of judging."""
+def _task(row: Row, board: Board, info: Mapping[str, Any], model: _Model) -> str:
+    """Kind and data to be read, and a hash of all that makes results one and the same measurement: data, judge, way of
+    judging, and how the model was asked (with thinking or without, say)."""
     settings = _object(info.get("settings"))
     release = task_of(str(settings.get("data_sha256")))
     data = "-".join(release) if release else row.facts.get("Data") or str(settings.get("data") or "data")
     # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
     same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
     apart = {name: said for name, said in row.facts.items() if any(facts.get(name) != said for facts in same)}
-    mark = digest(canonical([row.setting, apart, info.get("content") if info.get("submitted") else None]))[:8]
+    own = info.get("content") if info.get("submitted") else None
+    mark = digest(canonical([row.setting, apart, dict(model.asked), own]))[:8]
     return f"{_safe(info['kind'])}--{_safe(data)}--{mark}"
 
 
