@@ -164,7 +164,9 @@ def test_nothing_vanishes_from_one_state_to_the_next(made: Path, repo: Path) -> 
 
 
 @needs_real
+@pytest.mark.slow
 def test_a_run_over_a_whole_release_needs_every_language_and_category(tmp_path: Path) -> None:
+    """2 s."""
     run = write_run(tmp_path / "run", [judged(i, len(i.turns)) for i in release_instances()])
     run_id = _stage(run, tmp_path / "repo")
     assert check(tmp_path / "repo", again=False).faults == ()
