@@ -28,6 +28,7 @@ from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, write
 from truebench_hf.study.roles import Roles
@@ -167,7 +168,9 @@ class Study(Generic[O, T, D, V]):
             with progress(self.bars()) as self.step, rare_collection():
                 done = asyncio.run(self._work())
             outcome = self.score(done)
-            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
+            lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
+            notes, known = [*self._left_out(), *lost_calls(lost), *outcome.notes], {"calls_lost": lost} if lost else {}
+            outcome = replace(outcome, notes=notes, known={**outcome.known, **known})
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
