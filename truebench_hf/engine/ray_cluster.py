@@ -15,7 +15,8 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 
-_ANSWERS_WITHIN = 10.0  # seconds; left alone, Ray would try for two minutes and end the process
+# Seconds for a connection, and for an answer; left alone, Ray would try for two minutes and end the process.
+_CONNECTS, _ANSWERS = 5.0, 20.0
 _BLOCK = 8  # requests to a task of Ray: their answers are there, and in the ledger, together
 
 
@@ -60,7 +61,7 @@ class Cluster:
         `holder` is a class made of `arguments`, whose call answers a block (columns `place` and `request`) by columns
         `place` and `reply`. Raises UserError where no machine has room for it, and where no worker can start.
         """
-        import pyarrow
+        import pyarrow  # type: ignore[import-untyped]
         import ray.data
 
         places = range(len(requests))
@@ -77,7 +78,7 @@ class Cluster:
             data = ray.data.from_arrow(blocks).map_batches(
                 holder, fn_constructor_args=(*arguments, each), batch_size=_BLOCK, num_cpus=cpus, num_gpus=seat.gpus,
                 compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=tasks),
-                max_concurrency=tasks, max_restarts=-1, max_task_retries=0,
+                max_concurrency=tasks, max_restarts=0, max_task_retries=0,
             )  # fmt: skip
         arrived = False
         try:
@@ -96,7 +97,6 @@ class Cluster:
         with self._lock:
             if self._joined:
                 return
-            os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics home
             import ray
 
@@ -113,7 +113,7 @@ class Cluster:
             self._joined = True
 
     def leave(self) -> None:
-        """Give all workers back."""
+        """Give all workers back; nothing where it was not joined."""
         with self._lock:
             if self._ours:
                 import ray
@@ -159,8 +159,8 @@ def _check_answers(address: str) -> None:
         raise UserError(f"--ray-address {address}: write it as HOST:PORT, that of the head of the cluster, or auto")
     asked = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN / 2).close()
-        done = subprocess.run(asked, capture_output=True, timeout=_ANSWERS_WITHIN, check=False)
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
+        done = subprocess.run(asked, capture_output=True, timeout=_ANSWERS, check=False)
     except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
         raise _no_cluster(
             address, error.strerror if isinstance(error, OSError) and error.strerror else "no answer"

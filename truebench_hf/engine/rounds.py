@@ -13,7 +13,10 @@ from truebench_hf.engine.retry import RequestFailed
 
 Q = TypeVar("Q")
 A = TypeVar("A")
-_SETTLED, _LONGEST = 0.2, 2.0  # seconds without a new request after which a round begins, and the longest wait for them
+_SETTLED, _LONGEST = (
+    0.2,
+    2.0,
+)  # seconds without a new request after which a round begins, and the longest wait for anything
 TRIES = 3  # a request that is lost so often may be what kills the workers
 
 
@@ -35,6 +38,7 @@ class Rounds(Generic[Q, A]):
         self._run, self._turn = run, turn or asyncio.Lock()
         self._waiting: list[_Asked[Q, A]] = []
         self._worker: asyncio.Task[None] | None = None
+        self._thread: threading.Thread | None = None
         self._newest = 0.0
         self._closed = False
         self.lost = 0
@@ -49,11 +53,13 @@ class Rounds(Generic[Q, A]):
             self._worker = asyncio.create_task(self._work())
         return await asked.answer
 
-    def close(self) -> None:
-        """Begin no further round, and read no more of the one under way."""
+    async def close(self) -> None:
+        """Begin no further round, and read no more of the one under way, which is waited for only shortly."""
         self._closed = True
         if self._worker is not None:
             self._worker.cancel()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, _LONGEST)
 
     async def _work(self) -> None:
         while self._waiting:
@@ -106,7 +112,8 @@ class Rounds(Generic[Q, A]):
                 tell(_settle_with, ended, error)
 
         # A daemon: what nobody can interrupt must not hold up the end of the process.
-        threading.Thread(target=work, name="round", daemon=True).start()
+        self._thread = threading.Thread(target=work, name="round", daemon=True)
+        self._thread.start()
         await ended
 
 

@@ -90,9 +90,8 @@ class OnRay:
         return Decision(tuple(made["probabilities"]), Usage(**made["usage"]))
 
     async def close(self) -> None:
-        """Give the workers back."""
-        self._rounds.close()
-        self._cluster.leave()
+        """Ask for nothing more; the cluster is left by whoever made it."""
+        await self._rounds.close()
         await self._model.close()
 
     async def _ask(self, asked: dict[str, Any]) -> dict[str, Any]:

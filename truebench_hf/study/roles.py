@@ -76,6 +76,7 @@ class Roles:
         """Give back what the models hold."""
         for model in self._opened.values():
             await model.close()
+        self._cluster.leave()
 
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
         if getattr(self.options, f"{role}_concurrency") < 1:
