@@ -201,7 +201,7 @@ def opened(data: str, out: Path, model: str, **more: Any) -> None:
 
 def test_what_is_wrong_with_the_options_is_said_at_once(data: str, tmp_path: Path) -> None:
     model = script(tmp_path / "m.json", [])
-    with pytest.raises(UserError, match="unknown engine 'rai'.*ray"):
+    with pytest.raises(UserError, match="unknown engine 'rai'"):
         opened(data, tmp_path / "out", model, engine="rai")
     with pytest.raises(UserError, match="--ray-address only goes with --engine ray"):
         opened(data, tmp_path / "out", model, ray_address="127.0.0.1:6379")
@@ -237,9 +237,10 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
 
 @pytest.mark.slow
 def test_whoever_else_listens_there_is_not_waited_for(data: str, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(UserError, match="no cluster at"):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        opened(data, tmp_path / "out", script(tmp_path / "m.json", []), engine="ray", ray_address=address)
+        with pytest.raises(UserError, match="no cluster at"):
+            opened(data, tmp_path / "out", script(tmp_path / "m.json", []), engine="ray", ray_address=address)
 
 
 @pytest.mark.slow
@@ -251,5 +252,5 @@ def test_an_error_that_a_user_can_mend_comes_back_from_a_worker(cluster: Any, tm
         "run", "--data", data, "--model", nobody[1], "--model-base-url", "http://127.0.0.1:1/v1", "--judge", nobody[0],
         "--out", str(tmp_path / "out"), "--engine", "ray", "--ray-address", cluster.address, OPENAI_API_KEY=KEY,
     )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "openai:gone: cannot be reached" in done.stderr
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    assert "openai:gone: cannot be reached" in done.stderr.splitlines()[-1]

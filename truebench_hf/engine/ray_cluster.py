@@ -78,7 +78,7 @@ class Cluster:
             data = ray.data.from_arrow(blocks).map_batches(
                 holder, fn_constructor_args=(*arguments, each), batch_size=_BLOCK, num_cpus=cpus, num_gpus=seat.gpus,
                 compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=tasks),
-                max_concurrency=tasks, max_restarts=0, max_task_retries=0,
+                max_concurrency=tasks, max_restarts=-1, max_task_retries=0,
             )  # fmt: skip
         arrived = False
         try:
@@ -97,6 +97,7 @@ class Cluster:
         with self._lock:
             if self._joined:
                 return
+            os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # or every round would warn of its own retries
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics home
             import ray
 

@@ -11,6 +11,7 @@ import os
 import traceback
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from truebench_hf import redaction
@@ -49,7 +50,10 @@ class Opening:
 
     @classmethod
     def here(cls, spec: str, arguments: Mapping[str, str], base_url: str | None, patience: float) -> Opening:
-        """With what of this process's environment a provider reads."""
+        """With what of this process's environment a provider reads; workers have a working folder of their own."""
+        kind, colon, name = spec.partition(":")
+        if name and Path(name).exists():
+            spec = f"{kind}{colon}{Path(name).resolve()}"
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
         found = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
         return cls(spec, dict(arguments), base_url, patience, found)
