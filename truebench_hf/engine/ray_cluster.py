@@ -34,7 +34,7 @@ class Seat:
 
 class Cluster:
     """The Ray cluster of a study, joined before its first round: that at `address` (HOST:PORT, or auto for the one that
-    runs on this machine), else that of RAY_ADDRESS, else one of its own on this machine.
+    this machine is part of), else that of RAY_ADDRESS, else one of its own on this machine.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -43,7 +43,7 @@ class Cluster:
         self._lock = threading.Lock()
 
     def put(self, value: Any) -> Any:
-        """A reference to a value, which neither logs nor dashboards of Ray show. Raises UserError as `join` does."""
+        """A reference to a value, which no log of Ray shows. Raises UserError as `join` does."""
         self.join()
         import ray
 
@@ -87,7 +87,7 @@ class Cluster:
                 yield row["place"], row["reply"]
         except (ray.exceptions.RayError, RuntimeError) as error:
             if not arrived:
-                told = " ".join(str(error).split())[-300:]
+                told = str(error).strip().splitlines()[-1][:300]
                 raise UserError(
                     f"--engine ray: no worker answered: {told}; is this version of truebench-hf installed on every machine?"
                 ) from error
