@@ -21,6 +21,7 @@ from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command, row, script, write_jsonl
 from tests.support.tiny_chat import tiny_chat
+from truebench_hf.engine import ray_cluster
 from truebench_hf.errors import UserError
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
@@ -236,7 +237,10 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_whoever_else_listens_there_is_not_waited_for(data: str, tmp_path: Path) -> None:
+def test_whoever_else_listens_there_is_not_waited_for(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_cluster, "_ANSWERS", 3.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UserError, match="no cluster at"):

@@ -16,7 +16,7 @@ from typing import Any
 from truebench_hf.errors import UserError
 
 # Seconds for a connection, and for an answer; left alone, Ray would try for two minutes and end the process.
-_CONNECTS, _ANSWERS = 5.0, 20.0
+_CONNECTS, _ANSWERS = 5.0, 15.0
 _BLOCK = 8  # requests to a task of Ray: their answers are there, and in the ledger, together
 
 
