@@ -29,6 +29,7 @@ class RunKeywords(TypedDict, total=False):
     patience: float
     engine: str
     ray_address: str | None
+    log: str | None
     limit: int | None
     seed: int
     rules: str

@@ -20,6 +20,7 @@ class TickKeywords(TypedDict, total=False):
     patience: float
     engine: str
     ray_address: str | None
+    log: str | None
     limit: int | None
     seed: int
     max_tokens: int
