@@ -362,3 +362,21 @@ def test_a_study_of_several_models_does_not_go_for_the_run_of_one(tmp_path: Path
             former._patterns("org/r", run, None, names, names[:1])
         with pytest.raises(UserError, match="which is no run there"):
             former._patterns("org/r", "runs/../x", None, names, names)
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (403, "your token may not read there"),  # all of these were a traceback
+        (429, "refused with 429: injected failure 429; try again"),
+        (500, "refused with 500: injected failure 500; try again"),
+    ],
+)
+def test_a_hub_that_refuses_a_check_is_one_line(hub: HubStub, client: HubClient, status: int, told: str) -> None:
+    hub.fail_next("GET", "org/results", status, times=20)
+    done = client.truebench("publish", "check", "org/results")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("truebench: org/results: ")
+    assert told in done.stderr
+    assert "pushed" not in done.stderr
+    assert done.stderr.count("\n") == 1
