@@ -191,6 +191,16 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
         export(str(folder), "every-eval-ever", tmp_path / "out", relationship="friend")
 
 
+@pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv", "parquet"])
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_where_the_folder_should_be(weighted: str, tmp_path: Path, to: str, below: str) -> None:
+    """It said to free space."""
+    (taken := tmp_path / "taken").write_text("mine")
+    with pytest.raises(UserError, match=r"a file is where one of its folders should be; name another folder$"):
+        export(weighted, to, taken / below)
+    assert taken.read_text() == "mine"
+
+
 def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
     with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
