@@ -207,6 +207,8 @@ def info_of(identity: dict[str, Any], served: dict[str, Any], spec: str) -> dict
          "Q__m/no_revision_available--not-pinned", "left open"),
         ("mine", {}, {}, "mine/no_revision_available", "its answers were given"),
         ("openai:../../x", {"provider": "openai", "model": "../../x"}, {}, "x/no_revision_available--openai", "no way out"),
+        ("모델", {}, {}, "unnamed-f9f4d411/no_revision_available", "another than 다른 모델, which went for it"),
+        ("org/mo del:free", {}, {}, "org__mo-del-free/no_revision_available", "a name, and no spec"),
         ("openai:..", {"provider": "openai", "model": ".."}, {}, "unnamed/no_revision_available--openai", "nor here"),
     ],
 )  # fmt: skip
