@@ -15,7 +15,9 @@ from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from tests.support.weighted import weighted_run
 from truebench_hf.errors import UserError
+from truebench_hf.exports.every_eval_ever.scores import model_info
 from truebench_hf.exports.export import FORMS, export
+from truebench_hf.exports.run import Exported
 from truebench_hf.instances import of_row
 from truebench_hf.rows import Record
 
@@ -48,6 +50,24 @@ def test_every_study_with_scores_keeps_the_rules_of_every_eval_ever(study: str, 
             assert main["evaluation_name"].endswith(f".{board['main']}")
             assert main["score_details"]["score"] == scores[board["main"]]["value"]
         assert not by_response or main["metric_config"]["llm_scoring"]["input_prompt"].startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("spec", "provider", "told"),
+    [
+        ("openai:Q/m", "openai", ("Q/m", "Q")),
+        ("openai:Q/m:groq", "huggingface:groq", ("Q/m", "Q")),  # it was unknown/Q-m-groq
+        ("Q/m", "", ("Q/m", "Q")),  # answers that were given
+        ("Q/m:free", "", ("unknown/Q-m-free", None)),  # it was unknown/free
+        ("llama3:8b", "", ("unknown/llama3-8b", None)),  # it was unknown/8b
+        ("openai:llama3:8b", "openai", ("unknown/llama3-8b", None)),
+        ("모델", "", ("unknown/모델", None)),
+    ],
+)
+def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str, told: tuple[str, str | None]) -> None:
+    settings = {"model": spec, "models": {"model": {"provider": provider}} if provider else {}}
+    info = model_info(Exported("", "run", {"settings": settings}, {}, {}), spec)
+    assert (info.id, info.developer, info.name) == (*told, spec)
 
 
 def test_records_are_what_was_judged_and_the_rest_is_counted(weighted: str, tmp_path: Path) -> None:
