@@ -366,6 +366,16 @@ def test_a_study_of_several_models_does_not_go_for_the_run_of_one(tmp_path: Path
             former._patterns("org/r", "runs/../x", None, names, names)
 
 
+def test_a_data_set_without_results_is_told_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told by the folder of a cache."""
+    monkeypatch.setattr("truebench_hf.hub.former.fetched", lambda place: tmp_path)
+    done = command_here(capsys, "publish", "check", "org/other")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "truebench: org/other: no results repository there (it has no folder `runs`)\n"
+
+
 @pytest.mark.parametrize(
     ("status", "told"),
     [
