@@ -43,10 +43,15 @@ _RANGE = r"between \S+ and \S+|\d+ ?(?:to|-|–) ?\d+"
 _BOUND = re.compile(rf"\b(?:(?P<upper>{_UPPER})|(?P<lower>{_LOWER})|(?P<range>{_RANGE}))\b")
 # By what a rule is named in a criterion.
 _UNITS = {
-    "words": "word", "characters": "character|letter", "characters_no_spaces": "character|letter", "sentences": "sentence",
-    "lines": "line", "paragraphs": "paragraph", "list_items": "item|bullet|point|list|entries", "emoji": "emoji",
-    "hashtags": "hashtag",
+    "words": "word", "characters": "character|letter", "characters_no_spaces": "character|letter",
+    "characters_with_spaces": "character|letter", "sentences": "sentence", "questions": "question", "lines": "line",
+    "paragraphs": "paragraph", "list_items": "item|bullet|point|list|entries", "emoji": "emoji", "hashtags": "hashtag",
 }  # fmt: skip
+_OTHERWISE = ("lines", "questions")  # "3 lines" may be sentences, "2 questions" those that somebody is to answer
+_SPACES = {
+    "characters_no_spaces": r"(?:without|excluding|not (?:counting|including)|no) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:excluded|not)",
+    "characters_with_spaces": r"(?<!not )(?:including|counting|with) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:included|count)",
+}
 _CLASSES = {
     "digits": "digit|number|numeral", "letters": "letter", "latin_letters": "latin|roman", "emoji": "emoji",
     "uppercase": "uppercase|upper|case|capital|letter", "lowercase": "lowercase|lower|case|letter",
@@ -139,7 +144,9 @@ def says_more(rules: Sequence[Rule], criterion: Criterion) -> bool:
     if len(rules) != 1 or criterion.condition or isinstance(rules[0], Contains):
         return True
     (rule,) = rules
-    if isinstance(rule, Count) and (rule.per != "whole" or _other_mark(rule, criterion.text.casefold())):
+    if isinstance(rule, Count) and (
+        rule.per != "whole" or rule.unit in _OTHERWISE or _other_mark(rule, criterion.text.casefold())
+    ):
         return True
     rest = criterion.text.casefold()
     for quoted in _texts(rule):
@@ -193,6 +200,7 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
     if isinstance(rule, Count):
         yield f"anything of {rule.unit}", _names(_about(rule), said)
         yield "these bounds", _bounded(rule, said)
+        yield "this of spaces", _names(_SPACES.get(rule.unit, ""), said)
         yield f"that it is so per {rule.per}", rule.per == "whole" or _names(rule.per, said)
         yield f"that the items are marked so ({rule.mark})", rule.mark == "any" or _names(_MARKS[rule.mark], said)
     elif isinstance(rule, Language):
