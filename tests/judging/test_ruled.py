@@ -19,8 +19,8 @@ from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rules import deciding
 from truebench_hf.judging.rules.deciding import MODES, Ruled, ruled
-from truebench_hf.judging.rules.measured import Measured, measure
-from truebench_hf.judging.rules.reading import Found
+from truebench_hf.judging.rules.measuring.measure import Measured, measure
+from truebench_hf.judging.rules.reading.criteria import Found
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller

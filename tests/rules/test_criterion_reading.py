@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows
 from truebench_hf.errors import UserError
-from truebench_hf.judging.rules.measured import measure
-from truebench_hf.judging.rules.numbers import NUMBER, number
-from truebench_hf.judging.rules.reading import Found, found
-from truebench_hf.judging.rules.sections import in_parts
-from truebench_hf.judging.rules.tongues import CODES
+from truebench_hf.judging.rules.measuring.answers import in_parts
+from truebench_hf.judging.rules.measuring.measure import measure
+from truebench_hf.judging.rules.reading.amounts import NUMBER, number
+from truebench_hf.judging.rules.reading.criteria import Found, found
+from truebench_hf.judging.rules.reading.languages import CODES
 from truebench_hf.rules import (
     LANGUAGES,
     Case,

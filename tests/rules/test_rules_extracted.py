@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.judging.rules.extraction import _schema, extracted, read_rules
-from truebench_hf.judging.rules.reading import Found
-from truebench_hf.judging.rules.stated import says_more, unstated
+from truebench_hf.judging.rules.reading.criteria import Found
+from truebench_hf.judging.rules.reading.extraction import _schema, extracted, read_rules
+from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.rules.test_rule_schema import RULES
 from tests.rules.test_rules_counted import TEXT
-from truebench_hf.judging.rules import languages
-from truebench_hf.judging.rules.answers import answer
-from truebench_hf.judging.rules.measured import measure
+from truebench_hf.judging.rules.measuring import detection
+from truebench_hf.judging.rules.measuring.answers import answer
+from truebench_hf.judging.rules.measuring.measure import measure
 from truebench_hf.rules import rule_of
 
 NINE = "One two three four five six seven eight nine."
@@ -331,9 +331,12 @@ HOSTILE = [
 def test_20000_characters_take_a_moment(piece: str) -> None:
     """Each rule took 10 ms or less of most, and 70 of the worst, on one core; the bound leaves room for a busy machine."""
     text = (piece * 20_000)[:20_000]
+    answer.cache_clear()
+    detection.shares.cache_clear()
+    start = time.process_time()
+    answer(text)
+    once = time.process_time() - start  # what all rules share
     for rule in EVERY:
         start = time.process_time()
         measure(rule, text)
-        answer.cache_clear()
-        languages.shares.cache_clear()
-        assert time.process_time() - start < 0.5, rule.text
+        assert once + time.process_time() - start < 0.5, rule.text

@@ -9,10 +9,10 @@ from typing import Any
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.lines import items, lines, top_level
-from truebench_hf.judging.rules.plain import plain
-from truebench_hf.judging.rules.tally import agreed
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.lines import items, lines, top_level
+from truebench_hf.judging.rules.measuring.outcomes import agreed
+from truebench_hf.judging.rules.measuring.plain_text import plain
 from truebench_hf.rules import Sorted
 
 _NUMBER = regex.compile(r"[-−]?\d+(?:[.,]\d+)*")
@@ -31,11 +31,7 @@ def sorted_(rule: Sorted, answer: Answer) -> tuple[str, bool | None]:
         number = number or len(texts)
         outcomes.append(_ordered(texts, rule) if len(texts) > 1 else None)
     met = agreed(outcomes)
-    said = (
-        {True: "in order", False: "not in order"}.get(met, "whose order is not clear")
-        if met is not None
-        else "whose order is not clear"
-    )
+    said = "whose order is not clear" if met is None else "in order" if met else "not in order"
     return f"{number} items {said}", met
 
 

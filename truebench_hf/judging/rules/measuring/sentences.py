@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import regex
 
-from truebench_hf.judging.rules.plain import plain
-from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.judging.rules.measuring.plain_text import plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange
 from truebench_hf.judging.sentences import sentences as split
 
 _ASKING = regex.compile(
@@ -54,7 +54,7 @@ st sr jr gen col hon ave blvd mt dept univ est min max temp nr no num art p pp e
 _NEVER, _SHORTENED = frozenset(_TITLES.split()), frozenset(_SHORT.split())
 
 
-def sentences(text: str) -> Tally:
+def sentences(text: str) -> CountRange:
     """Sentences of a text."""
     fewest = usual = most = 0
     left = _ASKED
@@ -72,7 +72,7 @@ def sentences(text: str) -> Tally:
         guessed = sure + sum(guess for _, guess, _ in doubts)
         loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line))
         fewest, usual, most = fewest + sure, usual + guessed + rest, most + sure + len(doubts) + rest + loose
-    return Tally.of(max(fewest, min(most, 1)), usual, most)
+    return CountRange.of(max(fewest, min(most, 1)), usual, most)
 
 
 _Doubt = tuple[int, bool, bool]  # where it is, whether a sentence seems to end there, and whether that is settled
@@ -185,12 +185,12 @@ def glued(text: str) -> bool:
     return _GLUED.search(text) is not None
 
 
-def questions(text: str) -> Tally:
+def questions(text: str) -> CountRange:
     """Sentences that end with a question mark; in some languages their last word shows them as well."""
     marks = regex.findall(r"[?？؟]+", text)
     loose = len(marks) + len(_ASKING.findall(text))
     sure = sum(1 for mark in _MARK.finditer(plain(text)) if set(mark["mark"]) & set("?？؟") and _closed(mark))
-    return Tally.of(sure, len(marks), loose)
+    return CountRange.of(sure, len(marks), loose)
 
 
 def _closed(mark: regex.Match[str]) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.numbers import number
-from truebench_hf.judging.rules.phrases import LITERAL
-from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.reading.amounts import number
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
+from truebench_hf.judging.rules.reading.normalized import LITERAL
 from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Listed, Rule, Sorted, Table
 
 _MADE = (

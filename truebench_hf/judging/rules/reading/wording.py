@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.numbers import AMOUNT, NUMBER, amount, number
-from truebench_hf.judging.rules.phrases import LITERAL
-from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.reading.amounts import AMOUNT, NUMBER, amount, number
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
+from truebench_hf.judging.rules.reading.normalized import LITERAL
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Forbidden, Rule, StartsWith
 
 _NOUN = (
@@ -122,8 +121,8 @@ def _passive(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     return _contained(values, match["noun"], match["list"], said["times"])
 
 
-def _contained(values: tuple[str, ...], noun: str | None, told: str, times: str | None) -> Reading | None:
-    either = re.search(r" or |/", told) is not None
+def _contained(values: tuple[str, ...], noun: str | None, named: str, times: str | None) -> Reading | None:
+    either = re.search(r" or |/", named) is not None
     bounds = _times(times)
     if bounds is None:
         return None
@@ -135,16 +134,16 @@ def _contained(values: tuple[str, ...], noun: str | None, told: str, times: str 
     return (rule,), sure and low > 0 and not plain and not (either and times)
 
 
-def _excluded(values: tuple[str, ...], sure: bool, told: str) -> Reading:
+def _excluded(values: tuple[str, ...], sure: bool, named: str) -> Reading:
     return (Excludes(values=values),), sure and not any("..." in one or "…" in one for one in values)
 
 
-def _times(told: str | None) -> tuple[int, int | None, bool] | None:
+def _times(said: str | None) -> tuple[int, int | None, bool] | None:
     """From how many to how many times (without a word on it, once at least), and whether "3 times" leaves this open."""
-    if told is None:
+    if said is None:
         return 1, None, False
     words = (
-        re.sub(r"\b(?:once|twice|thrice)\b", lambda m: {"once": "1", "twice": "2", "thrice": "3"}[m.group()], told)
+        re.sub(r"\b(?:once|twice|thrice)\b", lambda m: {"once": "1", "twice": "2", "thrice": "3"}[m.group()], said)
         .replace(" times", "")
         .replace("only", "exactly")
     )
@@ -218,5 +217,5 @@ def _forbidden(match: re.Match[str]) -> Reading | None:
     return (Forbidden(characters=characters, classes=tuple(dict.fromkeys(classes))),), certain  # type: ignore[arg-type]
 
 
-def _values(told: str, literals: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(literals[int(place)] for place in re.findall(r"\d+", told)))
+def _values(named: str, literals: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(literals[int(place)] for place in re.findall(r"\d+", named)))

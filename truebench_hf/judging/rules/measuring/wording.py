@@ -11,42 +11,18 @@ from collections.abc import Sequence
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.plain import plain, tidy
-from truebench_hf.judging.rules.tally import Tally, all_of, any_of, hull, listed
-from truebench_hf.judging.rules.words import UNSPACED
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.outcomes import all_of, any_of
+from truebench_hf.judging.rules.measuring.plain_text import plain, tidy
+from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
+from truebench_hf.judging.rules.measuring.words import UNSPACED
 from truebench_hf.rules import Contains, EndsWith, Excludes, StartsWith
 
-_SAME = str.maketrans(
-    {
-        "’": "'",
-        "‘": "'",
-        "ʼ": "'",
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "«": '"',
-        "»": '"',
-        "–": "-",
-        "—": "-",
-        "‐": "-",
-        "‑": "-",
-        "…": "...",
-    }
-    | {
-        "？": "?",
-        "！": "!",
-        "؟": "?",
-        "。": ".",
-        "：": ":",
-        "，": ",",
-        "ё": "е",
-        "ł": "l",
-        "ø": "o",
-        "đ": "d",
-        "ß": "ss",
-    }
-)
+# Signs and letters that are compared as one.
+_SAME = str.maketrans({
+    "’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "‐": "-", "‑": "-", "…": "...",
+    "？": "?", "！": "!", "؟": "?", "。": ".", "：": ":", "，": ",", "ё": "е", "ł": "l", "ø": "o", "đ": "d", "ß": "ss",
+})  # fmt: skip
 _MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.compile(r"[\p{L}\p{N}]")
 _EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
 _BEFORE = (
@@ -91,16 +67,16 @@ def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
 
 def contains(rule: Contains, answer: Answer) -> tuple[str, bool | None]:
     """(how often each text stands there, whether that is within the bounds)."""
-    tallies = [hull(_found(value, text, absent=True) for text in answer.readings) for value in rule.values]
-    outcomes = [tally.within(rule.min, rule.max) for tally in tallies]
-    return _counted(rule.values, tallies), any_of(outcomes) if rule.any else all_of(outcomes)
+    ranges = [hull(_found(value, text, absent=True) for text in answer.readings) for value in rule.values]
+    outcomes = [counts.within(rule.min, rule.max) for counts in ranges]
+    return _counted(rule.values, ranges), any_of(outcomes) if rule.any else all_of(outcomes)
 
 
 def excludes(rule: Excludes, answer: Answer) -> tuple[str, bool | None]:
     """(how often each text stands there, whether none does)."""
-    tallies = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
-    met = all_of(tally.within(0, 0) for tally in tallies)
-    return _counted(rule.values, tallies), None if met is False and _ORIGINAL.search(answer.whole) else met
+    ranges = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
+    met = all_of(counts.within(0, 0) for counts in ranges)
+    return _counted(rule.values, ranges), None if met is False and _ORIGINAL.search(answer.whole) else met
 
 
 def folded(text: str) -> str:
@@ -135,18 +111,18 @@ def _parted(left: str, right: str) -> bool:
     return not (_SIGN.match(left) and _SIGN.match(right))
 
 
-def _found(value: str, text: str, absent: bool = False) -> Tally:
+def _found(value: str, text: str, absent: bool = False) -> CountRange:
     """How often a value stands in a text. With `absent` it is asked whether it is missing."""
     value = tidy(value)
     sure = len(_exactly(value).findall(_BLANKS.sub(" ", plain(text))))
     shown, wanted = folded(text), folded(value)
     loose = max(text.count(value), shown.count(wanted) if wanted else 0)
     if not _SIGN.search(value):
-        return Tally.of(sure, sure, loose)
+        return CountRange.of(sure, sure, loose)
     loose = max(loose, _bare(shown).count(_bare(wanted)))
     if not loose and (_form(wanted).search(shown) or (absent and any(map(str.isnumeric, value)))):
         loose = 1
-    return Tally.of(sure, sure, loose)
+    return CountRange.of(sure, sure, loose)
 
 
 def _exactly(value: str) -> regex.Pattern[str]:
@@ -180,11 +156,11 @@ def _form(wanted: str) -> regex.Pattern[str]:
     )
 
 
-def _counted(values: Sequence[str], tallies: Sequence[Tally]) -> str:
-    return listed(
+def _counted(values: Sequence[str], ranges: Sequence[CountRange]) -> str:
+    return enumerated(
         [
-            f"{_shown(value)} {'once' if str(tally) == '1' else f'{tally} times'}"
-            for value, tally in zip(values, tallies, strict=True)
+            f"{_shown(value)} {'once' if str(counts) == '1' else f'{counts} times'}"
+            for value, counts in zip(values, ranges, strict=True)
         ]
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truebench_hf.judging.rules import languages, letters, lines, marked, order, structured, wording
-from truebench_hf.judging.rules.answers import Answer, answer
-from truebench_hf.judging.rules.counting import count
+from truebench_hf.judging.rules.measuring import characters, data_formats, languages, lines, markdown, order, wording
+from truebench_hf.judging.rules.measuring.answers import Answer, answer
+from truebench_hf.judging.rules.measuring.counting import count
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -52,13 +52,13 @@ def _measured(rule: Rule, given: Answer) -> tuple[str, bool | None]:
         case Language():
             return languages.language(rule, given)
         case Json():
-            return structured.of_json(rule, given)
+            return data_formats.of_json(rule, given)
         case Csv():
-            return structured.of_csv(rule, given)
+            return data_formats.of_csv(rule, given)
         case Table():
-            return marked.of_table(rule, given)
+            return markdown.of_table(rule, given)
         case CodeBlock():
-            return marked.of_code_block(rule, given)
+            return markdown.of_code_block(rule, given)
         case StartsWith():
             return wording.starts_with(rule, given)
         case EndsWith():
@@ -70,8 +70,8 @@ def _measured(rule: Rule, given: Answer) -> tuple[str, bool | None]:
         case Listed():
             return lines.listed(rule, given)
         case Case():
-            return letters.case(rule, given)
+            return characters.case(rule, given)
         case Forbidden():
-            return letters.forbidden(rule, given)
+            return characters.forbidden(rule, given)
         case Sorted():
             return order.sorted_(rule, given)

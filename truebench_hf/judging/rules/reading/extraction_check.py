@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.judging.rules.tongues import CODES
+from truebench_hf.judging.rules.reading.languages import CODES
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -62,71 +62,13 @@ _MARKS = {"any": "list", "bullet": "bullet|dash", "number": "number"}
 _FORMS = {"upper": "upper|capital|caps|case|letter", "lower": "lower|case|letter", "title": "title|case"}
 # What a criterion may say beside its rule and still say no more: any other word may be a further demand, a condition, a
 # hedge, or the name of a part of the response.
-_FILLERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "response",
-        "answer",
-        "reply",
-        "output",
-        "text",
-        "message",
-        "model",
-        "model's",
-        "assistant",
-        "assistant's",
-        "generated",
-        "must",
-        "should",
-        "shall",
-        "will",
-        "has",
-        "have",
-        "to",
-        "be",
-        "is",
-        "are",
-        "does",
-        "do",
-        "it",
-        "its",
-        "in",
-        "of",
-        "long",
-        "length",
-        "total",
-        "contain",
-        "contains",
-        "containing",
-        "consist",
-        "consists",
-        "use",
-        "uses",
-        "using",
-        "used",
-        "written",
-        "provided",
-        "entirely",
-        "completely",
-        "fully",
-        "whole",
-        "entire",
-        "exactly",
-        "precisely",
-        "any",
-        "start",
-        "starts",
-        "begin",
-        "begins",
-        "end",
-        "ends",
-        "valid",
-        "format",
-        "formatted",
-    ]
-)
+_FILLERS = """
+the a an response answer reply output text message model model's assistant assistant's generated must should shall
+will has have to be is are does do it its in of long length total contain contains containing consist consists use
+uses using used written provided entirely completely fully whole entire exactly precisely any start starts begin
+begins end ends valid format formatted
+"""
+_KNOWN = frozenset(_FILLERS.split())
 _NEGATION = re.compile(r"\b(?:no|not|none|never|without|avoids?|free from|free of)\b|n['’]t\b")
 
 
@@ -171,7 +113,7 @@ def _other_mark(rule: Count, said: str) -> bool:
 
 
 def _filler(word: str, rule: Rule) -> bool:
-    if word in _FILLERS or word in _NUMBERS:
+    if word in _KNOWN or word in _NUMBERS:
         return True
     return re.fullmatch(rf"(?:{_about(rule)})\w{{0,3}}", word) is not None
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.plain import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
-from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.plain_text import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange
 from truebench_hf.rules import Listed
 
 _WRAPPED = 100  # characters of a line above which it is shown as several
@@ -50,13 +50,13 @@ def lines(text: str) -> list[str]:
     ]
 
 
-def count_lines(text: str) -> Tally:
+def count_lines(text: str) -> CountRange:
     """Lines that are not blank. Long ones are shown as several, so that nobody can tell how many are seen."""
     found = lines(text)
     shown = sum(1 + (len(line) // _WIDTH if len(line) > _WRAPPED else 0) for line in found)
     every = sum(1 for line in text.split("\n") if line.strip())
     every = max(every, len(regex.findall(r"\s/\s", text)) + len(found))  # verses set apart by strokes
-    return Tally.of(min(len(found), max(1, len(inner(text)))), len(found), max(every, shown))
+    return CountRange.of(min(len(found), max(1, len(inner(text)))), len(found), max(every, shown))
 
 
 def inner(text: str) -> list[str]:
@@ -74,14 +74,14 @@ def paragraphs(text: str) -> tuple[list[str], list[str]]:
     return [plain(_unheaded(block)) for block in blocks], [plain(line) for line in single]
 
 
-def count_paragraphs(text: str) -> Tally:
+def count_paragraphs(text: str) -> CountRange:
     """Paragraphs; a list or a table of its own may count as one, as may a title, and each line of prose."""
     blocks, single = paragraphs(text)
     rest = sum(
         1 for block in _BREAK.split(text) if _SAID.search(block) and not _is_prose(block) and not _is_heading(block)
     )
     untitled = sum(1 for block in blocks if regex.search(r"[.!?…。！？:：][\"'”’»」』）)]*\Z", block))
-    return Tally.of(
+    return CountRange.of(
         min(untitled, len(blocks)) or min(1, len(blocks)), len(blocks), max(len(blocks), len(single)) + rest
     )
 
@@ -126,17 +126,17 @@ def goes_on(text: str) -> bool:
     return False
 
 
-def count_items(text: str, unmarked: bool = True) -> Tally:
+def count_items(text: str, unmarked: bool = True) -> CountRange:
     """Items of lists. The fewest are those of the smallest list of one kind, the most are all marked lines; without any
     mark they may be lines or what commas set apart (`unmarked`)."""
     found, maybe = items(text), sum(1 for line in _outside_code(text) if _MAYBE.match(line))
     top = top_level(found)
     if not found:
         loose = max(len(lines(text)), len(regex.findall(r"[,;、，；·/]", text)) + 1) if unmarked and text.strip() else 0
-        return Tally.of(0, maybe, max(maybe, loose))
+        return CountRange.of(0, maybe, max(maybe, loose))
     lists = _lists(text)
     kinds = [sum(1 for item in top if item.mark == mark) for mark in {item.mark for item in top}]
-    return Tally.of(min([*lists, *kinds]), len(top), len(found) + maybe)
+    return CountRange.of(min([*lists, *kinds]), len(top), len(found) + maybe)
 
 
 def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
