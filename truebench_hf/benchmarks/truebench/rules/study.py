@@ -16,8 +16,8 @@ from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.rules.ruled import Ruled, rows, sections, summary, with_rules
-from truebench_hf.judging.rules.reading.extraction import PROMPT, extracted
 from truebench_hf.judging.rules.reading.criteria import found
+from truebench_hf.judging.rules.reading.extraction import PROMPT, extracted
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.options import Binds, option, role
