@@ -145,6 +145,17 @@ def test_unknown_modes_are_refused() -> None:
         JudgeSettings(rules="decides")
 
 
+def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole() -> None:
+    criterion = Criterion("The summary must consist of 2 sentences.")
+    translation = "The old house on the hill stood empty for many years. Then Ann came by in the spring, and bought it. She lives there now with her cat."
+    alone = ruled(Case("Translate.", translation, (criterion,)), "decide")
+    assert [one.label for one in alone.verdicts.values()] == ["no"]
+    both = ruled(
+        Case("Translate and sum up.", f"{translation}\n\nAnn bought a house. She is glad.", (criterion,)), "decide"
+    )
+    assert (both.verdicts, dict(both.rest.measured)) == ({}, {criterion: "3 to 5 sentences"})
+
+
 def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> Ruled:
     """What becomes of a criterion whose rules measure so."""
     rules = [rule_of({"kind": "count", "unit": "words", "max": n}) for n in range(len(measured))]

@@ -153,6 +153,7 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("Contains no capital letter.", Forbidden(classes=("uppercase",))),
     ("Do not use commas.", Forbidden(classes=("commas",))),
     ('The response must not contain the letter "e".', Forbidden(characters="eE")),
+    ('The letter "e" must not appear in the response.', Forbidden(characters="eE")),
 ]  # fmt: skip
 
 # What names something that can be measured, and cannot be decided by it: (text, what is measured, why).
@@ -197,6 +198,11 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
     ("Language: English, Korean", (Language(codes=("en", "ko")),), "either, or both"),
     ("The output must be in English (US).", (ENGLISH,), "one variety of a language"),
     ("Translate it in Korean.", (KOREAN,), "a wrong translation is in Korean, too"),
+    ('The response must begin with the sentence "Here it is."', (StartsWith(value="Here it is"),), "with its mark, or not"),
+    ('The response must end with the phrase "The end."', (EndsWith(value="The end"),), "with its mark, or not"),
+    ('The response must contain the sentence "I am here."', (Contains(values=("I am here",)),), "with its mark, or not"),
+    ("The response must include 2 emojis.", (Count(unit="emoji", min=2, max=2),), "at least, or exactly"),
+    ("Use 3 hashtags.", (Count(unit="hashtags", min=3, max=3),), "the same"),
     ("The caption must be in Spanish.", (Language(codes=("es",)),), "a line of a response"),
 ]  # fmt: skip
 
@@ -214,6 +220,8 @@ NEITHER = [
     ("The response must be in English and Korean.", "two languages"),
     ("The response must contain at least three reasons.", "no unit of text"),
     ("The response must contain 5 examples.", "no unit of text"),
+    ("The response is not limited to 100 words.", "allowed"),
+    ("The response must not be restricted to 3 sentences.", "allowed"),
     ("The answer must be 42.", "an answer value"),
     ("You must mention that the price is 42 euros.", "a fact"),
     ("It must state that “the abstract must not exceed 500 characters.”", "what is to be stated, in quotation marks"),

@@ -103,6 +103,11 @@ def test_characters(text: str, spaces: bool | None, counts: Counts) -> None:
         ("He got an A. She got a B. They left.", (1, 1, 3)),  # these are none, and look the same
         ("Это было в 2020 г. Потом и т. д. Конец.", (1, 1, 3)),  # abbreviations that may end one
         ("Me llamo Ana (soy de Perú). Adiós.", 2),
+        ('He said "Go. Now." and left.', (1, 2, 2)),  # within a sentence that goes on
+        ("“Why? How?” he asked.", (1, 2, 2)),
+        ('She said "Go. Now." He left.', 3),
+        ("It was tested on Jan. 5 by Node.js vs. Deno.", (1, 1, 2)),  # "vs." before a name
+        ("Add 2 tbsp. Butter comes last.", (1, 1, 2)),  # a unit, or an end
     ],
 )
 def test_sentences(text: str, counts: Counts) -> None:

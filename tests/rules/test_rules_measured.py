@@ -187,6 +187,34 @@ CASES: list[tuple[dict[str, Any], str, bool | None]] = [
         None,
     ),
     ({"kind": "forbidden", "characters": "eE"}, "é", None),
+    (
+        {"kind": "starts_with", "value": "Hello"},
+        "Hello! Here is the email:\n\nDear Ann, ...",
+        None,
+    ),  # of the email, or of all
+    ({"kind": "starts_with", "value": "Dear"}, "Dear Ann:\n\nwe miss you.", True),
+    ({"kind": "ends_with", "value": "?"}, "Come by.\n\nWould you like me to change the tone?", None),  # the same
+    ({"kind": "ends_with", "value": "?"}, "Would you come by?", True),
+    ({"kind": "ends_with", "value": "."}, "Come by...", None),  # dots are another mark to some
+    ({"kind": "ends_with", "value": "."}, "Come by…", None),
+    ({"kind": "excludes", "values": ["free"]}, "It is gluten-free.", None),  # one word, or two
+    ({"kind": "contains", "values": ["Paris"], "min": 2, "max": 2}, "Paris, and a Paris-based firm", None),
+    ({"kind": "excludes", "values": ["example"]}, "See https://example.com there.", None),  # an address
+    ({"kind": "contains", "values": ["https://a.org"]}, "See https://a.org there.", True),
+    ({"kind": "case", "form": "title"}, "EVERY WORD COUNTS", None),  # capitals throughout are another case
+    ({"kind": "case", "form": "title"}, "The Lord Of The Rings", None),  # small words must be small to some
+    ({"kind": "forbidden", "characters": "!"}, "Great❗", None),  # a picture of it
+    (
+        count("words", None, 6, "sentence"),
+        "We left at 5 p.m. Monday was calm and quiet then.",
+        None,
+    ),  # two sentences, or one
+    (count("words", 3, None, "sentence"), "We all went. They were Mr. J. Smith of Ohio.", None),  # where does it end?
+    (count("words", None, 4, "sentence"), "We all went home. They stayed there.", True),
+    (count("list_items", 3, 3), "• a • b • c", None),  # in one line
+    (count("list_items", 3, 3), "1. a 2. b 3. c", None),
+    ({"kind": "sorted"}, "**B**\n- bee\n- bug\n\n**A**\n- ant\n- ape", None),  # each list for itself
+    ({"kind": "code_block"}, "<pre>print(1)</pre>", None),
     ({"kind": "sorted", "by": "numeric"}, "- 1.500\n- 2", None),  # a thousand and a half, or one and a half
 ]
 
@@ -240,6 +268,14 @@ def test_a_text_in_one_language_is_of_no_other(code: str) -> None:
         (["en"], "Yes.", None),  # too short
         (["en"], "", None),
         (["en"], f"{TEXTS['en']}\n\n{TEXTS['de']}", None),  # mixed
+        (
+            ["ru"],
+            "Privet, kak dela? Ya ochen rad tebya videt, potomu chto pogoda khoroshaya.",
+            None,
+        ),  # in Latin letters
+        (["ja"], "Furuike ya kawazu tobikomu mizu no oto natsukusa ya tsuwamonodomo ga yume no ato", None),  # the same
+        (["en"], "Barack Obama, Angela Merkel, Emmanuel Macron, Pedro Sánchez, Mateusz Morawiecki", None),  # names
+        (["en"], f"A Short and Simple Guide to Clean Kettles for Your Office\n\n{TEXTS['en']}", True),  # a title
         (
             ["de"],
             "Votre fille paie sa place.\nWir freuen uns auf Ihren Besuch bei uns.",

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from truebench_hf.judging.case import Case
+from truebench_hf.judging.rules.measuring.answers import blocks
 from truebench_hf.judging.rules.measuring.measure import measure
 from truebench_hf.judging.rules.measuring.outcomes import all_of
 from truebench_hf.judging.rules.reading.criteria import found
-from truebench_hf.rules import Count
+from truebench_hf.rules import Count, Rule
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
@@ -77,7 +78,13 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     stated = _joined([one.facts for one in every])
     if not rules.decides(response) or criterion.condition or not response.strip() or not stated:
         return stated, None
-    return stated, all_of(one.met for one in every)
+    met = all_of(one.met for one in every)
+    return stated, None if met is False and rules.named and _one_block_keeps(rules.rules, response) else met
+
+
+def _one_block_keeps(rules: Sequence[Rule], response: str) -> bool:
+    """Whether a single paragraph may be the work that the rules are about, and what stands beside it another one."""
+    return any(all(measure(rule, one).met is not False for rule in rules) for one in blocks(response))
 
 
 @cache

@@ -18,6 +18,7 @@ from truebench_hf.judging.rules.measuring.remarks import (
     has_item,
     heads_notes,
     is_lead,
+    is_note,
     is_remark,
     is_title,
     may_close,
@@ -90,6 +91,12 @@ def answer(response: str) -> Answer:
 def fenced_blocks(text: str) -> list[str]:
     """The contents of the fenced code blocks."""
     return [match[2] for match in _FENCED.finditer(text)]
+
+
+def blocks(response: str) -> list[str]:
+    """What blank lines set apart in a response, each of which may be a work of its own; without titles, leads and notes."""
+    every = [block for block in _BREAK.split(tidy(response)) if any(map(str.isalnum, block))]
+    return [block for block in every if not (may_open(block) or is_note(block))] if len(every) > 1 else []
 
 
 def in_parts(response: str) -> bool:

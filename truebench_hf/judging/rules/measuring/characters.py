@@ -41,6 +41,11 @@ _CLASSES: dict[Class, tuple[str, str]] = {
         r"[*_`#>|~]|^[ \t]*[-+] |^[ \t]*\d+[.)] |\]\(",
     ),
 }
+_SMALL_WORDS = frozenset(
+    ("a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "nor", "of", "on", "or", "the", "to", "with")
+)
+# Pictures of a sign, which some take for it.
+_PICTURES = {"!": "❗❕‼⁉⁈", "?": "❓❔⁇⁉⁈"}
 _COMPILED = {
     name: (regex.compile(sure, regex.MULTILINE), regex.compile(loose, regex.MULTILINE))
     for name, (sure, loose) in _CLASSES.items()
@@ -130,7 +135,8 @@ def _sign(sign: str, text: str) -> CountRange:
     loose = (
         unicodedata.normalize("NFKD", text) if sign.isalpha() else unicodedata.normalize("NFKC", text)
     )  # is "é" an "e"?
-    return CountRange.of(exact, exact, max(every, loose.casefold().count(folded)))
+    pictures = sum(map(text.count, _PICTURES.get(sign, "")))
+    return CountRange.of(exact, exact, max(every, loose.casefold().count(folded)) + pictures)
 
 
 def case(rule: Case, answer: Answer) -> tuple[str, bool | None]:
@@ -145,7 +151,7 @@ def case(rule: Case, answer: Answer) -> tuple[str, bool | None]:
 
 
 def _title(answer: Answer) -> tuple[str, bool | None]:
-    """Small words may be small in a title, so that only long ones can fail it."""
+    """Small words may be small in a title, so that only long ones can fail it; some hold that they must be small."""
     found = [
         word for word in regex.findall(r"[\p{L}\p{M}'’]+", answer.whole) if regex.match(r"[\p{Lu}\p{Lt}\p{Ll}]", word)
     ]
@@ -155,4 +161,5 @@ def _title(answer: Answer) -> tuple[str, bool | None]:
         return "no word that could begin with a capital letter", None
     core = [word for word in regex.findall(r"[\p{L}\p{M}'’]+", plain(answer.core)) if len(word) > 4]
     half = core and sum(word[0].islower() for word in core) > len(core) / 2
-    return facts, True if not small else False if half else None
+    capitals = all(word.isupper() for word in found) or any(word.lower() in _SMALL_WORDS for word in found[1:])
+    return facts, (None if capitals else True) if not small else False if half else None

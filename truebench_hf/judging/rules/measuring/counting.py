@@ -89,4 +89,6 @@ def _parts(per: Part, text: str) -> Sequence[Sequence[str]]:
     shown = plain(text)
     if len(shown) > _SPLIT or sentences.glued(shown):
         return [[]]
-    return [[shown[start:end].strip() for start, end in split(shown)]]
+    said = [one for start, end in split(shown) if any(map(str.isalnum, one := shown[start:end].strip()))]
+    number = sentences.sentences(text)
+    return [said if number.low == number.high == len(said) else []]  # else where one ends is not sure

@@ -21,6 +21,7 @@ ENOUGH = 45
 _SURE = 0.95
 _HINTING = 0.9  # share of the letters of short lines that must give the same hint
 _HINT, _HINTED = 15, 60  # letters of a line that gives a hint, and how many lines are asked for one
+_NAMED = 0.7  # share of words with a capital letter that may be names
 _LONGEST = 600  # letters of a line that are read
 _NOISE = regex.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+|</?[A-Za-z][^<>\n]{0,200}>"
@@ -38,7 +39,7 @@ _PATTERNS = {name: regex.compile(pattern) for name, pattern in _SCRIPTS.items()}
 SHARED = ("latin", "cyrillic", "arabic", "devanagari", "hebrew")  # scripts of several languages
 _WEIGHT = 3
 # Languages that short lines are likely to be in; what looks like another one is mostly names.
-_FREQUENT = frozenset(
+FREQUENT = frozenset(
     ("en", "de", "fr", "es", "it", "pt", "pl", "vi", "nl", "tr", "id", "sv", "da", "ru", "uk", "ar", "hi")
 )
 _PIECED = 30  # letters of such a piece
@@ -77,7 +78,7 @@ def shares(text: str) -> Shares:
     for line in text.split("\n"):
         for script, part, weight in by_script(line):
             code, sure = {"han": "ja" if japanese else "zh", "kana": "ja"}.get(script, script), True
-            if code in SHARED and weight < ENOUGH:
+            if code in SHARED and (weight < ENOUGH or (_is_names(part) and detected(part)[0] != "de")):
                 small.setdefault(code, []).append(part)
                 continue
             if code == "ja" and script == "han" and weight >= ENOUGH and _CHINESE.search(part or line):
@@ -89,7 +90,7 @@ def shares(text: str) -> Shares:
                 for piece in _pieces(part)[:left]:
                     left -= 1
                     other, clear = detected(piece)
-                    sure = sure and not (clear and other != code and other in _FREQUENT)
+                    sure = sure and not (clear and other != code and other in FREQUENT)
             if not sure:
                 doubts.add(script)
             letters[code] += weight
@@ -100,16 +101,22 @@ def shares(text: str) -> Shares:
         number = sum(len(LETTER.findall(part)) for part in parts)
         code, sure = detected(" ".join(parts))
         hints, told = _hints(parts)
-        known = code in alone or (code in _FREQUENT and told >= _HINTING * number)
+        known = code in alone or (code in FREQUENT and told >= _HINTING * number)
         sure = sure and number >= ENOUGH and known and hints <= {code}
         if sure:
             letters[code] += number
             alone.add(code)
         else:
             unread[script] += number
-        if len(hints | (alone & _FREQUENT if hints else set())) > 1:
+        if len(hints | (alone & FREQUENT if hints else set())) > 1:
             doubts.add(script)
     return Shares(letters, unread, frozenset(alone), frozenset(doubts))
+
+
+def _is_names(part: str) -> bool:
+    """Whether words are mostly names, or a title: they say little of the language around them."""
+    words = part.split()
+    return not part.isupper() and sum(word[0].isupper() for word in words) > _NAMED * len(words)
 
 
 def _pieces(part: str) -> list[str]:
@@ -124,9 +131,9 @@ def _hints(parts: list[str]) -> tuple[set[str], int]:
     for part in parts[:_HINTED]:
         number = len(LETTER.findall(part))
         code, sure = detected(part) if number >= _HINT else ("", False)
-        if sure and code in _FREQUENT:
+        if sure and code in FREQUENT:
             found.add(code)
-            letters += number
+            letters += 0 if _is_names(part) else number
     return found, letters
 
 

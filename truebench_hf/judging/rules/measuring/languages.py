@@ -11,6 +11,7 @@ from truebench_hf.extras import need
 from truebench_hf.judging.rules.measuring.answers import Answer
 from truebench_hf.judging.rules.measuring.detection import (
     ENOUGH,
+    FREQUENT,
     LETTER,
     SHARED,
     Shares,
@@ -78,7 +79,10 @@ def _met(rule: Language, found: Shares, answer: str) -> bool | None:
         and kindred <= _UNREAD * found.total
     ):
         return True
-    if others and not others & near and not found.alone & wanted and mine <= _TRACE * found.total:
+    told = all(
+        code in FREQUENT or script_of(code) not in SHARED for code in others
+    )  # not Slovene for Russian in Latin letters
+    if others and told and not others & near and not found.alone & wanted and mine <= _TRACE * found.total:
         return False if kindred <= _UNREAD * found.total and not found.doubts & scripts else None
     return None
 

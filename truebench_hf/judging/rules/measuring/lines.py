@@ -25,6 +25,7 @@ _NUMBER = regex.compile(
 _MAYBE = regex.compile(
     r"([ \t]*)(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
 )
+_INLINE = regex.compile(r"(?<=\s)(?:[•‣●▪◦]|\(?\d{1,2}[.)])(?=\s)")  # "1. this 2. that" in one line
 _SIGNATURE = regex.compile(r"\s*(?:[—–(*_~-]|by\b)", regex.IGNORECASE)
 _SIGNED = regex.compile(
     r"\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳])", regex.IGNORECASE
@@ -136,7 +137,8 @@ def count_items(text: str, unmarked: bool = True) -> CountRange:
         return CountRange.of(0, maybe, max(maybe, loose))
     lists = _lists(text)
     kinds = [sum(1 for item in top if item.mark == mark) for mark in {item.mark for item in top}]
-    return CountRange.of(min([*lists, *kinds]), len(top), len(found) + maybe)
+    inline = sum(len(_INLINE.findall(item.text)) for item in found)
+    return CountRange.of(min([*lists, *kinds]), len(top), len(found) + maybe + inline)
 
 
 def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
@@ -151,6 +153,11 @@ def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
     short = [line for line in every if len(line) < _WRAPPED]
     inline = rule.mark == "any" and len(text) < 2 * _WRAPPED and len(regex.findall(r"[,;、，；]", text)) > 1
     return facts, None if marked or inline or not every or len(short) > 2 else False
+
+
+def number_of_lists(text: str) -> int:
+    """How many lists there are, parted by lines at the margin."""
+    return len(_lists(text))
 
 
 def _lists(text: str) -> list[int]:

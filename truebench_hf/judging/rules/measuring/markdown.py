@@ -19,6 +19,7 @@ _SAME = (
     {"golang", "go"}, {"rust", "rs"}, {"ruby", "rb"}, {"kotlin", "kt"}, {"text", "txt", "plaintext"},
 )  # fmt: skip
 _CODE = regex.compile(r"```|~~~|^(?: {4}|\t)", regex.MULTILINE)
+_CODE_TAG = regex.compile(r"<(?:code|pre)\b", regex.IGNORECASE)
 _PIPES = regex.compile(r"^[^\n|]*\|[^\n]*\|", regex.MULTILINE)
 
 
@@ -61,8 +62,8 @@ def of_code_block(rule: CodeBlock, answer: Answer) -> tuple[str, bool | None]:
     tokens = _markdown().parse(answer.whole) if _CODE.search(answer.whole) else []
     marks = [(token.info.split() or [""])[0].strip("{}.").casefold() for token in tokens if token.type == "fence"]
     if not marks:
-        other = "```" in answer.whole or "~~~" in answer.whole or any(token.type == "code_block" for token in tokens)
-        return "no code block", None if other or "`" in answer.whole or "<code" in answer.whole.casefold() else False
+        other = _CODE.search(answer.whole) or "`" in answer.whole or _CODE_TAG.search(answer.whole)
+        return "no code block", None if other else False
     facts = f"code blocks: {enumerated([_told(mark) for mark in marks])}"
     closed = answer.whole.count("```") % 2 == 0
     if rule.language is None:

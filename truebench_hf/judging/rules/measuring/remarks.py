@@ -64,7 +64,7 @@ def may_close(block: str) -> bool:
         return False
     if all(_words(line) <= _TITLE and not _ENDED.search(line) for line in lines) and not has_item(lines):
         return True
-    return _words(block) <= 2 * _SHORT and bool(_NOTE.search(block))
+    return is_note(block)
 
 
 def is_title(line: str) -> bool:
@@ -101,6 +101,16 @@ def heads_notes(block: str) -> bool:
     first = block.split("\n")[0]
     titled = HEADING.fullmatch(first) or BOLD_LINE.match(first) or first.rstrip().endswith((":", "："))
     return bool(titled and _words(first) <= _TITLE and _NOTE.search(first))
+
+
+def is_note(block: str) -> bool:
+    """Whether a block may be a remark on what stands before it, or an offer."""
+    return _words(block) <= 2 * _SHORT and bool(_NOTE.search(block))
+
+
+def leads_on(line: str) -> bool:
+    """Whether a line announces what stands behind it."""
+    return line.rstrip(" *_").endswith((":", "：")) and bool(_LEAD.search(line))
 
 
 def is_lead(text: str) -> bool:

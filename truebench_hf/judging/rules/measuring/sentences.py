@@ -30,12 +30,16 @@ _DECIMAL, _DATE = regex.compile(r"\d+\.\d+"), regex.compile(r"(?:[0-2]?\d|3[01])
 _INITIALS = regex.compile(r"(?<!\p{L})\p{Lu}\.\s?\p{Lu}\Z")
 _KANA = regex.compile(r"[\p{Hiragana}、，,]")
 _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
-_WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
+_WORDS = frozenset(
+    ("no", "op", "al", "pl", "ed", "art", "min", "max", "mar", "dec", "rep", "sec", "ext", "им", "пр")
+)  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
 # Where a sentence may end without a mark: at a face or another picture.
 _PICTURE = regex.compile(
     r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])"
 )
+# Quoted, and the sentence around it goes on: he said "Go. Now." and left.
+_QUOTED = regex.compile(r"(?:“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|\"[^\"]*\"|\([^()]*\))(?=,?\s+\p{Ll})")
 _GLUED = regex.compile(r"(?<=\p{Ll}{2}|\d|[)])[.!?](?=\p{Lu}\p{Ll})")  # "... is 5.Then we go"
 _PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
@@ -48,6 +52,8 @@ p.ex np tj zob por т.е т.н г-н г-жа тов ths gs pgs tp bzw ggf inkl z
 """
 # These may, and mostly do not.
 _SHORT = """
+jan feb mar apr jun jul aug sep sept oct nov dec janv févr avr juil déc gov sen rep pres maj cmdr adm esq rd ln hwy apt ste sec eq
+oz lb lbs ft tbsp tsp hrs mins secs ext viz resp misc
 st sr jr gen col hon ave blvd mt dept univ est min max temp nr no num art p pp ed eds str bd abs jh tel god godz ul al pl
 ок ул пр д рис см др им стр т.к тыс млн млрд кв u.a s.o s.u m.in wg v.d tr op
 """
@@ -81,10 +87,13 @@ _Doubt = tuple[int, bool, bool]  # where it is, whether a sentence seems to end 
 def _line(line: str) -> tuple[int, list[_Doubt], bool]:
     """(sentences that surely end, ends in doubt, whether the line goes on behind the last of them)."""
     sure, doubts, at = 0, list[_Doubt](), 0
+    quoted = [found.span() for found in _QUOTED.finditer(line)]
     for mark in _MARK.finditer(line):
         if not any(map(str.isalnum, line[at : mark.start()])):
             continue
         ends = _ends(line, mark)
+        if ends and any(start < mark.start() < end - 1 for start, end in quoted):
+            ends = None
         if ends is None:
             doubts.append((mark.start("behind"), _guess(line, mark), False))
         elif ends:

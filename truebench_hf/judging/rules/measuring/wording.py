@@ -15,6 +15,7 @@ from truebench_hf.judging.rules.measuring.answers import Answer
 from truebench_hf.judging.rules.measuring.outcomes import all_of, any_of
 from truebench_hf.judging.rules.measuring.plain_text import plain, tidy
 from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
+from truebench_hf.judging.rules.measuring.remarks import is_note, leads_on
 from truebench_hf.judging.rules.measuring.words import UNSPACED
 from truebench_hf.rules import Contains, EndsWith, Excludes, StartsWith
 
@@ -25,10 +26,8 @@ _SAME = str.maketrans({
 })  # fmt: skip
 _MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.compile(r"[\p{L}\p{N}]")
 _EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
-_BEFORE = (
-    rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
-)
-_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])"
+_BEFORE = rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?<![\p{{L}}\p{{N}}][-‐‑])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
+_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?![-‐‑][\p{{L}}\p{{N}}])"  # "gluten-free" is one word, or two
 _OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
 _SHORT_HAN = regex.compile(r"\p{Han}{1,2}")
 # A title of what was there before, which stands beside the answer.
@@ -37,6 +36,7 @@ _ORIGINAL = regex.compile(
     r"[^\n.!?]{0,40}(?:[:：][^\n]*|[*_]{2}[ \t]*)$|^#{1,6}[ \t]+(?:\W*)(?:original|원문|原文|исходн|оригинал)",
     regex.IGNORECASE | regex.MULTILINE,
 )
+_ADDRESS = regex.compile(r"(?:https?://|www\.)\S*|(?<!\S)[^\s@]{1,100}@[^\s@]+")
 _HANGUL = regex.compile(r"\p{Hangul}")  # particles follow
 _STEM = 3  # letters of a word that its forms share at least
 
@@ -45,7 +45,8 @@ def starts_with(rule: StartsWith, answer: Answer) -> tuple[str, bool | None]:
     """(whether it does, in words, the same)."""
     value = tidy(rule.value)
     if answer.whole.startswith(value) and _parted(value[-1:], answer.whole[len(value) : len(value) + 1]):
-        return f"begins with {_shown(value)}", True
+        behind = answer.whole[len(value) :].split("\n", 1)  # "Hello! Here is the letter:"
+        return f"begins with {_shown(value)}", None if len(behind) > 1 and leads_on(behind[0]) else True
     wanted = folded(value)
     maybe = any(_bare(text).startswith(_bare(wanted)) for text in _pieces(answer))
     return f"does not begin with {_shown(value)}", None if maybe or not _bare(wanted) else False
@@ -57,12 +58,19 @@ def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
     whole, wanted = folded(answer.whole), folded(value)
     exact = answer.whole.endswith(value) or (not _SIGN.search(value) and whole.endswith(wanted))
     if exact and _parted(answer.whole[-len(value) - 1 : -len(value)], value[:1]):
-        return f"ends with {_shown(value)}", None if answer.fenced is not None else True
+        open_ = answer.fenced is not None or (not _SIGN.search(value) and _ends_otherwise(value, answer.whole))
+        return f"ends with {_shown(value)}", None if open_ else True
     if _SIGN.search(value):
         maybe = any(_bare(text).endswith(_bare(wanted)) for text in _pieces(answer))
     else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
         maybe = any(wanted in _tail(text) for text in _pieces(answer))
     return f"does not end with {_shown(value)}", None if maybe else False
+
+
+def _ends_otherwise(mark: str, text: str) -> bool:
+    """Whether a mark at the end may be part of another (of dots), or of a remark behind the answer."""
+    *before, last = text.split("\n\n")
+    return (mark == "." and text.endswith(("..", "…"))) or (bool(before) and is_note(last))
 
 
 def contains(rule: Contains, answer: Answer) -> tuple[str, bool | None]:
@@ -114,7 +122,8 @@ def _parted(left: str, right: str) -> bool:
 def _found(value: str, text: str, absent: bool = False) -> CountRange:
     """How often a value stands in a text. With `absent` it is asked whether it is missing."""
     value = tidy(value)
-    sure = len(_exactly(value).findall(_BLANKS.sub(" ", plain(text))))
+    prose = plain(text) if _ADDRESS.search(value) else _ADDRESS.sub(" ", plain(text))
+    sure = len(_exactly(value).findall(_BLANKS.sub(" ", prose)))
     shown, wanted = folded(text), folded(value)
     loose = max(text.count(value), shown.count(wanted) if wanted else 0)
     if not _SIGN.search(value):

@@ -112,6 +112,10 @@ def read(clause: Clause, text: str) -> Reading | None:
         certain = False
     if unit == "questions":  # a quiz has some, too
         certain = False
+    if (
+        unit in ("emoji", "hashtags") and bounds.plain and clause.of == "answer"
+    ):  # "includes 2 emojis": at least, or exactly
+        certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
         certain = False
     if unit == "characters" and clause.of == "answer" and (bounds.low or 0) < _PEOPLE and (bounds.high or 0) < _PEOPLE:
@@ -175,6 +179,8 @@ def _single(said: str, denied: bool) -> tuple[Amount, Unit, bool] | None:
             return None
         value = bounds.low or 0
         bounds = Amount(value + 1, None) if groups["exceed"] else Amount(None, value - 1)
+    if denied and groups["limited"]:  # "is not limited to 100 words" allows
+        return None
     if denied:
         turned = _denied(bounds)
         if turned is None:
