@@ -48,6 +48,7 @@ def counts_of(found: CountRange) -> Counts:
         ("# A title\n\nAnd text", 4),
         ("| a | b |\n|---|---|\n| c | d |", 4),
         ("great 👍 work", (2, 2, 3)),  # an emoji
+        ("2 + 2 = 4", (0, 3, 5)),  # signs between words
         ("[a link](https://example.org/x-y)", (2, 2, 6)),  # the address is not seen on a page
     ],
 )
@@ -105,7 +106,10 @@ def test_characters(text: str, spaces: bool | None, counts: Counts) -> None:
         ("Me llamo Ana (soy de Perú). Adiós.", 2),
         ('He said "Go. Now." and left.', (1, 2, 2)),  # within a sentence that goes on
         ("“Why? How?” he asked.", (1, 2, 2)),
-        ('She said "Go. Now." He left.', 3),
+        ('She said "Go. Now." He left.', (2, 3, 3)),
+        ("“Who are you?” Arin asked.", (1, 2, 2)),
+        ('The password is "Maple!". It is long.', 2),
+        ("How to do it: 1) Wash it. 2) Dry it.", (2, 2, 3)),
         ("It was tested on Jan. 5 by Node.js vs. Deno.", (1, 1, 2)),  # "vs." before a name
         ("Add 2 tbsp. Butter comes last.", (1, 1, 2)),  # a unit, or an end
     ],

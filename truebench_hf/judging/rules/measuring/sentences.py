@@ -20,7 +20,7 @@ _ASKING = regex.compile(
 _ASKED = 2500  # characters of lines in doubt that pysbd is asked about: it takes 13 ms for 1,000
 _NEAR = 30  # characters around an end that tell about it
 _MARK = regex.compile(
-    r"(?P<mark>[.!?…‥。．！？｡؟।॥۔։።៕]+)(?P<closing>[\"'”’»«›」』）)\]*_`]*)(?P<blank>\s*)(?P<behind>[\"'“‘«„‹「『（(\[¿¡*_`—–-]*\s?.?)",
+    r"(?P<mark>[.!?…‥。．！？｡؟।॥۔։።៕]+)(?P<closing>[\"'”’»«›」』）)\]*_`]*)(?P<blank>\s*)(?=(?P<behind>[\"'“‘«„‹「『（(\[¿¡*_`—–-]*\s?.?))",
     regex.DOTALL,
 )
 _WIDE = frozenset("。．！？｡؟।॥۔։።៕")
@@ -38,10 +38,12 @@ _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
 _PICTURE = regex.compile(
     r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])"
 )
-# Quoted, and the sentence around it goes on: he said "Go. Now." and left.
-_QUOTED = regex.compile(r"(?:“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|\"[^\"]*\"|\([^()]*\))(?=,?\s+\p{Ll})")
+# Quoted within a sentence: he said "Go. Now." and left.
+_QUOTE = r"(?:“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|\"[^\"]*\"|\([^()]*\))"
+_QUOTED = regex.compile(rf"{_QUOTE}(?=,?\s+\p{{Ll}})|(?<=[\p{{L}}\p{{N}},:]\s){_QUOTE}")
+_STEPS = regex.compile(r":\s+\(?1[.)]\s")  # "How to do it: 1) Wash it. 2) Dry it."
 _GLUED = regex.compile(r"(?<=\p{Ll}{2}|\d|[)])[.!?](?=\p{Lu}\p{Ll})")  # "... is 5.Then we go"
-_PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
+_PAUSE = regex.compile(r"(?:\.\.|…|[!?][\"'”’»“]|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
 _LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\(?[A-Z]\)|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
 _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{L}*")
@@ -76,7 +78,7 @@ def sentences(text: str) -> CountRange:
             sure += sum(guess for _, guess, settled in doubts if settled)
             doubts = [one for one in doubts if not one[2]]
         guessed = sure + sum(guess for _, guess, _ in doubts)
-        loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line))
+        loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line)) + len(_STEPS.findall(line))
         fewest, usual, most = fewest + sure, usual + guessed + rest, most + sure + len(doubts) + rest + loose
     return CountRange.of(max(fewest, min(most, 1)), usual, most)
 
@@ -115,16 +117,20 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
             return False  # 「はい。」と言った
         return None if set(signs) & _WIDE or (set(signs) & set("!?") and behind.isupper()) else False
     if behind.islower():
-        if signs == "." and not mark["closing"] and not _is_short(_word(line, mark).casefold()):
+        if signs == "." and not mark["closing"] and not ((word := _word(line, mark)) and _is_short(word.casefold())):
             return None  # who writes everything small begins sentences so
         return False if not set(signs) & set("!?") or mark["closing"] else None
     if not behind or (mark["closing"] and not behind.isupper()):
         return None
+    if set(signs) & set("!?") and set(mark["closing"]) & set("\"'”’»“"):
+        return None  # “Who are you?” Arin asked.
     if set(signs) & set("!?") and not set(signs) & {"…"}:
         return True
     if signs != ".":
         return True if set(signs) & _WIDE else None
-    return _after_word(_word(line, mark), behind, _before(line, mark.start()), line[mark.end() : mark.end() + _NEAR])
+    return _after_word(
+        _word(line, mark), behind, _before(line, mark.start()), line[mark.end("behind") : mark.end("behind") + _NEAR]
+    )
 
 
 def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:

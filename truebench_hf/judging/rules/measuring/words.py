@@ -57,13 +57,15 @@ def _most(text: str, unspaced: bool) -> int:
         if FENCE_LINE.fullmatch(line):
             continue
         number += len(_JOINT.findall(line)) if not unspaced else 0
+        said = False
         for token in line.split():
             if unspaced and _UNSPACED.search(token):
                 number += _visible(token)
             elif not _DRAWN.fullmatch(token):
                 number += 1 + (len(_JOINT.findall(token)) if unspaced else 0)
-            elif set(token) <= {"-", "*"} and line.strip()[0] != token[0] and "|" not in line:
-                number += 1  # a dash between words
+            elif said and "|" not in line:
+                number += 1  # a dash between words, or "2 + 2 = 4"
+            said = said or not _DRAWN.fullmatch(token)
     return number
 
 
