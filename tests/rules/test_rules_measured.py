@@ -201,6 +201,13 @@ CASES: list[tuple[dict[str, Any], str, bool | None]] = [
     ({"kind": "contains", "values": ["Paris"], "min": 2, "max": 2}, "Paris, and a Paris-based firm", None),
     ({"kind": "excludes", "values": ["example"]}, "See https://example.com there.", None),  # an address
     ({"kind": "contains", "values": ["https://a.org"]}, "See https://a.org there.", True),
+    ({"kind": "contains", "values": ["may"]}, "In May it rains.", None),  # a name
+    ({"kind": "contains", "values": ["may"]}, "It is so. May I go?", True),
+    ({"kind": "contains", "values": ["stay safe"]}, "please stay\nsafe", True),
+    (count("words", None, 10), "One two three four five six seven eight nine ten. (10 words)", None),  # a note on it
+    (count("words", None, 10), "One two three four five six seven eight nine ten (more or less).", False),
+    ({"kind": "listed", "mark": "bullet"}, "- a\n- b\n\nIn short: drinks.", None),  # part of it, or a remark
+    ({"kind": "listed", "mark": "bullet"}, "Here is the list:\n\n- a\n- b\n\nLet me know!", True),
     ({"kind": "case", "form": "title"}, "EVERY WORD COUNTS", None),  # capitals throughout are another case
     ({"kind": "case", "form": "title"}, "The Lord Of The Rings", None),  # small words must be small to some
     ({"kind": "forbidden", "characters": "!"}, "Great❗", None),  # a picture of it
@@ -355,6 +362,14 @@ def test_no_text_breaks_a_rule(text: str) -> None:
         assert got.met in (True, False, None)
     made = answer(text)
     assert len(made.core) <= len(made.whole) + 1
+
+
+def test_a_response_of_a_megabyte_is_not_read() -> None:
+    start = time.process_time()
+    for rule in EVERY:
+        got = measure(rule, "a\n\n" * 350_000)
+        assert (got.facts, got.met) == ("more than 100,000 characters, which are not measured", None)
+    assert time.process_time() - start < 0.5
 
 
 HOSTILE = [

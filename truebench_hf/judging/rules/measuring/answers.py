@@ -51,6 +51,7 @@ _PART = regex.compile(
     r"|(?:\*\*|__)?[^\W\d_][^\n.!?:：*_|]{0,40}(?:\*\*|__)?[:：](?:\*\*|__)?(?:[ \t]+[^\n]*)?)$",  # "Summary: ..."
     regex.MULTILINE,
 )
+_COUNTED = regex.compile(r"\s*[(\[（][^()\[\]（）\n]{0,40}[)\]）][*_]*\s*\Z")  # "... the end. (12 words)"
 _BREAK = regex.compile(r"\n[ \t]*\n+")
 _FENCED = regex.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1[`~]*[ \t]*$", regex.MULTILINE | regex.DOTALL)
 
@@ -116,6 +117,10 @@ def _core(whole: str, end_first: bool = False) -> str:
     return _without_edges("\n\n".join(blocks))
 
 
+def _without_note(found: regex.Match[str]) -> str:
+    return "" if is_note(found.group()) else found.group()
+
+
 def _alone(whole: str, core: str) -> list[str]:
     """Parts that may be asked for alone: a title that explanations follow, and each of several proposals in a list."""
     first, *rest = _BREAK.split(whole)
@@ -169,7 +174,7 @@ def _without_edges(text: str) -> str:
         lines = lines[1:]
     if len(lines) > 1 and closes(lines[-1]):
         lines = lines[:-1]
-    text = "\n".join(lines).strip()
+    text = _COUNTED.sub(_without_note, "\n".join(lines).strip())
     if (said := _EXCLAIMED.match(text)) and said.end() < len(text) and is_lead(said.group()):
         text = text[said.end() :]
     if (said := _LABEL.match(text)) and not has_item([text]) and said.end() < len(text):

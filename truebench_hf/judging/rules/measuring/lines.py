@@ -13,6 +13,7 @@ import regex
 from truebench_hf.judging.rules.measuring.answers import Answer
 from truebench_hf.judging.rules.measuring.plain_text import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
 from truebench_hf.judging.rules.measuring.ranges import CountRange
+from truebench_hf.judging.rules.measuring.remarks import is_note, may_open
 from truebench_hf.rules import Listed
 
 _WRAPPED = 100  # characters of a line above which it is shown as several
@@ -148,7 +149,8 @@ def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
     facts = f"{len(found)} of {len(every)} lines marked as list items"
     kinds = {"number" if item.mark == "1" else "bullet" for item in found}
     if len(found) > 1 and len(found) == len(every) and (rule.mark == "any" or kinds == {rule.mark}):
-        return facts, True
+        around = [line for line in lines(answer.whole) if not _is_item(line) and not line[0].isspace()]
+        return facts, True if all(may_open(line) or is_note(line) for line in around) else None
     marked = found or any(_MAYBE.match(line) or _SIGNED.match(line) for line in every) or "```" in text
     short = [line for line in every if len(line) < _WRAPPED]
     inline = rule.mark == "any" and len(text) < 2 * _WRAPPED and len(regex.findall(r"[,;、，；]", text)) > 1

@@ -25,6 +25,8 @@ from truebench_hf.rules import (
     Table,
 )  # fmt: skip
 
+_LONGEST = 100_000  # characters of a response: the slowest rule takes 3 s for so many of the worst
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -39,7 +41,9 @@ class Measured:
 
 
 def measure(rule: Rule, response: str) -> Measured:
-    """What a response measures by a rule. Never raises, whatever the text."""
+    """What a response measures by a rule. Never raises, whatever the text; what is far too long is not read."""
+    if len(response) > _LONGEST:
+        return Measured(f"more than {_LONGEST:,} characters, which are not measured", None)
     if isinstance(rule, Language) and (problem := languages.unavailable()):
         return Measured("", None, problem)
     return Measured(*_measured(rule, answer(response)))

@@ -28,6 +28,7 @@ _MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.
 _EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
 _BEFORE = rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?<![\p{{L}}\p{{N}}][-‐‑])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
 _BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?![-‐‑][\p{{L}}\p{{N}}])"  # "gluten-free" is one word, or two
+_BEGIN = r"(?<=(?:\A|[\n.!?:…。\"“”„«»'‘’(\[—–-])\s*)"
 _OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
 _SHORT_HAN = regex.compile(r"\p{Han}{1,2}")
 # A title of what was there before, which stands beside the answer.
@@ -123,7 +124,7 @@ def _found(value: str, text: str, absent: bool = False) -> CountRange:
     """How often a value stands in a text. With `absent` it is asked whether it is missing."""
     value = tidy(value)
     prose = plain(text) if _ADDRESS.search(value) else _ADDRESS.sub(" ", plain(text))
-    sure = len(_exactly(value).findall(_BLANKS.sub(" ", prose)))
+    sure = len(_exactly(value).findall(prose))
     shown, wanted = folded(text), folded(value)
     loose = max(text.count(value), shown.count(wanted) if wanted else 0)
     if not _SIGN.search(value):
@@ -135,18 +136,15 @@ def _found(value: str, text: str, absent: bool = False) -> CountRange:
 
 
 def _exactly(value: str) -> regex.Pattern[str]:
-    """The value as it stands, with a capital letter at its beginning or not, where words begin and end."""
-    value = _BLANKS.sub(" ", value)
-    first = (
-        f"[{regex.escape(value[0])}{regex.escape(value[0].upper())}]"
-        if len(value[0].upper()) == 1
-        else regex.escape(value[0])
-    )
+    """The value as it stands, where words begin and end; with a capital letter where a sentence may begin: May is no "may"."""
+    first, capital = regex.escape(value[0]), value[0].upper()
+    if len(capital) == 1 and capital != value[0]:
+        first = f"(?:{first}|{_BEGIN}{regex.escape(capital)})"
     before = _BEFORE if _SIGN.match(value) and not _OPEN.match(value) else ""
     if _HANGUL.match(value):
         before = r"(?<!\p{Hangul})"  # "의사과정" has no apple
     behind = _BEHIND if _SIGN.match(value[-1]) and not (_OPEN.match(value[-1]) or _HANGUL.match(value[-1])) else ""
-    rest = regex.escape(value[1:], special_only=True)
+    rest = _BLANKS.sub(r"\\s+", regex.escape(value[1:], special_only=True, literal_spaces=True))
     if _SHORT_HAN.fullmatch(value):  # two characters between others may belong to two words
         return regex.compile(rf"(?<!\p{{Han}}){first}{rest}|{first}{rest}(?!\p{{Han}})")
     return regex.compile(before + first + rest + behind)
