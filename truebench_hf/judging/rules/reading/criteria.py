@@ -61,7 +61,7 @@ def found(criterion: Criterion) -> Found | None:
     """
     if criterion.rule:
         rules, complete = stored(criterion.rule)
-        return Found(rules, complete) if rules else None
+        return Found(rules, complete, _of_a_work(rules, criterion.text.casefold())) if rules else None
     read = _found(criterion.text)
     if read is not None and read.complete and criterion.condition:
         return Found(read.rules, complete=False, named=read.named)
@@ -83,8 +83,13 @@ def _found(text: str) -> Found | None:
         rules = tuple(
             rule for rule in rules if not (isinstance(rule, Language) and languages.names_others(rule, whole))
         )
-    named = any(isinstance(rule, Count) for rule in rules) and (WORK.search(whole) or _LENGTH.match(whole)) is not None
-    return Found(rules, firm, named) if rules else None
+    return Found(rules, firm, _of_a_work(rules, whole)) if rules else None
+
+
+def _of_a_work(rules: Sequence[Rule], text: str) -> bool:
+    """Whether rules count something of a work that a text names."""
+    counted = any(isinstance(rule, Count) for rule in rules)
+    return counted and (WORK.search(text) or _LENGTH.match(text)) is not None
 
 
 @dataclass(frozen=True, slots=True)
