@@ -97,6 +97,7 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("The length of an email has to be exactly 215 words.", words(215, 215)),
     ("Keep the answer under 50 words.", words(high=49)),
     ("Write at least 300 words.", words(low=300)),
+    ("The essay must be fifty-six words long.", words(56, 56)),
     # sentences, paragraphs, lines, items
     ("The summary must be three sentences long.", sentences(3, 3)),
     ("The response must be one to two sentences.", sentences(1, 2)),
@@ -237,6 +238,7 @@ NEITHER = [
     ("The response must be 3 sentences or 50 words.", "two units"),
     ("The response must have 1.500 words.", "a number that is read in two ways"),
     ("The response must be five or ten sentences.", "no range"),
+    ("The essay must be between fifty-six words.", "no range"),
     ("The output must have at least half as many words as the original text.", "a comparison"),
     ("The summary must be one sentence shorter.", "a comparison"),
     ("The answer must be in a three-letter acronym.", "no unit of text"),

@@ -74,6 +74,8 @@ def amount(match: re.Match[str]) -> Amount | None:
     groups = match.groupdict()
     if groups["range"] is not None:
         low, high = number(groups["low"]), number(groups["high"])
+        if groups["low"] in _TENS and 0 < high < 10 and groups["link"] == "-":  # "fifty-six" is one number
+            return None if _behind(groups) or groups["between"] else Amount(low + high, low + high, plain=True)
         near = "or" not in (groups["link"] or "") or high == low + 1  # "two or three", but not "five or ten"
         return Amount(low, high) if low < high and near and not _behind(groups) else None
     value = number(groups["number"])
