@@ -110,7 +110,8 @@ def test_characters(text: str, spaces: bool | None, counts: Counts) -> None:
         ("“Who are you?” Arin asked.", (1, 2, 2)),
         ('The password is "Maple!". It is long.', 2),
         ("How to do it: 1) Wash it. 2) Dry it.", (2, 2, 3)),
-        ("It was tested on Jan. 5 by Node.js vs. Deno.", (1, 1, 2)),  # "vs." before a name
+        ("It was tested on Jan. 5 by Node.js vs. Deno.", (1, 1, 3)),  # a month before its day, "vs." before a name
+        ("To jest Jan. 5 osób czeka.", (1, 1, 2)),  # a name, and a month elsewhere
         ("Add 2 tbsp. Butter comes last.", (1, 1, 2)),  # a unit, or an end
     ],
 )

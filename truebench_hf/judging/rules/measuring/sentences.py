@@ -31,7 +31,27 @@ _INITIALS = regex.compile(r"(?<!\p{L})\p{Lu}\.\s?\p{Lu}\Z")
 _KANA = regex.compile(r"[\p{Hiragana}、，,]")
 _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
 _WORDS = frozenset(
-    ("no", "op", "al", "pl", "ed", "art", "min", "max", "mar", "dec", "rep", "sec", "ext", "им", "пр")
+    (
+        "no",
+        "op",
+        "al",
+        "pl",
+        "ed",
+        "art",
+        "min",
+        "max",
+        "mar",
+        "dec",
+        "jan",
+        "sept",
+        "sen",
+        "maj",
+        "rep",
+        "sec",
+        "ext",
+        "им",
+        "пр",
+    )
 )  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
 # Where a sentence may end without a mark: at a face or another picture.
