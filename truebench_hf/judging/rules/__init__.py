@@ -1,10 +1,9 @@
 """Rules: what programs measure of a response, and what follows of it for a criterion (schema: `truebench_hf.rules`).
 
-    criterion --reading.criteria.found--> rules, and whether they are all it says
-                                                                     \
-    response  --measuring.answers.answer--> its readings -----------> measuring.measure.measure --> figures, and met,
-                                                                                    |               not met or open
-                                            verdict, or figures for a judge <-- deciding.ruled
+    criterion ---- reading.criteria.found ----> rules, and whether they are all that it says
+    response ----- measuring.answers.answer --> what of it may count as the answer
+    a rule on it - measuring.measure.measure -> figures, and met, not met or open
+    a case ------- deciding.ruled ------------> verdicts where nothing is open, figures for a judge elsewhere
 
 `reading`: from the text of a criterion to rules. `criteria` goes through its sentences; `normalized` makes the text ready,
 `clauses` tells of what a clause speaks, `amounts` what a number binds; `quantities`, `languages`, `formats` and `wording`
