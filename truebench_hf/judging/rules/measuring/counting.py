@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from truebench_hf.judging.rules import ends, letters, lines, words
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.plain import plain
-from truebench_hf.judging.rules.tally import Tally, agreed, all_of, hull, listed
+from truebench_hf.judging.rules.measuring import characters, lines, sentences, words
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.outcomes import agreed, all_of
+from truebench_hf.judging.rules.measuring.plain_text import plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
 from truebench_hf.judging.sentences import sentences as split
 from truebench_hf.rules import Count, Part, Unit
 
-_COUNTED: dict[Unit, Callable[[str], Tally]] = {
+_COUNTED: dict[Unit, Callable[[str], CountRange]] = {
     "words": words.words,
-    "characters": words.characters,
-    "characters_no_spaces": lambda text: words.characters(text, False),
-    "characters_with_spaces": lambda text: words.characters(text, True),
-    "sentences": ends.sentences,
-    "questions": ends.questions,
+    "characters": characters.characters,
+    "characters_no_spaces": lambda text: characters.characters(text, False),
+    "characters_with_spaces": lambda text: characters.characters(text, True),
+    "sentences": sentences.sentences,
+    "questions": sentences.questions,
     "lines": lines.count_lines,
     "paragraphs": lines.count_paragraphs,
     "list_items": lines.count_items,
-    "emoji": letters.emoji,
-    "hashtags": letters.hashtags,
+    "emoji": characters.emoji,
+    "hashtags": characters.hashtags,
 }
 _SPLIT = 2500  # characters of a text that is cut into sentences: it takes 13 ms for 1,000
 _NAMES: dict[str, tuple[str, str]] = {
@@ -37,11 +38,11 @@ def count(rule: Count, answer: Answer) -> tuple[str, bool | None]:
     """(what was counted, whether the rule is met)."""
     if rule.per != "whole":
         return _per_part(rule, answer)
-    tally = hull(_tally(rule, text) for text in answer.readings)
-    met = tally.within(rule.min, rule.max)
+    counts = hull(_range(rule, text) for text in answer.readings)
+    met = counts.within(rule.min, rule.max)
     if met is False and rule.unit != "list_items":  # too much, unless only a part was asked for
-        met = None if any(_tally(rule, part).within(rule.min, rule.max) for part in answer.alone) else False
-    return f"{tally} {name(rule.unit, tally.high)}", met
+        met = None if any(_range(rule, part).within(rule.min, rule.max) for part in answer.alone) else False
+    return f"{counts} {name(rule.unit, counts.high)}", met
 
 
 def name(unit: str, number: int) -> str:
@@ -50,13 +51,15 @@ def name(unit: str, number: int) -> str:
     return one if number == 1 else several
 
 
-def _tally(rule: Count, text: str) -> Tally:
+def _range(rule: Count, text: str) -> CountRange:
     if rule.unit == "list_items" and rule.max == 0:  # that there is no list is about marks
         return lines.count_items(text, unmarked=False)
-    tally = _COUNTED[rule.unit](text)
+    counts = _COUNTED[rule.unit](text)
     if rule.unit == "list_items" and rule.mark != "any":  # of another kind they may not count
-        return Tally.of(min(tally.low, len(lines.of_mark(lines.items(text), rule.mark))), tally.usual, tally.high)
-    return tally
+        return CountRange.of(
+            min(counts.low, len(lines.of_mark(lines.items(text), rule.mark))), counts.usual, counts.high
+        )
+    return counts
 
 
 def _per_part(rule: Count, answer: Answer) -> tuple[str, bool | None]:
@@ -65,9 +68,9 @@ def _per_part(rule: Count, answer: Answer) -> tuple[str, bool | None]:
     facts = ""
     for text in answer.readings:
         for parts in _parts(rule.per, text):
-            tallies = [_tally(rule, part) for part in parts]
-            outcomes.append(all_of(one.within(rule.min, rule.max) for one in tallies) if parts else None)
-            facts = facts or (f"{name(rule.unit, 2)} per {rule.per}: {listed(tallies)}" if parts else "")
+            ranges = [_range(rule, part) for part in parts]
+            outcomes.append(all_of(one.within(rule.min, rule.max) for one in ranges) if parts else None)
+            facts = facts or (f"{name(rule.unit, 2)} per {rule.per}: {enumerated(ranges)}" if parts else "")
     return facts or f"no {rule.per} that can be told apart", agreed(outcomes)
 
 
@@ -84,6 +87,8 @@ def _parts(per: Part, text: str) -> Sequence[Sequence[str]]:
             return [[]]
         return [[item.text for item in found], [item.text for item in lines.top_level(found)]]
     shown = plain(text)
-    if len(shown) > _SPLIT or ends.glued(shown):
+    if len(shown) > _SPLIT or sentences.glued(shown):
         return [[]]
-    return [[shown[start:end].strip() for start, end in split(shown)]]
+    said = [one for start, end in split(shown) if any(map(str.isalnum, one := shown[start:end].strip()))]
+    number = sentences.sentences(text)
+    return [said if number.low == number.high == len(said) else []]  # else where one ends is not sure

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
 from truebench_hf.rules import Language
 
 # By the English names of ISO 639; what has several written forms has several codes.
@@ -46,12 +45,12 @@ _SHORT = re.compile(r"\b(?:acronym|title|name|slogan|keyword|hashtag)s?\b")
 # What may be a line of a response in another language.
 _SMALL = re.compile(r"\b(?:caption|note|notice|statement|joke|riddle|ad|toast)\b")
 # "translated into Korean", "written in formal Korean": the language is told beside other things.
-_ASIDE = re.compile(
+_MENTIONED = re.compile(
     rf"(?:translat(?:e|ed|ion)|render(?:ed)?|written|rewritten|provided|given|answer|respond|reply|summary|email|response|text)\b[^.,]{{0,60}}?\b(?:in|into) "
     rf"(?:the )?(?:\w+ )?(?P<name>{'|'.join(CODES)})(?: language)?(?=$|[.,]| (?:and|with|while|using|except|apart))"
 )
 
-_BEHIND = re.compile(rf"(?P<first>.+) in (?:the )?(?P<name>{'|'.join(CODES)})(?: language)?")
+_TRAILING = re.compile(rf"(?P<first>.+) in (?:the )?(?P<name>{'|'.join(CODES)})(?: language)?")
 _PARTIAL = re.compile(
     r"\b(?:not|never|no|cannot|without|other than|apart|state|mention|reply that|only the|first|second|third|fourth|last|within|inside|outside|each|every|"
     r"columns?|keys?|values?|tags?|code|comments|subtitles?|titles?|keywords?|acronym|terms?|words?|names?|section|part|based on|explanation)\b"
@@ -64,7 +63,7 @@ def read(clause: Clause) -> Reading | None:
         return None
     whole = clause.of == "answer" or (clause.of == "other" and _TALKS.fullmatch(clause.name))
     if whole and (match := _SAID.fullmatch(clause.said)) is not None:
-        strict = any(told is not None for name, told in match.groupdict().items() if name.startswith("strict"))
+        strict = any(word is not None for name, word in match.groupdict().items() if name.startswith("strict"))
         both = (
             re.search(r", (?!or )|/", match["names"]) and " or " not in match["names"]
         )  # "English, Korean", "Korean/English"
@@ -74,19 +73,19 @@ def read(clause: Clause) -> Reading | None:
     return None
 
 
-def aside(sentence: str, text: str) -> Reading | None:
+def mentioned(sentence: str, text: str) -> Reading | None:
     """The language that a sentence names beside other things, where the whole text names no other and speaks of no part."""
-    match = _ASIDE.search(sentence) if len(set(_OF.findall(text))) == 1 and not _PARTIAL.search(text) else None
+    match = _MENTIONED.search(sentence) if len(set(_OF.findall(text))) == 1 and not _PARTIAL.search(text) else None
     return None if match is None else ((_language(match["name"]),), False)
 
 
-def behind(text: str) -> tuple[str, Reading] | None:
+def trailing(text: str) -> tuple[str, Reading] | None:
     """What stands before a language at the end of a clause, and this: ("it must be a single sentence", English)."""
-    match = _BEHIND.fullmatch(text)
+    match = _TRAILING.fullmatch(text)
     return None if match is None else (match["first"], ((_language(match["name"]),), True))
 
 
-def partial(rule: Language, text: str) -> bool:
+def names_others(rule: Language, text: str) -> bool:
     """Whether a text names further languages than a rule that was read of one of its clauses."""
     return {code for name in _OF.findall(text) for code in CODES[name]} != set(rule.codes)
 

@@ -1,4 +1,4 @@
-"""How many words and characters a text has, in every way in which people count them.
+"""How many words a text has, in every way in which people count them.
 
 Words are what blanks set apart, in Korean too; in scripts without blanks (Chinese, Japanese, Thai) a number of words
 mostly means characters, so that the range goes from the fewest words that so many characters can make up to all
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import regex
 
-from truebench_hf.judging.rules.plain import FENCE_LINE, plain
-from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.judging.rules.measuring.characters import graphemes
+from truebench_hf.judging.rules.measuring.plain_text import FENCE_LINE, plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange
 
 UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _LONGEST = 3  # characters that a word of such a script has on average, at the very most
@@ -26,19 +27,14 @@ _JOINT = regex.compile(
     r"|(?<=\p{L})['’](?=[\p{L}\p{N}])(?!(?:t|s|re|ve|ll|d|m)(?!\p{L}))|(?<=\p{N})(?=\p{L}{2})",
     regex.IGNORECASE,
 )
-_GRAPHEME = regex.compile(r"\X")
-_COMPOSED = regex.compile(
-    r"[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7ff]"
-)
-_EAST = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 
 
-def words(text: str) -> Tally:
+def words(text: str) -> CountRange:
     """Words of a text."""
     shown, unspaced = plain(text), bool(_UNSPACED.search(text))
     tokens = [token for token in shown.split() if _SAID.search(token)]
     usual = sum(_visible(token) if _UNSPACED.search(token) else 1 for token in tokens) if unspaced else len(tokens)
-    return Tally.of(_fewest(_MARKER.sub("", shown), unspaced), usual, _most(text, unspaced))
+    return CountRange.of(_fewest(_MARKER.sub("", shown), unspaced), usual, _most(text, unspaced))
 
 
 def _fewest(text: str, unspaced: bool) -> int:
@@ -61,33 +57,16 @@ def _most(text: str, unspaced: bool) -> int:
         if FENCE_LINE.fullmatch(line):
             continue
         number += len(_JOINT.findall(line)) if not unspaced else 0
+        said = False
         for token in line.split():
             if unspaced and _UNSPACED.search(token):
                 number += _visible(token)
             elif not _DRAWN.fullmatch(token):
                 number += 1 + (len(_JOINT.findall(token)) if unspaced else 0)
-            elif set(token) <= {"-", "*"} and line.strip()[0] != token[0] and "|" not in line:
-                number += 1  # a dash between words
+            elif said and "|" not in line:
+                number += 1  # a dash between words, or "2 + 2 = 4"
+            said = said or not _DRAWN.fullmatch(token)
     return number
-
-
-def characters(text: str, spaces: bool | None = None) -> Tally:
-    """Characters as people see them (grapheme clusters), with or without `spaces`.
-
-    None: as people count in the script; without blanks in Chinese, Japanese and Korean, where some count them too. What
-    is most is the count of a program that knows code points, Markdown and all.
-    """
-    shown, marked = graphemes(plain(text)), graphemes(text)
-    bare = sum(1 for one in shown if not one.isspace())
-    whole = sum(1 for one in shown if one != "\n")
-    most = sum(len(one) for one in marked if spaces is not False or not one.isspace())
-    usual = bare if spaces is False or (spaces is None and _EAST.search(text)) else whole
-    return Tally.of(usual, usual, most)
-
-
-def graphemes(text: str) -> list[str]:
-    """The characters of a text as people see them."""
-    return _GRAPHEME.findall(text) if _COMPOSED.search(text) else list(text)
 
 
 def _visible(token: str) -> int:

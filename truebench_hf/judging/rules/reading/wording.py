@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.numbers import AMOUNT, NUMBER, amount, number
-from truebench_hf.judging.rules.phrases import LITERAL
-from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.reading.amounts import AMOUNT, NUMBER, amount, number
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
+from truebench_hf.judging.rules.reading.normalized import LITERAL, Quoted
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Forbidden, Rule, StartsWith
 
 _NOUN = (
@@ -70,10 +69,11 @@ _NO_THING = re.compile(rf"no (?P<first>{_THING})(?:(?: or | and )(?P<second>{_TH
 _LETTER = re.compile(rf"(?:contain|include|use|have) (?:(?P<no>no) )?(?:any |the |a )*letters? (?P<list>{LITERAL})")
 
 
+_WITH_MARK = re.compile(r"(?:sentences?|lines?|text|strings?)$")  # what has a mark at its end
 _SENTENCE = re.compile(r"(?:the |your )?(?:\w+ )?(?:sentence|question|phrase|slogan)")
 
 
-def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def read(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     """The texts or signs that a clause asks for or forbids."""
     if clause.of == "other":
         edges = _edges(clause, literals) if _SENTENCE.fullmatch(clause.name) else None
@@ -83,25 +83,21 @@ def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     return _edges(clause, literals) or _signs(clause, literals) or _inside(clause, literals)
 
 
-def _inside(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def _inside(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     if (match := _AVOID.fullmatch(clause.said)) is not None:
-        return (
-            None
-            if clause.denied
-            else _excluded(_values(match["list"], literals), match["noun"] is not None, match["list"])
-        )
+        return None if clause.denied else _excluded(_quoted(match["list"], literals), match["noun"] is not None)
     match = _CONTAIN.fullmatch(clause.said)
     if match is None:
         return None
-    values = _values(match["list"], literals)
+    quoted = _quoted(match["list"], literals)
     if clause.denied:
         if match["times"]:
             return None
-        return _excluded(values, match["noun"] is not None or match["verb"] in ("contain", "use"), match["list"])
-    return _contained(values, match["noun"], match["list"], match["times"])
+        return _excluded(quoted, match["noun"] is not None or match["verb"] in ("contain", "use"))
+    return _contained(quoted, match["noun"], match["list"], match["times"])
 
 
-def _passive(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def _passive(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     if (match := _NO_THING.fullmatch(clause.name)) is not None and re.fullmatch(
         r"be (?:used|included|present|allowed)|appear", clause.said
     ):
@@ -114,37 +110,41 @@ def _passive(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     match = _NAMED.fullmatch(clause.name)
     if match is None:
         return None
-    values = _values(match["list"], literals)
+    quoted = _quoted(match["list"], literals)
     if clause.denied or "avoided" in clause.said:
         if said["times"] or (clause.denied and "avoided" in clause.said):
             return None
-        return _excluded(values, match["noun"] is not None, match["list"])
-    return _contained(values, match["noun"], match["list"], said["times"])
+        if match["noun"] is not None and match["noun"].endswith(("letter", "letters")):
+            return _letter(quoted)
+        return _excluded(quoted, match["noun"] is not None)
+    return _contained(quoted, match["noun"], match["list"], said["times"])
 
 
-def _contained(values: tuple[str, ...], noun: str | None, told: str, times: str | None) -> Reading | None:
-    either = re.search(r" or |/", told) is not None
+def _contained(quoted: tuple[Quoted, ...], noun: str | None, named: str, times: str | None) -> Reading | None:
+    either = re.search(r" or |/", named) is not None
     bounds = _times(times)
     if bounds is None:
         return None
     low, high, plain = bounds
     if high is not None and high < max(low, 1):
         return None
-    rule = Contains(values=values, any=either, min=max(low, 1), max=high)
-    sure = noun is not None and bool(_SURE.search(noun)) and not any("..." in one or "…" in one for one in values)
+    rule = Contains(values=_texts(quoted), any=either, min=max(low, 1), max=high)
+    sure = noun is not None and bool(_SURE.search(noun)) and not any(map(_has_gap, quoted))
+    if noun is not None and _WITH_MARK.search(noun) and any(one.mark for one in quoted):
+        sure = False  # the sentence "I am here." is not in "I am here to stay"
     return (rule,), sure and low > 0 and not plain and not (either and times)
 
 
-def _excluded(values: tuple[str, ...], sure: bool, told: str) -> Reading:
-    return (Excludes(values=values),), sure and not any("..." in one or "…" in one for one in values)
+def _excluded(quoted: tuple[Quoted, ...], sure: bool) -> Reading:
+    return (Excludes(values=_texts(quoted)),), sure and not any(map(_has_gap, quoted))
 
 
-def _times(told: str | None) -> tuple[int, int | None, bool] | None:
+def _times(said: str | None) -> tuple[int, int | None, bool] | None:
     """From how many to how many times (without a word on it, once at least), and whether "3 times" leaves this open."""
-    if told is None:
+    if said is None:
         return 1, None, False
     words = (
-        re.sub(r"\b(?:once|twice|thrice)\b", lambda m: {"once": "1", "twice": "2", "thrice": "3"}[m.group()], told)
+        re.sub(r"\b(?:once|twice|thrice)\b", lambda m: {"once": "1", "twice": "2", "thrice": "3"}[m.group()], said)
         .replace(" times", "")
         .replace("only", "exactly")
     )
@@ -157,39 +157,29 @@ def _times(told: str | None) -> tuple[int, int | None, bool] | None:
     return bounds.low or 0, bounds.high, bounds.plain
 
 
-def _edges(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def _edges(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
+    """What the answer begins or ends with. What ends with 'Conclusion' may have a section of this name, so that only what
+    reads as text is sure; and whether a mark belongs to a literal is not."""
     if clause.denied:
-        return (
-            None  # what ends with 'Conclusion' may have a section of this name, so that only what reads as text is sure
-        )
+        return None
     for pattern, kind in ((_START, StartsWith), (_END, EndsWith)):
         if (match := pattern.fullmatch(clause.said)) is not None:
-            values = _values(match["list"], literals)
-            if len(values) > 1:
+            quoted, *others = _quoted(match["list"], literals)
+            text = re.sub(r"(?:\.\.\.|…)\Z" if kind is StartsWith else r"\A(?:\.\.\.|…)", "", quoted.text)
+            if others or not text.strip():
                 return None
-            cut = (
-                values[0].removesuffix("...").removesuffix("…")
-                if kind is StartsWith
-                else values[0].removeprefix("...").removeprefix("…")
-            )
-            if not cut.strip():
-                return None
-            rule: Rule = kind(value=cut)
-            sure = kind is StartsWith or match["noun"] is not None or not cut[-1].isalnum() or cut.count(" ") > 2
-            return (rule,), sure and cut == values[0] and match["tail"] is None and not cut.endswith("...")
+            rule: Rule = kind(value=text)
+            sure = kind is StartsWith or match["noun"] is not None or not text[-1].isalnum() or text.count(" ") > 2
+            whole = text == quoted.text and not quoted.mark and match["tail"] is None and not text.endswith("...")
+            return (rule,), sure and whole
     if (match := _END_MARK.fullmatch(clause.said)) is not None:
         return (EndsWith(value=_MARKS[match["mark"]]),), True
     return None
 
 
-def _signs(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def _signs(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     if (match := _LETTER.fullmatch(clause.said)) is not None and clause.denied != bool(match["no"]):
-        (value,) = _values(match["list"], literals)
-        return (
-            ((Forbidden(characters=value.lower() + value.upper()),), True)
-            if len(value) == 1 and value.isalpha()
-            else None
-        )
+        return _letter(_quoted(match["list"], literals))
     match = _NONE.fullmatch(clause.said)
     if match is None:
         return None
@@ -199,6 +189,13 @@ def _signs(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
         else clause.denied != bool(match["no"]) and not match["avoid"]
     )
     return _forbidden(match) if absent else None
+
+
+def _letter(quoted: tuple[Quoted, ...]) -> Reading | None:
+    text = quoted[0].text
+    if len(quoted) > 1 or len(text) > 1 or not text.isalpha():
+        return None
+    return (Forbidden(characters=text.lower() + text.upper()),), True
 
 
 def _forbidden(match: re.Match[str]) -> Reading | None:
@@ -218,5 +215,13 @@ def _forbidden(match: re.Match[str]) -> Reading | None:
     return (Forbidden(characters=characters, classes=tuple(dict.fromkeys(classes))),), certain  # type: ignore[arg-type]
 
 
-def _values(told: str, literals: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(literals[int(place)] for place in re.findall(r"\d+", told)))
+def _quoted(named: str, literals: tuple[Quoted, ...]) -> tuple[Quoted, ...]:
+    return tuple(dict.fromkeys(literals[int(place)] for place in re.findall(r"\d+", named)))
+
+
+def _texts(quoted: tuple[Quoted, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.text for one in quoted))
+
+
+def _has_gap(quoted: Quoted) -> bool:
+    return "..." in quoted.text or "…" in quoted.text

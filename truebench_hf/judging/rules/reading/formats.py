@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.numbers import number
-from truebench_hf.judging.rules.phrases import LITERAL
-from truebench_hf.judging.rules.quantities import Reading
+from truebench_hf.judging.rules.reading.amounts import number
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
+from truebench_hf.judging.rules.reading.normalized import LITERAL, Quoted
 from truebench_hf.rules import Case, CodeBlock, Count, Csv, Json, Listed, Rule, Sorted, Table
 
 _MADE = (
@@ -87,7 +86,7 @@ _FORMS = {
 }
 
 
-def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def read(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     """The form that a clause asks for."""
     if clause.denied:
         return None
@@ -99,7 +98,7 @@ def read(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     return _of_other(clause, literals) if clause.of == "other" else None
 
 
-def _of_other(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
+def _of_other(clause: Clause, literals: tuple[Quoted, ...]) -> Reading | None:
     if _JSON_NAMED.fullmatch(clause.name):
         return _json(clause.said, literals)
     if _JSON_PART.fullmatch(clause.name):
@@ -114,12 +113,14 @@ def _of_other(clause: Clause, literals: tuple[str, ...]) -> Reading | None:
     return None
 
 
-def _json(said: str, literals: tuple[str, ...]) -> Reading | None:
+def _json(said: str, literals: tuple[Quoted, ...]) -> Reading | None:
     if (match := _JSON.fullmatch(said)) is not None:
         return (Json(shape=_SHAPES[match["shape"]]),), True
     if (match := _WITH_KEYS.fullmatch(said)) is not None:
         places = re.findall(r"\d+", match["after"] or match["before"])
-        return (Json(keys=tuple(literals[int(place)] for place in places)),), False  # a key may stand there translated
+        return (
+            Json(keys=tuple(literals[int(place)].text for place in places)),
+        ), False  # a key may stand there translated
     return None
 
 

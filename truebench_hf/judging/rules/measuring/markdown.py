@@ -7,9 +7,10 @@ from typing import Any
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.structured import within
-from truebench_hf.judging.rules.tally import agreed, listed
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.data_formats import within
+from truebench_hf.judging.rules.measuring.outcomes import agreed
+from truebench_hf.judging.rules.measuring.ranges import enumerated
 from truebench_hf.rules import CodeBlock, Table
 
 _SAME = (
@@ -18,6 +19,7 @@ _SAME = (
     {"golang", "go"}, {"rust", "rs"}, {"ruby", "rb"}, {"kotlin", "kt"}, {"text", "txt", "plaintext"},
 )  # fmt: skip
 _CODE = regex.compile(r"```|~~~|^(?: {4}|\t)", regex.MULTILINE)
+_CODE_TAG = regex.compile(r"<(?:code|pre)\b", regex.IGNORECASE)
 _PIPES = regex.compile(r"^[^\n|]*\|[^\n]*\|", regex.MULTILINE)
 
 
@@ -34,7 +36,7 @@ def of_table(rule: Table, answer: Answer) -> tuple[str, bool | None]:
     if not found:
         other = _PIPES.search(answer.whole) or "<table" in answer.whole.casefold() or "\t" in answer.whole
         return "no Markdown table", None if other else False
-    facts = listed(
+    facts = enumerated(
         [f"a table of {len(rows) - 1} rows below the header and {len(rows[0])} columns" for rows in found], 3
     )
     return facts, agreed(within(rule, len(rows) - 1, len(rows), len(rows[0]), rows[0]) for rows in found)
@@ -60,9 +62,9 @@ def of_code_block(rule: CodeBlock, answer: Answer) -> tuple[str, bool | None]:
     tokens = _markdown().parse(answer.whole) if _CODE.search(answer.whole) else []
     marks = [(token.info.split() or [""])[0].strip("{}.").casefold() for token in tokens if token.type == "fence"]
     if not marks:
-        other = "```" in answer.whole or "~~~" in answer.whole or any(token.type == "code_block" for token in tokens)
-        return "no code block", None if other or "`" in answer.whole or "<code" in answer.whole.casefold() else False
-    facts = f"code blocks: {listed([_told(mark) for mark in marks])}"
+        other = _CODE.search(answer.whole) or "`" in answer.whole or _CODE_TAG.search(answer.whole)
+        return "no code block", None if other else False
+    facts = f"code blocks: {enumerated([_told(mark) for mark in marks])}"
     closed = answer.whole.count("```") % 2 == 0
     if rule.language is None:
         return facts, True if closed else None

@@ -13,26 +13,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from truebench_hf.judging.rules import formats, literals, quantities, tongues
-from truebench_hf.judging.rules.clauses import HEDGED, LOOSE, WORK, Clause, Shape, clause, split
-from truebench_hf.judging.rules.phrases import Text, prepared
-from truebench_hf.judging.rules.quantities import Reading
-from truebench_hf.judging.rules.sections import in_parts
+from truebench_hf.judging.rules.measuring.answers import in_parts
+from truebench_hf.judging.rules.reading import formats, languages, quantities, wording
+from truebench_hf.judging.rules.reading.clauses import HEDGED, LOOSE, WORK, Clause, Reading, Shape, clause, split
+from truebench_hf.judging.rules.reading.normalized import Text, prepared
 from truebench_hf.rules import Contains, Count, Excludes, Language, Rule, stored
 from truebench_hf.types import Criterion
 
 _PARTS = 8  # clauses of a sentence that are tried
 _NOTHING: Reading = ((), False)
 # A clause without any of these says nothing that could be measured.
-_TOLD = re.compile(
+_MEASURABLE = re.compile(
     r"⟦|\b(?:words?|char(?:acter)?s?|sentences?|lines?|paragraphs?|bullets?|points?|items?|steps?|lists?|entries|elements|emojis?|emoticons?|hash\w*|json|csv|"
     r"table|code|columns?|\w*case|capital\w*|caps|letters?|order|\w*alphabetical\w*|ascending|descending|digits?|numerals?|numbers?|commas?|punctuation|marks?|"
     r"points?|colons?|semi-?colons?|asterisks?|questions?|dash\w*|hyphens?|quot\w+|parenthes\w+|brackets?|period|stop|markdown|"
-    + "|".join(tongues.CODES)
+    + "|".join(languages.CODES)
     + r")\b"
 )
 # Sentences that ask for nothing of their own.
-_IDLE = re.compile(r"no other (?:words?|text) (?:should|must|may) follow(?: this phrase)?")
+_NO_DEMAND = re.compile(r"no other (?:words?|text) (?:should|must|may) follow(?: this phrase)?")
 _LENGTH = re.compile(r"(?:max(?:imum)? |min(?:imum)? )?(?:length|word count|size) ?[:=-]")
 _BARE_AMOUNT = re.compile(
     r"(?:at most|at least|no more than|no fewer than|maximum|minimum|max|min|up to|exactly|between|fewer than|less than|more than|under) .+"
@@ -62,7 +61,7 @@ def found(criterion: Criterion) -> Found | None:
     """
     if criterion.rule:
         rules, complete = stored(criterion.rule)
-        return Found(rules, complete) if rules else None
+        return Found(rules, complete, _of_a_work(rules, criterion.text.casefold())) if rules else None
     read = _found(criterion.text)
     if read is not None and read.complete and criterion.condition:
         return Found(read.rules, complete=False, named=read.named)
@@ -72,22 +71,29 @@ def found(criterion: Criterion) -> Found | None:
 @lru_cache(maxsize=4096)  # every response of a study is asked the same criteria
 def _found(text: str) -> Found | None:
     said = prepared(text)
-    if said is None or not any(map(_TOLD.search, said.sentences)):
+    if said is None or not any(map(_MEASURABLE.search, said.sentences)):
         return None
-    sentences = [one for one in said.sentences if not _IDLE.fullmatch(one)]
-    readings = [reading for sentence in sentences for reading in _sentence(sentence, said, Before())]
+    sentences = [one for one in said.sentences if not _NO_DEMAND.fullmatch(one)]
+    readings = [reading for sentence in sentences for reading in _sentence(sentence, said, _Before())]
     firm = said.whole and all(every and certain for every, certain in readings)
     firm = firm and not any(LOOSE.search(one) or HEDGED.search(one) for one in sentences)
     whole = " ".join(sentences)
     rules = _merged([rule for every, _ in readings for rule in every])
     if not firm:
-        rules = tuple(rule for rule in rules if not (isinstance(rule, Language) and tongues.partial(rule, whole)))
-    named = any(isinstance(rule, Count) for rule in rules) and (WORK.search(whole) or _LENGTH.match(whole)) is not None
-    return Found(rules, firm, named) if rules else None
+        rules = tuple(
+            rule for rule in rules if not (isinstance(rule, Language) and languages.names_others(rule, whole))
+        )
+    return Found(rules, firm, _of_a_work(rules, whole)) if rules else None
+
+
+def _of_a_work(rules: Sequence[Rule], text: str) -> bool:
+    """Whether rules count something of a work that a text names."""
+    counted = any(isinstance(rule, Count) for rule in rules)
+    return counted and (WORK.search(text) or _LENGTH.match(text)) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class _Before:
     """What a clause follows: the words by which it may begin where it has no subject, and the shapes that are barred,
     as they may go on with what was said before."""
 
@@ -96,7 +102,7 @@ class Before:
     first: bool = True
 
 
-def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) -> list[Reading]:
+def _sentence(sentence: str, text: Text, before: _Before, tries: int = _PARTS) -> list[Reading]:
     """What a sentence states, clause by clause; a clause that nothing is read of is `_NOTHING`."""
     if (reading := _clause(sentence, text, before)) is not None:
         return [reading]
@@ -104,16 +110,16 @@ def _sentence(sentence: str, text: Text, before: Before, tries: int = _PARTS) ->
     whole, asked = " ".join(text.sentences), "?" if sentence.endswith("?") else ""
     if before.first and _BARE_AMOUNT.fullmatch(sentence) and (reading := _clause(f"have {sentence}", text, before)):
         return [reading]
-    if (parted := tongues.behind(sentence)) and (reading := _clause(parted[0], text, before)) is not None:
+    if (parted := languages.trailing(sentence)) and (reading := _clause(parted[0], text, before)) is not None:
         return [reading, parted[1] if _all_of_it(parted[0]) else (parted[1][0], False)]
     for first, rest in seams:
         if (reading := _clause(first + asked, text, before)) is not None:
             return [reading, *_sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)]
     if not seams:
-        return [tongues.aside(sentence, whole) or _NOTHING]
+        return [languages.mentioned(sentence, whole) or _NOTHING]
     first, rest = seams[0]
     after = _sentence(rest.rstrip("?"), text, _after(first + asked, before), tries - 1)
-    return [tongues.aside(first, whole) or _NOTHING, *after]
+    return [languages.mentioned(first, whole) or _NOTHING, *after]
 
 
 def _all_of_it(text: str) -> bool:
@@ -122,10 +128,10 @@ def _all_of_it(text: str) -> bool:
     return one is not None and one.of == "answer" and not one.denied and one.said.startswith(("be ", "consist "))
 
 
-def _clause(text: str, whole: Text, before: Before) -> Reading | None:
+def _clause(text: str, whole: Text, before: _Before) -> Reading | None:
     """What one clause states, which may have its subject from the clause before."""
     plain = " ".join(HEDGED.sub("", text).split())
-    if not _TOLD.search(plain):
+    if not _MEASURABLE.search(plain):
         return None
     for said in (plain, *(lead + plain for lead in before.leads)):
         one = clause(said)
@@ -140,23 +146,23 @@ def _clause(text: str, whole: Text, before: Before) -> Reading | None:
 def _read(one: Clause, whole: Text) -> Reading | None:
     return (
         quantities.read(one, " ".join(whole.sentences))
-        or tongues.read(one)
+        or languages.read(one)
         or formats.read(one, whole.literals)
-        or literals.read(one, whole.literals)
+        or wording.read(one, whole.literals)
     )
 
 
-def _after(text: str, before: Before) -> Before:
+def _after(text: str, before: _Before) -> _Before:
     """How a clause may go on behind this one. Behind "not" nobody can tell whether it is denied, too."""
     for said in (text, *(lead + text for lead in before.leads)):
         if (one := clause(said)) is None:
             continue
         if one.of == "other":
-            return Before((), ("bare", "ordered"), first=False)
+            return _Before((), ("bare", "ordered"), first=False)
         if one.denied:
-            return Before((), ("ordered",), first=False)
-        return Before((one.lead, f"{one.lead}be ") if one.said.startswith("be ") else (one.lead,), (), first=False)
-    return Before(before.leads, ("bare",), first=False)
+            return _Before((), ("ordered",), first=False)
+        return _Before((one.lead, f"{one.lead}be ") if one.said.startswith("be ") else (one.lead,), (), first=False)
+    return _Before(before.leads, ("bare",), first=False)
 
 
 def _merged(rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -71,22 +71,24 @@ def number(text: str) -> int:
 
 def amount(match: re.Match[str]) -> Amount | None:
     """What a match of `AMOUNT` (and `BEHIND`) says; None where its words contradict each other."""
-    told = match.groupdict()
-    if told["range"] is not None:
-        low, high = number(told["low"]), number(told["high"])
-        near = "or" not in (told["link"] or "") or high == low + 1  # "two or three", but not "five or ten"
-        return Amount(low, high) if low < high and near and not _behind(told) else None
-    value = number(told["number"])
-    before = next((name for name in ("most", "below", "least", "above", "exact") if told[name] is not None), "")
-    if _behind(told):
+    groups = match.groupdict()
+    if groups["range"] is not None:
+        low, high = number(groups["low"]), number(groups["high"])
+        if groups["low"] in _TENS and 0 < high < 10 and groups["link"] == "-":  # "fifty-six" is one number
+            return None if _behind(groups) or groups["between"] else Amount(low + high, low + high, plain=True)
+        near = "or" not in (groups["link"] or "") or high == low + 1  # "two or three", but not "five or ten"
+        return Amount(low, high) if low < high and near and not _behind(groups) else None
+    value = number(groups["number"])
+    before = next((name for name in ("most", "below", "least", "above", "exact") if groups[name] is not None), "")
+    if _behind(groups):
         if before:
             return None
-        return Amount(None, value) if told["behind_most"] else Amount(value, None)
+        return Amount(None, value) if groups["behind_most"] else Amount(value, None)
     return {
         "most": Amount(None, value), "below": Amount(None, value - 1) if value else None, "least": Amount(value, None),
         "above": Amount(value + 1, None), "exact": Amount(value, value), "": Amount(value, value, plain=True),
     }[before]  # fmt: skip
 
 
-def _behind(told: dict[str, str | None]) -> bool:
-    return bool(told.get("behind_most") or told.get("behind_least"))
+def _behind(groups: dict[str, str | None]) -> bool:
+    return bool(groups.get("behind_most") or groups.get("behind_least"))

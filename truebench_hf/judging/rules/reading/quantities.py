@@ -8,11 +8,9 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from truebench_hf.judging.rules.clauses import Clause
-from truebench_hf.judging.rules.numbers import AMOUNT, BEHIND, Amount, amount
-from truebench_hf.rules import Count, Part, Rule, Unit
-
-Reading = tuple[tuple[Rule, ...], bool]  # rules, and whether the clause says nothing else
+from truebench_hf.judging.rules.reading.amounts import AMOUNT, BEHIND, Amount, amount
+from truebench_hf.judging.rules.reading.clauses import Clause, Reading
+from truebench_hf.rules import Count, Part, Unit
 
 _UNITS: tuple[tuple[str, Unit], ...] = (
     (r"words?", "words"),
@@ -114,6 +112,10 @@ def read(clause: Clause, text: str) -> Reading | None:
         certain = False
     if unit == "questions":  # a quiz has some, too
         certain = False
+    if (
+        unit in ("emoji", "hashtags") and bounds.plain and clause.of == "answer"
+    ):  # "includes 2 emojis": at least, or exactly
+        certain = False
     if clause.name in ("it", "this") and clause.of == "answer":  # what was spoken of before may be a part
         certain = False
     if unit == "characters" and clause.of == "answer" and (bounds.low or 0) < _PEOPLE and (bounds.high or 0) < _PEOPLE:
@@ -145,8 +147,8 @@ def _count(unit: Unit, bounds: Amount, clause: Clause, said: str) -> Count | Non
 
 def _mark(said: str) -> Literal["any", "bullet", "number"]:
     """How the items of a list are to be marked; a "point" may be either."""
-    told = {name for name, word in (("bullet", r"\bbullet|dash"), ("number", r"\bnumbered")) if re.search(word, said)}
-    return told.pop() if len(told) == 1 else "any"  # type: ignore[return-value]
+    marks = {name for name, word in (("bullet", r"\bbullet|dash"), ("number", r"\bnumbered")) if re.search(word, said)}
+    return marks.pop() if len(marks) == 1 else "any"  # type: ignore[return-value]
 
 
 def _without_spaces(said: str) -> tuple[str, Unit | None]:
@@ -163,26 +165,28 @@ def _single(said: str, denied: bool) -> tuple[Amount, Unit, bool] | None:
     match = _SAID.fullmatch(said)
     if match is None:
         return None
-    told = match.groupdict()
+    groups = match.groupdict()
     bounds = amount(match)
-    late = told["late_most"] or told["late_least"]
+    late = groups["late_most"] or groups["late_least"]
     if bounds is None or (late and not bounds.plain):
         return None
     if late:
-        bounds = Amount(None, bounds.high) if told["late_most"] else Amount(bounds.low, None)
-    if told["limited"] and bounds.plain:
+        bounds = Amount(None, bounds.high) if groups["late_most"] else Amount(bounds.low, None)
+    if groups["limited"] and bounds.plain:
         bounds = Amount(None, bounds.high)
-    if told["exceed"] or told["fall"]:
+    if groups["exceed"] or groups["fall"]:
         if not bounds.plain:
             return None
         value = bounds.low or 0
-        bounds = Amount(value + 1, None) if told["exceed"] else Amount(None, value - 1)
+        bounds = Amount(value + 1, None) if groups["exceed"] else Amount(None, value - 1)
+    if denied and groups["limited"]:  # "is not limited to 100 words" allows
+        return None
     if denied:
         turned = _denied(bounds)
         if turned is None:
             return None
         bounds = turned
-    return bounds, _unit(match["unit"]), bool(told["only"])
+    return bounds, _unit(match["unit"]), bool(groups["only"])
 
 
 def _denied(bounds: Amount) -> Amount | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.judging.rules.tongues import CODES
+from truebench_hf.judging.rules.reading.languages import CODES
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -43,10 +43,15 @@ _RANGE = r"between \S+ and \S+|\d+ ?(?:to|-|–) ?\d+"
 _BOUND = re.compile(rf"\b(?:(?P<upper>{_UPPER})|(?P<lower>{_LOWER})|(?P<range>{_RANGE}))\b")
 # By what a rule is named in a criterion.
 _UNITS = {
-    "words": "word", "characters": "character|letter", "characters_no_spaces": "character|letter", "sentences": "sentence",
-    "lines": "line", "paragraphs": "paragraph", "list_items": "item|bullet|point|list|entries", "emoji": "emoji",
-    "hashtags": "hashtag",
+    "words": "word", "characters": "character|letter", "characters_no_spaces": "character|letter",
+    "characters_with_spaces": "character|letter", "sentences": "sentence", "questions": "question", "lines": "line",
+    "paragraphs": "paragraph", "list_items": "item|bullet|point|list|entries", "emoji": "emoji", "hashtags": "hashtag",
 }  # fmt: skip
+_OTHERWISE = ("lines", "questions")  # "3 lines" may be sentences, "2 questions" those that somebody is to answer
+_SPACES = {
+    "characters_no_spaces": r"(?:without|excluding|not (?:counting|including)|no) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:excluded|not)",
+    "characters_with_spaces": r"(?<!not )(?:including|counting|with) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:included|count)",
+}
 _CLASSES = {
     "digits": "digit|number|numeral", "letters": "letter", "latin_letters": "latin|roman", "emoji": "emoji",
     "uppercase": "uppercase|upper|case|capital|letter", "lowercase": "lowercase|lower|case|letter",
@@ -57,71 +62,13 @@ _MARKS = {"any": "list", "bullet": "bullet|dash", "number": "number"}
 _FORMS = {"upper": "upper|capital|caps|case|letter", "lower": "lower|case|letter", "title": "title|case"}
 # What a criterion may say beside its rule and still say no more: any other word may be a further demand, a condition, a
 # hedge, or the name of a part of the response.
-_FILLERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "response",
-        "answer",
-        "reply",
-        "output",
-        "text",
-        "message",
-        "model",
-        "model's",
-        "assistant",
-        "assistant's",
-        "generated",
-        "must",
-        "should",
-        "shall",
-        "will",
-        "has",
-        "have",
-        "to",
-        "be",
-        "is",
-        "are",
-        "does",
-        "do",
-        "it",
-        "its",
-        "in",
-        "of",
-        "long",
-        "length",
-        "total",
-        "contain",
-        "contains",
-        "containing",
-        "consist",
-        "consists",
-        "use",
-        "uses",
-        "using",
-        "used",
-        "written",
-        "provided",
-        "entirely",
-        "completely",
-        "fully",
-        "whole",
-        "entire",
-        "exactly",
-        "precisely",
-        "any",
-        "start",
-        "starts",
-        "begin",
-        "begins",
-        "end",
-        "ends",
-        "valid",
-        "format",
-        "formatted",
-    ]
-)
+_FILLERS = """
+the a an response answer reply output text message model model's assistant assistant's generated must should shall
+will has have to be is are does do it its in of long length total contain contains containing consist consists use
+uses using used written provided entirely completely fully whole entire exactly precisely any start starts begin
+begins end ends valid format formatted
+"""
+_KNOWN = frozenset(_FILLERS.split())
 _NEGATION = re.compile(r"\b(?:no|not|none|never|without|avoids?|free from|free of)\b|n['’]t\b")
 
 
@@ -139,7 +86,9 @@ def says_more(rules: Sequence[Rule], criterion: Criterion) -> bool:
     if len(rules) != 1 or criterion.condition or isinstance(rules[0], Contains):
         return True
     (rule,) = rules
-    if isinstance(rule, Count) and (rule.per != "whole" or _other_mark(rule, criterion.text.casefold())):
+    if isinstance(rule, Count) and (
+        rule.per != "whole" or rule.unit in _OTHERWISE or _other_mark(rule, criterion.text.casefold())
+    ):
         return True
     rest = criterion.text.casefold()
     for quoted in _texts(rule):
@@ -164,7 +113,7 @@ def _other_mark(rule: Count, said: str) -> bool:
 
 
 def _filler(word: str, rule: Rule) -> bool:
-    if word in _FILLERS or word in _NUMBERS:
+    if word in _KNOWN or word in _NUMBERS:
         return True
     return re.fullmatch(rf"(?:{_about(rule)})\w{{0,3}}", word) is not None
 
@@ -193,6 +142,7 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
     if isinstance(rule, Count):
         yield f"anything of {rule.unit}", _names(_about(rule), said)
         yield "these bounds", _bounded(rule, said)
+        yield "this of spaces", _names(_SPACES.get(rule.unit, ""), said)
         yield f"that it is so per {rule.per}", rule.per == "whole" or _names(rule.per, said)
         yield f"that the items are marked so ({rule.mark})", rule.mark == "any" or _names(_MARKS[rule.mark], said)
     elif isinstance(rule, Language):

@@ -11,48 +11,24 @@ from collections.abc import Sequence
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.plain import plain, tidy
-from truebench_hf.judging.rules.tally import Tally, all_of, any_of, hull, listed
-from truebench_hf.judging.rules.words import UNSPACED
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.outcomes import all_of, any_of
+from truebench_hf.judging.rules.measuring.plain_text import plain, tidy
+from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
+from truebench_hf.judging.rules.measuring.remarks import is_note, leads_on
+from truebench_hf.judging.rules.measuring.words import UNSPACED
 from truebench_hf.rules import Contains, EndsWith, Excludes, StartsWith
 
-_SAME = str.maketrans(
-    {
-        "’": "'",
-        "‘": "'",
-        "ʼ": "'",
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "«": '"',
-        "»": '"',
-        "–": "-",
-        "—": "-",
-        "‐": "-",
-        "‑": "-",
-        "…": "...",
-    }
-    | {
-        "？": "?",
-        "！": "!",
-        "؟": "?",
-        "。": ".",
-        "：": ":",
-        "，": ",",
-        "ё": "е",
-        "ł": "l",
-        "ø": "o",
-        "đ": "d",
-        "ß": "ss",
-    }
-)
+# Signs and letters that are compared as one.
+_SAME = str.maketrans({
+    "’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "‐": "-", "‑": "-", "…": "...",
+    "？": "?", "！": "!", "؟": "?", "。": ".", "：": ":", "，": ",", "ё": "е", "ł": "l", "ø": "o", "đ": "d", "ß": "ss",
+})  # fmt: skip
 _MARKS, _BLANKS, _SIGN = regex.compile(r"\p{M}+"), regex.compile(r"\s+"), regex.compile(r"[\p{L}\p{N}]")
 _EAST = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}"
-_BEFORE = (
-    rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
-)
-_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])"
+_BEFORE = rf"(?<!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?<![\p{{L}}\p{{N}}][-‐‑])"  # in Korean, Chinese and Japanese no blank parts a Latin name from the rest
+_BEHIND = rf"(?!(?![{_EAST}])[\p{{L}}\p{{N}}_])(?![-‐‑][\p{{L}}\p{{N}}])"  # "gluten-free" is one word, or two
+_BEGIN = r"(?<=(?:\A|[\n.!?:…。\"“”„«»'‘’(\[—–-])\s*)"
 _OPEN = regex.compile(rf"[{UNSPACED}]")  # no blanks tell where a word begins
 _SHORT_HAN = regex.compile(r"\p{Han}{1,2}")
 # A title of what was there before, which stands beside the answer.
@@ -61,6 +37,7 @@ _ORIGINAL = regex.compile(
     r"[^\n.!?]{0,40}(?:[:：][^\n]*|[*_]{2}[ \t]*)$|^#{1,6}[ \t]+(?:\W*)(?:original|원문|原文|исходн|оригинал)",
     regex.IGNORECASE | regex.MULTILINE,
 )
+_ADDRESS = regex.compile(r"(?:https?://|www\.)\S*|(?<!\S)[^\s@]{1,100}@[^\s@]+")
 _HANGUL = regex.compile(r"\p{Hangul}")  # particles follow
 _STEM = 3  # letters of a word that its forms share at least
 
@@ -69,7 +46,8 @@ def starts_with(rule: StartsWith, answer: Answer) -> tuple[str, bool | None]:
     """(whether it does, in words, the same)."""
     value = tidy(rule.value)
     if answer.whole.startswith(value) and _parted(value[-1:], answer.whole[len(value) : len(value) + 1]):
-        return f"begins with {_shown(value)}", True
+        behind = answer.whole[len(value) :].split("\n", 1)  # "Hello! Here is the letter:"
+        return f"begins with {_shown(value)}", None if len(behind) > 1 and leads_on(behind[0]) else True
     wanted = folded(value)
     maybe = any(_bare(text).startswith(_bare(wanted)) for text in _pieces(answer))
     return f"does not begin with {_shown(value)}", None if maybe or not _bare(wanted) else False
@@ -81,7 +59,8 @@ def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
     whole, wanted = folded(answer.whole), folded(value)
     exact = answer.whole.endswith(value) or (not _SIGN.search(value) and whole.endswith(wanted))
     if exact and _parted(answer.whole[-len(value) - 1 : -len(value)], value[:1]):
-        return f"ends with {_shown(value)}", None if answer.fenced is not None else True
+        open_ = answer.fenced is not None or (not _SIGN.search(value) and _ends_otherwise(value, answer.whole))
+        return f"ends with {_shown(value)}", None if open_ else True
     if _SIGN.search(value):
         maybe = any(_bare(text).endswith(_bare(wanted)) for text in _pieces(answer))
     else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
@@ -89,18 +68,24 @@ def ends_with(rule: EndsWith, answer: Answer) -> tuple[str, bool | None]:
     return f"does not end with {_shown(value)}", None if maybe else False
 
 
+def _ends_otherwise(mark: str, text: str) -> bool:
+    """Whether a mark at the end may be part of another (of dots), or of a remark behind the answer."""
+    *before, last = text.split("\n\n")
+    return (mark == "." and text.endswith(("..", "…"))) or (bool(before) and is_note(last))
+
+
 def contains(rule: Contains, answer: Answer) -> tuple[str, bool | None]:
     """(how often each text stands there, whether that is within the bounds)."""
-    tallies = [hull(_found(value, text, absent=True) for text in answer.readings) for value in rule.values]
-    outcomes = [tally.within(rule.min, rule.max) for tally in tallies]
-    return _counted(rule.values, tallies), any_of(outcomes) if rule.any else all_of(outcomes)
+    ranges = [hull(_found(value, text, absent=True) for text in answer.readings) for value in rule.values]
+    outcomes = [counts.within(rule.min, rule.max) for counts in ranges]
+    return _counted(rule.values, ranges), any_of(outcomes) if rule.any else all_of(outcomes)
 
 
 def excludes(rule: Excludes, answer: Answer) -> tuple[str, bool | None]:
     """(how often each text stands there, whether none does)."""
-    tallies = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
-    met = all_of(tally.within(0, 0) for tally in tallies)
-    return _counted(rule.values, tallies), None if met is False and _ORIGINAL.search(answer.whole) else met
+    ranges = [hull(_found(value, text) for text in answer.readings) for value in rule.values]
+    met = all_of(counts.within(0, 0) for counts in ranges)
+    return _counted(rule.values, ranges), None if met is False and _ORIGINAL.search(answer.whole) else met
 
 
 def folded(text: str) -> str:
@@ -135,33 +120,31 @@ def _parted(left: str, right: str) -> bool:
     return not (_SIGN.match(left) and _SIGN.match(right))
 
 
-def _found(value: str, text: str, absent: bool = False) -> Tally:
+def _found(value: str, text: str, absent: bool = False) -> CountRange:
     """How often a value stands in a text. With `absent` it is asked whether it is missing."""
     value = tidy(value)
-    sure = len(_exactly(value).findall(_BLANKS.sub(" ", plain(text))))
+    prose = plain(text) if _ADDRESS.search(value) else _ADDRESS.sub(" ", plain(text))
+    sure = len(_exactly(value).findall(prose))
     shown, wanted = folded(text), folded(value)
     loose = max(text.count(value), shown.count(wanted) if wanted else 0)
     if not _SIGN.search(value):
-        return Tally.of(sure, sure, loose)
+        return CountRange.of(sure, sure, loose)
     loose = max(loose, _bare(shown).count(_bare(wanted)))
     if not loose and (_form(wanted).search(shown) or (absent and any(map(str.isnumeric, value)))):
         loose = 1
-    return Tally.of(sure, sure, loose)
+    return CountRange.of(sure, sure, loose)
 
 
 def _exactly(value: str) -> regex.Pattern[str]:
-    """The value as it stands, with a capital letter at its beginning or not, where words begin and end."""
-    value = _BLANKS.sub(" ", value)
-    first = (
-        f"[{regex.escape(value[0])}{regex.escape(value[0].upper())}]"
-        if len(value[0].upper()) == 1
-        else regex.escape(value[0])
-    )
+    """The value as it stands, where words begin and end; with a capital letter where a sentence may begin: May is no "may"."""
+    first, capital = regex.escape(value[0]), value[0].upper()
+    if len(capital) == 1 and capital != value[0]:
+        first = f"(?:{first}|{_BEGIN}{regex.escape(capital)})"
     before = _BEFORE if _SIGN.match(value) and not _OPEN.match(value) else ""
     if _HANGUL.match(value):
         before = r"(?<!\p{Hangul})"  # "의사과정" has no apple
     behind = _BEHIND if _SIGN.match(value[-1]) and not (_OPEN.match(value[-1]) or _HANGUL.match(value[-1])) else ""
-    rest = regex.escape(value[1:], special_only=True)
+    rest = _BLANKS.sub(r"\\s+", regex.escape(value[1:], special_only=True, literal_spaces=True))
     if _SHORT_HAN.fullmatch(value):  # two characters between others may belong to two words
         return regex.compile(rf"(?<!\p{{Han}}){first}{rest}|{first}{rest}(?!\p{{Han}})")
     return regex.compile(before + first + rest + behind)
@@ -180,11 +163,11 @@ def _form(wanted: str) -> regex.Pattern[str]:
     )
 
 
-def _counted(values: Sequence[str], tallies: Sequence[Tally]) -> str:
-    return listed(
+def _counted(values: Sequence[str], ranges: Sequence[CountRange]) -> str:
+    return enumerated(
         [
-            f"{_shown(value)} {'once' if str(tally) == '1' else f'{tally} times'}"
-            for value, tally in zip(values, tallies, strict=True)
+            f"{_shown(value)} {'once' if str(counts) == '1' else f'{counts} times'}"
+            for value, counts in zip(values, ranges, strict=True)
         ]
     )
 

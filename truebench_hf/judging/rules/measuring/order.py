@@ -9,10 +9,10 @@ from typing import Any
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.lines import items, lines, top_level
-from truebench_hf.judging.rules.plain import plain
-from truebench_hf.judging.rules.tally import agreed
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.lines import items, lines, number_of_lists, top_level
+from truebench_hf.judging.rules.measuring.outcomes import agreed
+from truebench_hf.judging.rules.measuring.plain_text import plain
 from truebench_hf.rules import Sorted
 
 _NUMBER = regex.compile(r"[-−]?\d+(?:[.,]\d+)*")
@@ -29,13 +29,10 @@ def sorted_(rule: Sorted, answer: Answer) -> tuple[str, bool | None]:
         texts = [item.text for item in top_level(items(text))] or [plain(line) for line in lines(text)]
         texts = [one for one in texts if one.strip()]
         number = number or len(texts)
-        outcomes.append(_ordered(texts, rule) if len(texts) > 1 else None)
+        ordered = _ordered(texts, rule) if len(texts) > 1 else None
+        outcomes.append(None if ordered is False and number_of_lists(text) > 1 else ordered)  # each for itself
     met = agreed(outcomes)
-    said = (
-        {True: "in order", False: "not in order"}.get(met, "whose order is not clear")
-        if met is not None
-        else "whose order is not clear"
-    )
+    said = "whose order is not clear" if met is None else "in order" if met else "not in order"
     return f"{number} items {said}", met
 
 

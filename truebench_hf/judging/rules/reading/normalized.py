@@ -1,6 +1,6 @@
 """The text of a criterion, made ready for patterns: one kind of blanks, literals out of the way, notes and clauses apart.
 
-    prepared('The words "a, b" must not be used (no quotes).')  # Text(("the words ⟦0⟧ must not be used",), ('a, b',), True)
+    prepared('The words "a, b" must not be used (no quotes).')  # Text(("the words ⟦0⟧ must not be used",), (Quoted("a, b"),), True)
 
 Only English is read. What stands in quotation marks is a literal: it says nothing of how the criterion is meant.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 LONGEST = 400  # characters of a criterion that is read; longer ones are lists of demands
 LITERAL = r"⟦\d+⟧"
@@ -43,12 +44,19 @@ _END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-ÖØ-ÞА-Я⟦])|\s*\n\s*|\s*;\s*")
 _NUMBERED = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.)])\s+")
 
 
+class Quoted(NamedTuple):
+    """A literal, and the `mark` at its end that may belong to it or, as Americans write, to the sentence around it."""
+
+    text: str
+    mark: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Sentences of a criterion in lower case, with ⟦n⟧ for its n-th literal. Not `whole`: some of the text was left out."""
 
     sentences: tuple[str, ...]
-    literals: tuple[str, ...]
+    literals: tuple[Quoted, ...]
     whole: bool
 
 
@@ -57,7 +65,7 @@ def prepared(criterion: str) -> Text | None:
     text = criterion.translate(_CURLY_KEEPING_QUOTES).strip()
     if not text or len(text) > LONGEST or "⟦" in text or "⟧" in text:
         return None
-    literals: list[str] = []
+    literals: list[Quoted] = []
 
     def kept(match: re.Match[str]) -> str:
         said = next(group for group in match.groups() if group is not None).strip()
@@ -71,7 +79,7 @@ def prepared(criterion: str) -> Text | None:
             and _inside(text, match.end(), said[-1])
         ):
             said, outside = said[:-1], said[-1]
-        literals.append(said)
+        literals.append(Quoted(said, outside))
         return f"⟦{len(literals) - 1}⟧{outside}"
 
     text = _QUOTED.sub(kept, text).translate(_CURLY)

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.choice import stated
-from truebench_hf.judging.rules.reading import Found
-from truebench_hf.judging.rules.stated import says_more, unstated
+from truebench_hf.judging.rules.reading.criteria import Found
+from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
 from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling

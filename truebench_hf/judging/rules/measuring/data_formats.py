@@ -12,8 +12,9 @@ from typing import Any
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.tally import Tally, agreed, listed
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.outcomes import agreed, all_of
+from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated
 from truebench_hf.rules import Csv, Json, Table
 
 _AT_MARGIN = regex.compile(r"^[\[{]", regex.MULTILINE)
@@ -32,7 +33,7 @@ def of_json(rule: Json, answer: Answer) -> tuple[str, bool | None]:
         return f"valid JSON, {'an object' if isinstance(value, dict) else 'a list'}", None
     missing = [key for key in rule.keys if not _has(value, key)]
     what = f"an object with {len(value)} keys" if isinstance(value, dict) else f"a list of {len(value)}"
-    facts = f"valid JSON, {what}" + (f", without the keys {listed(missing)}" if missing else "")
+    facts = f"valid JSON, {what}" + (f", without the keys {enumerated(missing)}" if missing else "")
     return facts, True if not missing else None if any(_somewhere(value, key) for key in missing) else False
 
 
@@ -146,12 +147,11 @@ def _fits(rule: Csv, grid: Sequence[Sequence[str]]) -> bool | None:
 
 def within(rule: Csv | Table, rows: int, all_rows: int, columns: int, header: Sequence[str]) -> bool | None:
     """Whether so many rows, with or without the header, and columns lie within the bounds, and columns have the names."""
-    number = Tally.of(rows, rows, all_rows).within(rule.min_rows, rule.max_rows)
-    width = Tally.of(columns, columns, columns).within(rule.min_columns, rule.max_columns)
+    number = CountRange.of(rows, rows, all_rows).within(rule.min_rows, rule.max_rows)
+    width = CountRange.of(columns, columns, columns).within(rule.min_columns, rule.max_columns)
     there = {_folded(cell) for cell in header}
     exact = {cell.strip() for cell in header}
     named = (
         True if set(rule.header) <= exact else None if all(_folded(name) in there for name in rule.header) else False
     )
-    outcomes = (number, width, named)
-    return False if False in outcomes else None if None in outcomes else True
+    return all_of((number, width, named))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truebench_hf.judging.rules import languages, letters, lines, marked, order, structured, wording
-from truebench_hf.judging.rules.answers import Answer, answer
-from truebench_hf.judging.rules.counting import count
+from truebench_hf.judging.rules.measuring import characters, data_formats, languages, lines, markdown, order, wording
+from truebench_hf.judging.rules.measuring.answers import Answer, answer
+from truebench_hf.judging.rules.measuring.counting import count
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -25,6 +25,8 @@ from truebench_hf.rules import (
     Table,
 )  # fmt: skip
 
+_LONGEST = 100_000  # characters of a response: the slowest rule takes 3 s for so many of the worst
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -39,7 +41,9 @@ class Measured:
 
 
 def measure(rule: Rule, response: str) -> Measured:
-    """What a response measures by a rule. Never raises, whatever the text."""
+    """What a response measures by a rule. Never raises, whatever the text; what is far too long is not read."""
+    if len(response) > _LONGEST:
+        return Measured(f"more than {_LONGEST:,} characters, which are not measured", None)
     if isinstance(rule, Language) and (problem := languages.unavailable()):
         return Measured("", None, problem)
     return Measured(*_measured(rule, answer(response)))
@@ -52,13 +56,13 @@ def _measured(rule: Rule, given: Answer) -> tuple[str, bool | None]:
         case Language():
             return languages.language(rule, given)
         case Json():
-            return structured.of_json(rule, given)
+            return data_formats.of_json(rule, given)
         case Csv():
-            return structured.of_csv(rule, given)
+            return data_formats.of_csv(rule, given)
         case Table():
-            return marked.of_table(rule, given)
+            return markdown.of_table(rule, given)
         case CodeBlock():
-            return marked.of_code_block(rule, given)
+            return markdown.of_code_block(rule, given)
         case StartsWith():
             return wording.starts_with(rule, given)
         case EndsWith():
@@ -70,8 +74,8 @@ def _measured(rule: Rule, given: Answer) -> tuple[str, bool | None]:
         case Listed():
             return lines.listed(rule, given)
         case Case():
-            return letters.case(rule, given)
+            return characters.case(rule, given)
         case Forbidden():
-            return letters.forbidden(rule, given)
+            return characters.forbidden(rule, given)
         case Sorted():
             return order.sorted_(rule, given)

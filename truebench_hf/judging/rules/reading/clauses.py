@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from truebench_hf.rules import Rule
+
 Of = Literal["answer", "line", "paragraph", "sentence", "item", "other"]
 Shape = Literal[
     "stated", "bare", "ordered"
 ]  # with a subject, with a verb alone ("has two paragraphs"), "use no commas"
+
+Reading = tuple[tuple[Rule, ...], bool]  # the rules that a clause states, and whether it says nothing else
 
 _ANSWER = r"response|answer|reply|output|text|result|content|message|completion"
 _WORK = (
@@ -144,18 +148,18 @@ def _stated(text: str) -> Clause | None:
 
 
 def _of(match: re.Match[str], said: str, denied: bool) -> Clause:
-    told = match.groupdict()
-    if parts := told.get("each") or told.get("none"):
+    groups = match.groupdict()
+    if parts := groups.get("each") or groups.get("none"):
         of: Of = next((part for part in _PARTS if re.search(rf"\b{part}", parts)), "item")
         of = "item" if of == "line" and " list" in parts else of
-        return Clause(of, f"each {of}", denied or bool(told.get("none")), said)
-    if told.get("length"):
+        return Clause(of, f"each {of}", denied or bool(groups.get("none")), said)
+    if groups.get("length"):
         return Clause("answer", "the length", denied, said)
-    if told.get("agent"):
+    if groups.get("agent"):
         return Clause("answer", "the model", denied, said)
-    if told.get("whole"):
-        return Clause("answer", told["whole"], denied, said)
-    return Clause("other", told.get("other") or "", denied, said)
+    if groups.get("whole"):
+        return Clause("answer", groups["whole"], denied, said)
+    return Clause("other", groups.get("other") or "", denied, said)
 
 
 def _asked(text: str) -> Clause | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import regex
 
-from truebench_hf.judging.rules.plain import plain
-from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.judging.rules.measuring.plain_text import plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange
 from truebench_hf.judging.sentences import sentences as split
 
 _ASKING = regex.compile(
@@ -20,7 +20,7 @@ _ASKING = regex.compile(
 _ASKED = 2500  # characters of lines in doubt that pysbd is asked about: it takes 13 ms for 1,000
 _NEAR = 30  # characters around an end that tell about it
 _MARK = regex.compile(
-    r"(?P<mark>[.!?…‥。．！？｡؟।॥۔։።៕]+)(?P<closing>[\"'”’»«›」』）)\]*_`]*)(?P<blank>\s*)(?P<behind>[\"'“‘«„‹「『（(\[¿¡*_`—–-]*\s?.?)",
+    r"(?P<mark>[.!?…‥。．！？｡؟।॥۔։።៕]+)(?P<closing>[\"'”’»«›」』）)\]*_`]*)(?P<blank>\s*)(?=(?P<behind>[\"'“‘«„‹「『（(\[¿¡*_`—–-]*\s?.?))",
     regex.DOTALL,
 )
 _WIDE = frozenset("。．！？｡؟।॥۔։።៕")
@@ -30,14 +30,40 @@ _DECIMAL, _DATE = regex.compile(r"\d+\.\d+"), regex.compile(r"(?:[0-2]?\d|3[01])
 _INITIALS = regex.compile(r"(?<!\p{L})\p{Lu}\.\s?\p{Lu}\Z")
 _KANA = regex.compile(r"[\p{Hiragana}、，,]")
 _DOTTED = regex.compile(r"(?:\p{L}{1,4}\.)+\p{L}{1,4}")
-_WORDS = frozenset(("no", "op", "al", "pl", "ed", "art", "min", "max", "им", "пр"))  # that are whole words as well
+_WORDS = frozenset(
+    (
+        "no",
+        "op",
+        "al",
+        "pl",
+        "ed",
+        "art",
+        "min",
+        "max",
+        "mar",
+        "dec",
+        "jan",
+        "sept",
+        "sen",
+        "maj",
+        "rep",
+        "sec",
+        "ext",
+        "им",
+        "пр",
+    )
+)  # that are whole words as well
 _ORDINAL = regex.compile(r"\d{1,2}|[ivxl]+")
 # Where a sentence may end without a mark: at a face or another picture.
 _PICTURE = regex.compile(
     r"(?<![.!?。！？…\s])\s*(?:\p{Extended_Pictographic}[\p{M}\p{Emoji_Modifier}\u200d\ufe0f]*|[:;]-?[()DP])+\s+(?=[\p{L}\p{N}¿¡\"“'])"
 )
+# Quoted within a sentence: he said "Go. Now." and left.
+_QUOTE = r"(?:“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|\"[^\"]*\"|\([^()]*\))"
+_QUOTED = regex.compile(rf"{_QUOTE}(?=,?\s+\p{{Ll}})|(?<=[\p{{L}}\p{{N}},:]\s){_QUOTE}")
+_STEPS = regex.compile(r":\s+\(?1[.)]\s")  # "How to do it: 1) Wash it. 2) Dry it."
 _GLUED = regex.compile(r"(?<=\p{Ll}{2}|\d|[)])[.!?](?=\p{Lu}\p{Ll})")  # "... is 5.Then we go"
-_PAUSE = regex.compile(r"(?:\.\.|…|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
+_PAUSE = regex.compile(r"(?:\.\.|…|[!?][\"'”’»“]|(?<![\p{L}\p{N}])(?:\d{1,2}(?:\.\d{1,2})?|[IVXL]+)\.)[^\p{L}\p{N}]*\Z")
 _MOSTLY_END = frozenset(("etc", "usw", "itd", "itp", "inc", "ltd", "corp", "co"))
 _LIST = regex.compile(r"[ \t]*(?:[-*+•‣◦▪●○–—·]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\(?[A-Z]\)|#{1,6})[ \t]+|[ \t]*\d{1,3}、")
 _MONTH = regex.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)\p{L}*")
@@ -48,13 +74,15 @@ p.ex np tj zob por т.е т.н г-н г-жа тов ths gs pgs tp bzw ggf inkl z
 """
 # These may, and mostly do not.
 _SHORT = """
+jan feb mar apr jun jul aug sep sept oct nov dec janv févr avr juil déc gov sen rep pres maj cmdr adm esq rd ln hwy apt ste sec eq
+oz lb lbs ft tbsp tsp hrs mins secs ext viz resp misc
 st sr jr gen col hon ave blvd mt dept univ est min max temp nr no num art p pp ed eds str bd abs jh tel god godz ul al pl
 ок ул пр д рис см др им стр т.к тыс млн млрд кв u.a s.o s.u m.in wg v.d tr op
 """
 _NEVER, _SHORTENED = frozenset(_TITLES.split()), frozenset(_SHORT.split())
 
 
-def sentences(text: str) -> Tally:
+def sentences(text: str) -> CountRange:
     """Sentences of a text."""
     fewest = usual = most = 0
     left = _ASKED
@@ -70,9 +98,9 @@ def sentences(text: str) -> Tally:
             sure += sum(guess for _, guess, settled in doubts if settled)
             doubts = [one for one in doubts if not one[2]]
         guessed = sure + sum(guess for _, guess, _ in doubts)
-        loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line))
+        loose = len(_PICTURE.findall(line)) + len(_GLUED.findall(line)) + len(_STEPS.findall(line))
         fewest, usual, most = fewest + sure, usual + guessed + rest, most + sure + len(doubts) + rest + loose
-    return Tally.of(max(fewest, min(most, 1)), usual, most)
+    return CountRange.of(max(fewest, min(most, 1)), usual, most)
 
 
 _Doubt = tuple[int, bool, bool]  # where it is, whether a sentence seems to end there, and whether that is settled
@@ -81,10 +109,13 @@ _Doubt = tuple[int, bool, bool]  # where it is, whether a sentence seems to end 
 def _line(line: str) -> tuple[int, list[_Doubt], bool]:
     """(sentences that surely end, ends in doubt, whether the line goes on behind the last of them)."""
     sure, doubts, at = 0, list[_Doubt](), 0
+    quoted = [found.span() for found in _QUOTED.finditer(line)]
     for mark in _MARK.finditer(line):
         if not any(map(str.isalnum, line[at : mark.start()])):
             continue
         ends = _ends(line, mark)
+        if ends and any(start < mark.start() < end - 1 for start, end in quoted):
+            ends = None
         if ends is None:
             doubts.append((mark.start("behind"), _guess(line, mark), False))
         elif ends:
@@ -106,16 +137,20 @@ def _ends(line: str, mark: regex.Match[str]) -> bool | None:
             return False  # 「はい。」と言った
         return None if set(signs) & _WIDE or (set(signs) & set("!?") and behind.isupper()) else False
     if behind.islower():
-        if signs == "." and not mark["closing"] and not _is_short(_word(line, mark).casefold()):
+        if signs == "." and not mark["closing"] and not ((word := _word(line, mark)) and _is_short(word.casefold())):
             return None  # who writes everything small begins sentences so
         return False if not set(signs) & set("!?") or mark["closing"] else None
     if not behind or (mark["closing"] and not behind.isupper()):
         return None
+    if set(signs) & set("!?") and set(mark["closing"]) & set("\"'”’»“"):
+        return None  # “Who are you?” Arin asked.
     if set(signs) & set("!?") and not set(signs) & {"…"}:
         return True
     if signs != ".":
         return True if set(signs) & _WIDE else None
-    return _after_word(_word(line, mark), behind, _before(line, mark.start()), line[mark.end() : mark.end() + _NEAR])
+    return _after_word(
+        _word(line, mark), behind, _before(line, mark.start()), line[mark.end("behind") : mark.end("behind") + _NEAR]
+    )
 
 
 def _after_word(word: str, behind: str, before: str, rest: str) -> bool | None:
@@ -185,12 +220,12 @@ def glued(text: str) -> bool:
     return _GLUED.search(text) is not None
 
 
-def questions(text: str) -> Tally:
+def questions(text: str) -> CountRange:
     """Sentences that end with a question mark; in some languages their last word shows them as well."""
     marks = regex.findall(r"[?？؟]+", text)
     loose = len(marks) + len(_ASKING.findall(text))
     sure = sum(1 for mark in _MARK.finditer(plain(text)) if set(mark["mark"]) & set("?？؟") and _closed(mark))
-    return Tally.of(sure, len(marks), loose)
+    return CountRange.of(sure, len(marks), loose)
 
 
 def _closed(mark: regex.Match[str]) -> bool:

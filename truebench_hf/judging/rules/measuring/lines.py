@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import regex
 
-from truebench_hf.judging.rules.answers import Answer
-from truebench_hf.judging.rules.plain import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
-from truebench_hf.judging.rules.tally import Tally
+from truebench_hf.judging.rules.measuring.answers import Answer
+from truebench_hf.judging.rules.measuring.plain_text import BOLD_LINE, FENCE_LINE, HEADING, RULE_LINE, plain
+from truebench_hf.judging.rules.measuring.ranges import CountRange
+from truebench_hf.judging.rules.measuring.remarks import is_note, may_open
 from truebench_hf.rules import Listed
 
 _WRAPPED = 100  # characters of a line above which it is shown as several
@@ -25,6 +26,7 @@ _NUMBER = regex.compile(
 _MAYBE = regex.compile(
     r"([ \t]*)(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
 )
+_INLINE = regex.compile(r"(?<=\s)(?:[•‣●▪◦]|\(?\d{1,2}[.)])(?=\s)")  # "1. this 2. that" in one line
 _SIGNATURE = regex.compile(r"\s*(?:[—–(*_~-]|by\b)", regex.IGNORECASE)
 _SIGNED = regex.compile(
     r"\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳])", regex.IGNORECASE
@@ -50,13 +52,13 @@ def lines(text: str) -> list[str]:
     ]
 
 
-def count_lines(text: str) -> Tally:
+def count_lines(text: str) -> CountRange:
     """Lines that are not blank. Long ones are shown as several, so that nobody can tell how many are seen."""
     found = lines(text)
     shown = sum(1 + (len(line) // _WIDTH if len(line) > _WRAPPED else 0) for line in found)
     every = sum(1 for line in text.split("\n") if line.strip())
     every = max(every, len(regex.findall(r"\s/\s", text)) + len(found))  # verses set apart by strokes
-    return Tally.of(min(len(found), max(1, len(inner(text)))), len(found), max(every, shown))
+    return CountRange.of(min(len(found), max(1, len(inner(text)))), len(found), max(every, shown))
 
 
 def inner(text: str) -> list[str]:
@@ -74,14 +76,14 @@ def paragraphs(text: str) -> tuple[list[str], list[str]]:
     return [plain(_unheaded(block)) for block in blocks], [plain(line) for line in single]
 
 
-def count_paragraphs(text: str) -> Tally:
+def count_paragraphs(text: str) -> CountRange:
     """Paragraphs; a list or a table of its own may count as one, as may a title, and each line of prose."""
     blocks, single = paragraphs(text)
     rest = sum(
         1 for block in _BREAK.split(text) if _SAID.search(block) and not _is_prose(block) and not _is_heading(block)
     )
     untitled = sum(1 for block in blocks if regex.search(r"[.!?…。！？:：][\"'”’»」』）)]*\Z", block))
-    return Tally.of(
+    return CountRange.of(
         min(untitled, len(blocks)) or min(1, len(blocks)), len(blocks), max(len(blocks), len(single)) + rest
     )
 
@@ -126,17 +128,18 @@ def goes_on(text: str) -> bool:
     return False
 
 
-def count_items(text: str, unmarked: bool = True) -> Tally:
+def count_items(text: str, unmarked: bool = True) -> CountRange:
     """Items of lists. The fewest are those of the smallest list of one kind, the most are all marked lines; without any
     mark they may be lines or what commas set apart (`unmarked`)."""
     found, maybe = items(text), sum(1 for line in _outside_code(text) if _MAYBE.match(line))
     top = top_level(found)
     if not found:
         loose = max(len(lines(text)), len(regex.findall(r"[,;、，；·/]", text)) + 1) if unmarked and text.strip() else 0
-        return Tally.of(0, maybe, max(maybe, loose))
+        return CountRange.of(0, maybe, max(maybe, loose))
     lists = _lists(text)
     kinds = [sum(1 for item in top if item.mark == mark) for mark in {item.mark for item in top}]
-    return Tally.of(min([*lists, *kinds]), len(top), len(found) + maybe)
+    inline = sum(len(_INLINE.findall(item.text)) for item in found)
+    return CountRange.of(min([*lists, *kinds]), len(top), len(found) + maybe + inline)
 
 
 def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
@@ -146,11 +149,17 @@ def listed(rule: Listed, answer: Answer) -> tuple[str, bool | None]:
     facts = f"{len(found)} of {len(every)} lines marked as list items"
     kinds = {"number" if item.mark == "1" else "bullet" for item in found}
     if len(found) > 1 and len(found) == len(every) and (rule.mark == "any" or kinds == {rule.mark}):
-        return facts, True
+        around = [line for line in lines(answer.whole) if not _is_item(line) and not line[0].isspace()]
+        return facts, True if all(may_open(line) or is_note(line) for line in around) else None
     marked = found or any(_MAYBE.match(line) or _SIGNED.match(line) for line in every) or "```" in text
     short = [line for line in every if len(line) < _WRAPPED]
     inline = rule.mark == "any" and len(text) < 2 * _WRAPPED and len(regex.findall(r"[,;、，；]", text)) > 1
     return facts, None if marked or inline or not every or len(short) > 2 else False
+
+
+def number_of_lists(text: str) -> int:
+    """How many lists there are, parted by lines at the margin."""
+    return len(_lists(text))
 
 
 def _lists(text: str) -> list[int]:
