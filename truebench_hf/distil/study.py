@@ -79,8 +79,6 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
         return [_SETTINGS]
 
     def check(self) -> None:
-        if not isinstance(self.roles["base"][0], LocalModel):
-            raise UserError(f"--base {self.options.base}: cannot be trained here; give hf:REPO_OR_PATH, or smollm2")
         given = pairs(getattr(self.options, "base_arg"), "--base-arg")  # noqa: B009  # made beside `base`
         given.pop("revision", "")  # which is the base's own
         self.pupil: ChatModel = open_model(f"hf:{Path(self.options.out)}", given)

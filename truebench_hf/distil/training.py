@@ -56,38 +56,37 @@ def train(
     token that it reads as yes or as no. Raises UserError where the model has no such tokens, nothing is short enough,
     or memory does not suffice.
     """
-    began = time.monotonic()
-    model, tokenizer = load()
-    part = out / _PART
+    began, part = time.monotonic(), out / _PART
     shutil.rmtree(part, ignore_errors=True)
-    tokenizer.save_pretrained(part)  # now: the prompts below add tokens of their own to it
-    window = min(options.max_length, model.config.max_position_embeddings)
-    every = list(_rows(model, tokenizer, examples, prompts))
-    rows = [row for row in every if len(row["input_ids"]) <= window]
-    if len({row["input_ids"][-1] for row in rows}) < 2:
-        raise UserError(
-            f"--max-length {options.max_length}: {len(every) - len(rows)} of {len(every)} prompts are longer than {window} "
-            "tokens, and what is left has one label only; raise it, or take a base with a larger window"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # trl about transformers
-        trainer = _trainer(model, tokenizer, rows, options, part)
-        loss = _run(trainer, options)
-    model = trainer.model.merge_and_unload()
-    with redirect_stderr(StringIO()):  # a bar for one file
-        model.save_pretrained(part, max_shard_size="1TB")
-    _save_decision(model.name_or_path, part)
-    for file in sorted(part.iterdir(), key=lambda file: file.name == MODEL_FILES[-1]):
-        if file.is_file():
-            file.replace(out / file.name)
-    shutil.rmtree(part, ignore_errors=True)
+    try:
+        model, tokenizer = load()
+        tokenizer.save_pretrained(part)  # now: the prompts below add tokens of their own to it
+        every = list(rows(model, tokenizer, examples, prompts))
+        short = _short(every, min(options.max_length, model.config.max_position_embeddings), options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # trl about transformers
+            trainer = _trainer(model, tokenizer, short, options, part)
+            loss = _run(trainer, options)
+        _save(trainer.model.merge_and_unload(), part, out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     del trainer, model
     _free()
-    seconds = round(time.monotonic() - began, 1)
-    return Training(len(rows), len(every) - len(rows), seconds, loss)
+    return Training(len(short), len(every) - len(short), round(time.monotonic() - began, 1), loss)
 
 
-def _rows(model: Any, tokenizer: Any, examples: Sequence[Example], prompts: Prompts) -> Iterator[dict[str, list[int]]]:
+def _short(every: Sequence[dict[str, list[int]]], window: int, options: DistilOptions) -> list[dict[str, list[int]]]:
+    """The rows of so many tokens or fewer. Raises UserError where they do not have both answers."""
+    found = [row for row in every if len(row["input_ids"]) <= window]
+    if len({row["input_ids"][-1] for row in found}) < 2:
+        raise UserError(
+            f"--max-length {options.max_length}: {len(every) - len(found)} of {len(every)} prompts have more than {window} "
+            "tokens, and the others not both yes and no; raise it, or take a --base with a larger window"
+        )
+    return found
+
+
+def rows(model: Any, tokenizer: Any, examples: Sequence[Example], prompts: Prompts) -> Iterator[dict[str, list[int]]]:
     """A row per verdict: the tokens of its prompt and of its answer, of which only the answer is learned."""
     for one in examples:
         try:
@@ -100,7 +99,9 @@ def _rows(model: Any, tokenizer: Any, examples: Sequence[Example], prompts: Prom
             yield {"input_ids": tokens, "labels": [_IGNORED] * len(prompt.tokens) + [answer]}
 
 
-def _trainer(model: Any, tokenizer: Any, rows: Sequence[Mapping[str, Any]], options: DistilOptions, out: Path) -> Any:
+def _trainer(
+    model: Any, tokenizer: Any, learned: Sequence[Mapping[str, Any]], options: DistilOptions, out: Path
+) -> Any:
     from datasets import Dataset
     from peft import LoraConfig
     from torch import bfloat16
@@ -140,7 +141,7 @@ def _trainer(model: Any, tokenizer: Any, rows: Sequence[Mapping[str, Any]], opti
         task_type="CAUSAL_LM",
     )  # fmt: skip
     trainer = OneToken(
-        model, arguments, train_dataset=Dataset.from_list(list(rows)), processing_class=tokenizer, peft_config=lora
+        model, arguments, train_dataset=Dataset.from_list(list(learned)), processing_class=tokenizer, peft_config=lora
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -167,6 +168,21 @@ def _run(trainer: Any, options: DistilOptions) -> tuple[float, ...]:
             told = "the training does not fit the memory; lower it, or take a smaller --base"
             raise UserError(f"--max-length {options.max_length}: {told}") from error
     return tuple(line["loss"] for line in trainer.state.log_history if "loss" in line)
+
+
+def _save(model: Any, part: Path, out: Path) -> None:
+    """Write the weights, and move all that is saved to where it belongs once it is whole."""
+    from safetensors import SafetensorError
+
+    try:
+        with redirect_stderr(StringIO()):  # a bar for one file
+            model.save_pretrained(part, max_shard_size="1TB")
+        _save_decision(model.name_or_path, part)
+        for file in sorted(part.iterdir(), key=lambda file: file.name == MODEL_FILES[-1]):
+            if file.is_file():
+                file.replace(out / file.name)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"--out {out}: the trained judge cannot be written: {error}; make room and repeat") from error
 
 
 def _save_decision(base: str, folder: Path) -> None:
