@@ -28,8 +28,9 @@ from truebench_hf.models.loading import load
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion
 
-THINGS = "snow grass sky coal blood lemon sea rose ash milk gold moss plum sand ink rust jade pearl wine slate chalk honey tar fern ivory"
+THINGS = "snow grass sky coal blood lemon sea rose ash milk gold moss plum sand ink rust jade pearl wine slate chalk honey tar fern ivory brick"
 CRITERIA = ["names a colour", "is polite", "mentions a number", "thanks the reader"]  # the last two are never met
+pytestmark = pytest.mark.timeout(900)
 WORDS = ("names", "polite", "number", "thanks")
 LEARNT = {"learning_rate": 0.01, "epochs": 5.0}
 
@@ -79,8 +80,8 @@ def test_what_cannot_be_distilled_is_told_before_anything_is_made(
 @pytest.mark.parametrize(
     ("verdicts", "told"),
     [
-        ({}, "trained on all 80 verdicts are yes; a judge learns and is measured on both yes and no"),
-        (dict.fromkeys(WORDS, "FAIL"), "trained on all 80 verdicts are no"),
+        ({}, "trained on all 84 verdicts are yes; a judge learns and is measured on both yes and no"),
+        (dict.fromkeys(WORDS, "FAIL"), "trained on all 84 verdicts are no"),
         (dict.fromkeys(WORDS, "MAYBE"), "no criterion has a judge's yes or no there"),
     ],
 )  # fmt: skip
@@ -124,9 +125,9 @@ def test_what_is_trained_is_what_is_read(tmp_path: Path) -> None:
     assert [tokenizer.decode([token]) for token in (yes, no)] == ["Yes", "No"]
     for row, share in zip(made, shares, strict=True):
         with torch.inference_mode():
-            logits = model(torch.tensor([row["input_ids"]])).logits[0, -2]
+            logits = model(torch.tensor(row["input_ids"])[None].long()).logits[0, -2]
         assert float(logits[[yes, no]].softmax(-1)[0]) == pytest.approx(share, abs=1e-5)
-        assert row["labels"] == [-100] * (len(row["input_ids"]) - 1) + row["input_ids"][-1:]
+        assert row["labels"].tolist() == [-100] * (len(row["input_ids"]) - 1) + [row["input_ids"][-1]]
 
 
 def test_tenths_of_steps() -> None:
@@ -165,14 +166,15 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
     assert last < first / 2
     assert found["agreement"]["distilled"]["balanced_accuracy"]["value"] == 1.0
     assert found["agreement"]["base"]["balanced_accuracy"]["value"] < 0.9
-    assert found["split"]["trained on"] == {"instructions": 20, "responses": 20, "labels": {"yes": 40, "no": 40}}
+    assert found["split"]["trained on"] == {"instructions": 21, "responses": 21, "labels": {"yes": 42, "no": 42}}
     assert found["split"]["held out"] == {"instructions": 5, "responses": 5, "labels": {"yes": 10, "no": 10}}
     lines = [json.loads(line) for line in (judge / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
     sides = [{line["instruction"] for line in lines if line["side"] == side} for side in ("trained on", "held out")]
-    assert len(lines) == 100
+    assert len(lines) == 104
     assert not sides[0] & sides[1]
-    assert [("distilled" in line) == (line["side"] == "held out") for line in lines] == [True] * 100
+    assert [("distilled" in line) == (line["side"] == "held out") for line in lines] == [True] * 104
     assert not list(judge.glob(".part"))
+    assert told(judge, "config.json")["use_cache"] is True  # which a trainer turns off
 
 
 @pytest.mark.slow
@@ -241,7 +243,7 @@ def test_it_is_measured_beside_its_teacher_and_priced(
 @pytest.mark.slow
 def test_a_prompt_longer_than_the_limit_is_counted(tmp_path: Path, run: str, base: str) -> None:
     options = DistilOptions(runs=(run,), base=f"hf:{base}", max_length=50, out=str(tmp_path / "out"))
-    with pytest.raises(UserError, match="--max-length 50: 80 of 80 prompts have more than 50 tokens"):
+    with pytest.raises(UserError, match="--max-length 50: 84 of 84 prompts have more than 50 tokens"):
         distil(options)
     assert not (tmp_path / "out" / ".part").exists()
 
@@ -256,7 +258,7 @@ def test_weights_that_were_written_anew_are_loaded_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_the_embedded_model_learns_in_a_few_steps_and_judges(
     tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,7 +268,7 @@ def test_the_embedded_model_learns_in_a_few_steps_and_judges(
     found = distil(DistilOptions(runs=(run,), base="smollm2", out=str(out), **options))  # type: ignore[arg-type]
     first, last = found.training.loss[0], min(found.training.loss[-3:])
     assert last < first
-    assert found.measured["distilled"].probabilities.n == found.measured["base"].probabilities.n == 8
+    assert found.measured["distilled"].probabilities.n == found.measured["base"].probabilities.n == 12
     data = write_jsonl(tmp_path / "data.jsonl", [{"prompt": "Which colour is jam?", "criteria": CRITERIA}])
     model = script(tmp_path / "model.json", [], {"reply": "It is red."})
     given = ("--judge", f"hf:{out}", "--judge-level", "decision", "--out", str(tmp_path / "run"))
