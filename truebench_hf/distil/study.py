@@ -173,7 +173,10 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
 
     def _notes(self, found: Distilled) -> Iterator[str]:
         calibrated = f" --calibration {Path(self.options.out)}" if found.fit else ""
-        yield f"Used by --judge {found.spec} --judge-level decision{calibrated}, and first in a cascade."
+        yield (
+            f"Used by --judge {found.spec} --judge-level decision{calibrated}; the band of a cascade is priced by `truebench "
+            "calibrate --cascade-judge`."
+        )
         yield f"See whether the terms of {found.teacher} allow to train a model on what it writes."
         learned, first, last = found.training.verdicts, *tenths(found.training.loss)
         if learned < FEW:
