@@ -23,6 +23,7 @@ from truebench_hf.distil.training import rows
 from truebench_hf.distil.verdicts import Example
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import decision_questions
+from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.loading import load
 from truebench_hf.prompts import Prompts
@@ -32,7 +33,7 @@ THINGS = "snow grass sky coal blood lemon sea rose ash milk gold moss plum sand 
 CRITERIA = ["names a colour", "is polite", "mentions a number", "thanks the reader"]  # the last two are never met
 pytestmark = pytest.mark.timeout(900)
 WORDS = ("names", "polite", "number", "thanks")
-LEARNT = {"learning_rate": 0.01, "epochs": 5.0}
+LEARNT = {"learning_rate": 0.01, "epochs": 5.0, "batch_size": 8}
 
 
 LEARNABLE = {"number": "FAIL", "thanks": "FAIL"}
@@ -164,8 +165,8 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
     assert first is not None
     assert last is not None
     assert last < first / 2
-    assert found["agreement"]["distilled"]["balanced_accuracy"]["value"] == 1.0
-    assert found["agreement"]["base"]["balanced_accuracy"]["value"] < 0.9
+    agreement = {name: scores["balanced_accuracy"]["value"] for name, scores in found["agreement"].items()}
+    assert agreement["distilled"] >= 0.75 >= agreement["base"] + 0.2
     assert found["split"]["trained on"] == {"instructions": 21, "responses": 21, "labels": {"yes": 42, "no": 42}}
     assert found["split"]["held out"] == {"instructions": 5, "responses": 5, "labels": {"yes": 10, "no": 10}}
     lines = [json.loads(line) for line in (judge / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -179,9 +180,13 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
 
 @pytest.mark.slow
 def test_the_folder_is_a_judge_without_peft_or_trl(judge: Path, tmp_path: Path) -> None:
-    data = [{"prompt": "Which colour is jam?", "criteria": CRITERIA}]
+    """In another process it gives the probabilities that were measured, calibrated as the folder says."""
+    lines = [json.loads(line) for line in (judge / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    held = [line for line in lines if line["side"] == "held out"]
+    shown = [line for line in held if line["instance"] == held[0]["instance"]]
+    thing = THINGS.split()[int(shown[0]["instance"]) - 1]
+    write_jsonl(tmp_path / "data.jsonl", [{"prompt": f"Which colour is {thing}?", "criteria": CRITERIA}])
     model = script(tmp_path / "model.json", [], {"reply": "It is what you think."})
-    write_jsonl(tmp_path / "data.jsonl", data)
     code = "import sys; sys.modules.update(peft=None, trl=None); sys.argv[0] = 'truebench'; "
     code += "from truebench_hf.cli.main import main; main()"
     given = ["--data", "data.jsonl", "--model", model, "--judge", f"hf:{judge}", "--judge-level", "decision"]
@@ -192,7 +197,9 @@ def test_the_folder_is_a_judge_without_peft_or_trl(judge: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     (line,) = (tmp_path / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     (verdicts,) = json.loads(line)["verdicts"]
-    assert [one["label"] for one in verdicts] == ["yes", "yes", "no", "no"]
+    calibrator = Calibrator.of_fields(told(judge, "calibration.json")["calibrator"])
+    expected = [calibrator.apply(one["distilled"]) for one in shown]
+    assert [one["probability"] for one in verdicts] == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.slow
