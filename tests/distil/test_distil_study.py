@@ -214,6 +214,11 @@ def test_the_same_command_trains_and_asks_nothing_again(judge: Path, run: str, b
     for other in ({"learning_rate": 0.02}, {"seed": 1}, {"held_out": 0.4}, {"limit": 25}):
         with pytest.raises(UserError, match="choose another folder"):
             distil(DistilOptions(**options | other))
+    there = (judge / "training.json").read_text(encoding="utf-8")
+    (judge / "training.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"training\.json: cannot be read; move it away to train anew"):
+        distil(DistilOptions(**options))
+    (judge / "training.json").write_text(there, encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -113,6 +113,9 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
     def setup(self) -> None:
         options, estimate = self.options, self.options.estimate
         self.training = None if estimate else self._training()
+        if self.training:  # no decision of an earlier training, in whatever folder, is taken for one of this
+            which = digest(canonical(asdict(self.training)))
+            self.pupil.identity = replace(self.pupil.identity, revision=which)
         caller = Caller(
             EstimatedModel(self.pupil) if estimate else self.pupil, self.ledger, PUPIL, self.roles.concurrency("base")
         )
@@ -124,12 +127,16 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
         out, made_with = Path(self.options.out), json.loads(json.dumps(self._made_with()))
         file = out / TRAINING
         if file.is_file():
-            told = jsonl.parsed(file.read_bytes(), str(file))
-            if other := [name for name, value in made_with.items() if told["made_with"].get(name) != value]:
+            try:
+                told = jsonl.parsed(file.read_bytes(), str(file))
+                there, found = dict(told["made_with"]), Training(**told["training"])
+            except (KeyError, TypeError, ValueError) as error:
+                raise UserError(f"{file}: cannot be read; move it away to train anew") from error
+            if other := [name for name, value in made_with.items() if there.get(name) != value]:
                 raise UserError(
                     f"--out {out}: the judge there was trained with other {', '.join(other)}; choose another folder"
                 )
-            return Training(**told["training"])
+            return found
         base = cast(LocalModel, self.roles["base"][0])
         made = train(base.load_to_train, self.sides["trained on"], self.options, self.options.prompts, out)
         self.folder.write(TRAINING, json.dumps({"made_with": made_with, "training": asdict(made)}, indent=1) + "\n")
