@@ -58,6 +58,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("options", "told"),
     [
         ({"base": "openai:gpt-4.1"}, "--base openai:gpt-4.1: cannot be trained here; give hf:REPO_OR_PATH, or smollm2"),
+        ({"engine": "ray"}, "--engine ray: a judge is trained in this process"),
         ({"runs": ()}, "--runs names no finished run"),
         ({"held_out": 0.0}, "--held-out 0.0: lies between 0 and 1"),
         ({"epochs": 0.0}, "--epochs 0.0: lies above 0"),

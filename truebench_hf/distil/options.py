@@ -41,6 +41,8 @@ class DistilOptions(SampleOptions, PromptOptions, RuleOptions):
         super().__post_init__()
         if self.base != "smollm2" and not self.base.startswith("hf:"):
             raise UserError(f"--base {self.base}: cannot be trained here; give hf:REPO_OR_PATH, or smollm2")
+        if self.engine != "asyncio":
+            raise UserError(f"--engine {self.engine}: a judge is trained in this process; leave it out")
         at_least_one(self, "max_steps", "lora_rank", "batch_size", "max_length")
         if not 0 < self.held_out < 1:
             raise UserError(f"--held-out {self.held_out}: lies between 0 and 1")

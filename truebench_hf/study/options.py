@@ -17,6 +17,9 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
 from truebench_hf.prompts import Prompts
 
+ENGINES = ("asyncio", "ray")
+LOGS = ("otel",)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions(Options):
@@ -30,13 +33,31 @@ class FolderOptions(Options):
         "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
+    engine: str = option(
+        "asyncio", panel="Models", help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "Ray cluster)."
+    )  # fmt: skip
+    ray_address: str | None = option(
+        None, panel="Models", help="HOST:PORT of the head of that cluster, or auto for the one this machine is part of. If "
+        "not given: RAY_ADDRESS, else a cluster of its own on this machine."
+    )  # fmt: skip
+    log: str | None = option(
+        None, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
+        "OTEL_EXPORTER_OTLP_ variables name."
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.engine not in ENGINES:
+            raise unknown("engine", self.engine, ENGINES)
+        if self.ray_address and self.engine != "ray":
+            raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
             raise UserError("--out names no folder")
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
+        if self.log not in (None, *LOGS):
+            raise unknown("log", str(self.log), LOGS)
 
     def asked_otherwise(self, role: str, one: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -21,13 +22,16 @@ from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.listening import listen
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.study import providers, telemetry
 from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, write
 from truebench_hf.study.roles import Roles
@@ -64,6 +68,7 @@ class Study(Generic[O, T, D, V]):
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.ledger: Ledger | EstimatedLedger
+        self._events: telemetry.Telemetry | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
@@ -141,6 +146,8 @@ class Study(Generic[O, T, D, V]):
 
     def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
+        if self.options.log:
+            telemetry.check()
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
@@ -164,10 +171,17 @@ class Study(Generic[O, T, D, V]):
         self.ledger = self.folder.ledger
         try:
             self.setup()
-            with progress(self.bars()) as self.step, rare_collection():
-                done = asyncio.run(self._work())
+            events = telemetry.opened(self.options.log, self.kind, self.folder.path)
+            with events as self._events, progress(self.bars()) as self.step, rare_collection():
+                done = self._served()
             outcome = self.score(done)
-            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
+            about = (self.folder.info["settings"], self.folder.info.get("served", {}))
+            lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
+            notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+            known = {"calls_lost": lost} if lost else {}
+            outcome = replace(outcome, notes=notes, known={**outcome.known, **known})
+            if outcome.board:
+                outcome = replace(outcome, board=providers.marked(outcome.board, *about))
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
@@ -200,6 +214,14 @@ class Study(Generic[O, T, D, V]):
         finally:
             self.ledger.close()
 
+    def _served(self) -> list[D]:
+        """All items worked through; however that ends, what the answers told of who gave them is noted."""
+        try:
+            return asyncio.run(self._work())
+        finally:
+            if told := providers.served(self.roles, self.folder.info.get("served", {})):
+                self.folder.note(served=told)
+
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""
         rows = self.all.left_out
@@ -211,6 +233,8 @@ class Study(Generic[O, T, D, V]):
         own = self.bars() == Study.bars(self)
 
         async def one(place: int) -> tuple[int, D]:
+            if self._events is not None:
+                listen(partial(self._events.send, self.all.name(self.chosen[place])))
             found = await self.work(self.chosen[place])
             if own:
                 self.step(self.unit)
