@@ -29,9 +29,7 @@ window.tbBoard = (() => {
   }
   async function ask(name, what) {
     const mine = ++turn;
-    root.classList.add("waiting");
     const answer = await (server ? server[name](what) : early(name, what)).catch(() => null);
-    root.classList.remove("waiting");
     return mine === turn ? answer ?? null : undefined;  // null: no answer; undefined: something else was asked meanwhile
   }
   function put(html) {
@@ -50,7 +48,9 @@ window.tbBoard = (() => {
   async function show(again) {
     const want = wanted(), key = JSON.stringify(want);
     if (again || shown !== key) {
+      root.ariaBusy = "true";  // no class: with those of Gradio's styles on [class*=...] every cell would be styled anew
       const html = await ask("show_board", want);
+      root.ariaBusy = null;
       if (typeof html !== "string") return;
       shown = key;
       put(html);
@@ -110,19 +110,19 @@ window.tbBoard = (() => {
     return there;
   }
 
-  function shut() {
-    root.querySelector(".told")?.remove();
-    root.querySelectorAll("tr.chosen").forEach(row => { row.classList.remove("chosen"); row.querySelector(".model").setAttribute("aria-expanded", "false"); });
+  function mark(row, chosen) {
+    row.classList.toggle("chosen", chosen);
+    row.querySelector(".model").setAttribute("aria-expanded", chosen);
   }
   async function open(key) {
-    const row = key && rows().find(row => row.dataset.key === key);
-    if (root.querySelector(".told")?.of === row && row) return;
-    shut();
-    if (!row) return;
-    row.classList.add("chosen");
-    row.querySelector(".model").setAttribute("aria-expanded", "true");
+    const row = key && rows().find(row => row.dataset.key === key), old = root.querySelector(".told");
+    root.querySelectorAll("tr.chosen").forEach(one => mark(one, false));
+    if (!row) { old?.remove(); return; }
+    mark(row, true);
+    if (old?.of === row) return;
     const html = await ask("open_model", { ...wanted(), model: key });
     if (html === undefined || !row.isConnected || !row.classList.contains("chosen")) return;
+    root.querySelector(".told")?.remove();  // not before: the table is laid out once
     const told = document.createElement("tr"), cell = told.insertCell();
     told.className = "told";
     told.of = row;
@@ -155,8 +155,8 @@ window.tbBoard = (() => {
         sort(next);
       } else if (at("[data-close]")) {
         const row = at(".told").of;
-        choose(row);
-        row.querySelector(".model").focus();
+        choose(root.querySelector("tr.chosen"));
+        rove(row.querySelector(".model")).focus();
       } else if ((part = at("[data-run]"))) {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
