@@ -44,8 +44,8 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard) -> Any:
                 explored = explorer.build(board, tab)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
-            with gr.Tab("Submit", id="submit"):
-                submit.build(options)
+            with gr.Tab("Submit", id="submit") as handed:
+                submit.build(options, handed)
             with gr.Tab("About", id="about") as told:
                 about.build(board, told)
         for name, other in {t.id: t for t in tabs.children if t.id != "explorer"}.items():

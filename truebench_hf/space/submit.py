@@ -1,4 +1,4 @@
-"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request."""
+"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request. What became of others."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from truebench_hf import anonymous
 from truebench_hf.errors import UserError
+from truebench_hf.report.page import fragment
+from truebench_hf.report.sections import Grid
 from truebench_hf.space import guard, steps
+from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.submissions import Submissions
 
 
-def build(options: SpaceOptions) -> None:
-    """Lay out the tab inside the current Blocks."""
+def build(options: SpaceOptions, tab: Any) -> None:
+    """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
     import gradio as gr
 
     gr.HTML(
@@ -24,36 +30,46 @@ def build(options: SpaceOptions) -> None:
     )
     file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], file_count="single", elem_id="upload", height=140)
     check = steps.controls("Check the file", "check", primary=True)
-    report = gr.Dataframe(headers=["What", "Found"], interactive=False, label="What the file gives", elem_id="checked")
-    is_open = options.submit and bool(options.results)
-    if is_open:
-        queue = steps.controls("Queue it as a pull request", "queue")
+    report = gr.HTML(elem_id="checked", visible=False)
+
+    async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
+        yield [gr.update(visible=False)], guard.status("Checking …", "busy")
+        rows, notes = await _off_loop(functools.partial(_check, path, options))
+        found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
+        yield [found], guard.status(" ".join(["The file holds together.", *notes]), "good")
+
+    steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
+    if options.submit and options.results:
+        _queue_step(file, options, Submissions(options.results), tab)
     else:
         gr.HTML("<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>")
 
-    async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [_table([])], guard.status("Checking …", "busy")
-        rows, notes = await _off_loop(functools.partial(_check, path, options))
-        yield [_table(rows)], guard.status(" ".join(["The file holds together.", *notes]), "good")
+
+def _queue_step(file: Any, options: SpaceOptions, others: Submissions, tab: Any) -> None:
+    """Hand the file on, and show what became of it and of those before."""
+    import gradio as gr
+
+    queue = steps.controls("Queue it as a pull request", "queue")
+    shown = gr.HTML(others.html(), elem_id="submissions")
+
+    def renewed(now: bool = False) -> str:
+        others.renew(now=now)
+        return others.html()
 
     async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [], guard.status("Checking and sending …", "busy")
-        said = await _off_loop(functools.partial(_queue, path, options))
-        yield [], guard.status(said, "good")
+        yield [None], guard.status("Checking and sending …", "busy")
+        said = guard.status(await _off_loop(functools.partial(_queue, path, options)), "good")
+        yield [None], said
+        yield [await _off_loop(functools.partial(renewed, now=True))], said
 
-    steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
-    if is_open:
-        steps.wire(queue, queued, [file], [], options.max_seconds, 2, lane="files")
-
-
-def _table(rows: list[list[str]]) -> dict[str, Any]:
-    return {"headers": ["What", "Found"], "data": rows}
+    steps.wire(queue, queued, [file], [shown], options.max_seconds, 2, lane="files")
+    tab.select(lambda: renewed(), None, shown, **QUIET)
 
 
-def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tuple[str, ...]]:
+def _check(path: str | None, options: SpaceOptions) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     found = _validated(path, options)
     claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
-    return [list(row) for row in (claimed | found.computed).items()], found.notes
+    return tuple((claimed | found.computed).items()), found.notes
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
@@ -69,7 +85,8 @@ def _queue(path: str | None, options: SpaceOptions) -> str:
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
-    return f"{'Queued for review' if sent.new else 'This file waits for review already'}: {sent.url}"
+    said = "Queued for review" if sent.new else "This file waits for review already"
+    return Markup('{}: <a href="{}" target="_blank" rel="noopener">{}</a>').format(said, sent.url, sent.url)
 
 
 def _validated(path: str | None, options: SpaceOptions) -> Any:
