@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,17 +19,38 @@ _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
-def build(board: Board, tab: Any) -> None:
+def build(board: Board, tab: Any, results: str = "") -> None:
     """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
 
     facts = gr.HTML(held(board.snapshot), elem_id="about-board")
-    gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"))
+    gr.HTML(links(results, os.environ.get("SPACE_ID", "")), elem_classes="tb-about")
+    gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"), elem_classes="tb-about")
+    gr.Markdown("## How to cite\n\nCite the papers whose figures or methods you use, and this software beside them.")
     gr.Textbox(
         _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
-        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono",
+        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono", elem_id="bibtex",
     )  # fmt: skip
     tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
+
+
+def links(results: str, space: str) -> str:
+    """Where the results and the code are; `results` is ORG/NAME[@REVISION], `space` the id of the Space on the Hub, if any."""
+    name, _, revision = results.partition("@")
+    told = [Markup("Code: the Python package <code>truebench_hf</code> {}, Apache-2.0").format(__version__)]
+    if space:
+        files = f"https://huggingface.co/spaces/{space}/tree/main/truebench_hf"
+        told[0] += Markup(", {} with {} that the judges are asked").format(
+            _link(files, "as it runs here"), _link(f"{files}/prompts", "the questions")
+        )
+    if name:
+        at = f"https://huggingface.co/datasets/{name}" + (f"/tree/{revision}" if revision else "")
+        told.append(Markup("Results, with every verdict: {}").format(_link(at, name)))
+    return Markup("<p>{}.</p>").format(Markup(".<br>").join(told))
+
+
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="{}" target="_blank" rel="noopener">{}</a>').format(address, text)
 
 
 def held(snapshot: Snapshot) -> str:

@@ -47,7 +47,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard) -> Any:
             with gr.Tab("Submit", id="submit") as handed:
                 submit.build(options, handed)
             with gr.Tab("About", id="about") as told:
-                about.build(board, told)
+                about.build(board, told, options.results or "")
         for name, other in {t.id: t for t in tabs.children if t.id != "explorer"}.items():
             other.select(None, js=look.KEEP_TAB % (name, name))
         seen = [tabs, explored.run, explored.instance, explored.other]
