@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
+from truebench_hf.space import picture
 from truebench_hf.space.app import serve
+from truebench_hf.space.board import page as pages
+from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.store import Board
 from truebench_hf.space.options import SpaceOptions
 
 
@@ -53,7 +60,7 @@ def test_the_page_carries_the_table_once_and_half_a_name_breaks_nothing(url: str
     assert "half ?</button>" in view
     assert view.count("<table") == 1
     assert "half ?" not in rest, "the table is drawn and sent once"
-    assert "og:title" in page
+    assert f'"og:image" content="{url}preview.png"' in page
     assert ">half ?</button>" not in _page(f"{url}?tab=about"), "another tab was asked for"
     assert "Claude-3.7-Sonnet-Thinking" in _page(f"{url}?group={_groups(page)['Published']}&view=Languages")
 
@@ -62,6 +69,20 @@ def _groups(page: str) -> dict[str, str]:
     """First word of a heading -> the id of the first group below it."""
     found = re.findall(r"<summary>(\w+).*?data-go=\"group=(\w+)\"", page, re.DOTALL)
     return dict(found)
+
+
+def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
+    with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
+        assert answer.headers["Content-Type"] == "image/png"
+        assert Image.open(io.BytesIO(answer.read())).size == picture.SIZE
+    shown = pages.page(Board().snapshot, Asked())
+    assert picture.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
+
+
+def test_what_the_server_answers_is_compressed(url: str) -> None:
+    for path in ("", "config"):
+        request = urllib.request.Request(f"{url}{path}", headers={"Accept-Encoding": "gzip"})
+        assert urllib.request.urlopen(request, timeout=120).headers["Content-Encoding"] == "gzip"
 
 
 def test_every_page_that_opens_late_has_the_new_results(url: str, runs: Path, tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, playground, submit
+from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, playground, submit
 from truebench_hf.space.assets import AssetCache
+from truebench_hf.space.board import page
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.compressed import Compressed
@@ -24,7 +25,8 @@ from truebench_hf.terminal import say
 _PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"
 _ABOUT = "Real office tasks in 12 languages, each with a checklist: who leads by how much, and why a model fails."
-_HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
+_NAME = "TRUEBench: do models do office work as told?"
+_HEAD = f"""<h1>{_NAME}</h1>
 <p>Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion.</p>"""
 
 
@@ -71,13 +73,14 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
     app = build(options, board, ours)
-    view = Middleware(FirstView, html=_first_view(app, ours), head=preview(TITLE, _ABOUT))
+    view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
+    drawn = Middleware(picture.Picture, page=lambda: page.page(board.snapshot, Asked()), title=_NAME)
     try:
         app.launch(
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view]},
+            app_kwargs={"middleware": [Middleware(Compressed), view, drawn]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
@@ -90,6 +93,10 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
+
+
+def _preview(address: str) -> str:
+    return preview(TITLE, _ABOUT, address + picture.PLACE, picture.SIZE)
 
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
