@@ -69,7 +69,7 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
 FOUND = (
     Submitted(3, "tea", "o3", "refused", "https://hub/3", DAY, "Not the <b>whole</b> ${data}."),
     Submitted(2, "milk", "o3", "refused", "https://hub/2", DAY),
-    Submitted(1, "water", "o3", "merged", "https://hub/1", DAY),
+    Submitted(1, "hf-water", "openai-o3", "merged", "https://hub/1", DAY),
 )
 
 

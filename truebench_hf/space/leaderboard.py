@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from truebench_hf.report.page import inert
+from truebench_hf.report.spoken import spoken
 from truebench_hf.space.board import boards, drawn, page, table
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.boards import Group
@@ -30,6 +31,7 @@ _TEMPLATES = Environment(
     loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, finalize=_said, trim_blocks=True,
     lstrip_blocks=True,
 )  # fmt: skip
+_TEMPLATES.globals["spoken"] = spoken
 _KEPT = 40  # pages of one state of the results
 STYLE = (_HERE / "board.css").read_text("utf-8")
 SCRIPT = (_HERE / "board.js").read_text("utf-8")

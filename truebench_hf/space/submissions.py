@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -9,11 +10,13 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from truebench_hf.hub.submitted import State, Submitted, submissions
+from truebench_hf.models.spec import SPECS
 from truebench_hf.report.page import inert
 from truebench_hf.terminal import warn
 
 _MOST = 30
 _FRESH, _PATIENCE = 60.0, 10.0  # seconds
+_PROVIDED = re.compile("^(?:" + "|".join({spec.partition(":")[0] for spec in SPECS}) + ")-")
 _WORDS: dict[State, str] = {"waiting": "open", "merged": "yes", "refused": "no"}  # by the colours of verdicts
 
 
@@ -73,10 +76,15 @@ def _lines(found: Sequence[Submitted]) -> Markup:
             '<li><b class="tb-word tb-{}">{}</b><span><a href="{}" target="_blank" rel="noopener">{}</a>, judged by {}'
             ' <span class="tb-soft">on {:%Y-%m-%d}</span>{}</span></li>'
         ).format(
-            _WORDS[one.state], one.state, one.url, one.model, one.judge, one.opened, _reason(one),
+            _WORDS[one.state], one.state, one.url, _name(one.model), _name(one.judge), one.opened, _reason(one),
         )
         for one in found
     )  # fmt: skip
+
+
+def _name(slug: str) -> str:
+    """A name without who provides it, as the leaderboard has it."""
+    return _PROVIDED.sub("", slug, count=1) or slug
 
 
 def _reason(one: Submitted) -> Markup | str:

@@ -18,19 +18,28 @@ from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.submissions import Submissions
 
+_CLOSED = "<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>"
+
 
 def build(options: SpaceOptions, tab: Any) -> None:
     """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
     import gradio as gr
 
-    gr.HTML(
-        f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every line is "
-        "checked and the scores are computed again from its verdicts; what you claim is not taken over. If the file "
-        "holds together, it can be queued as a public pull request.</p>"
-    )
-    file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], file_count="single", elem_id="upload", height=140)
-    check = steps.controls("Check the file", "check", primary=True)
-    report = gr.HTML(elem_id="checked", visible=False)
+    with gr.Row(elem_classes="tb-pair"):
+        with gr.Column(min_width=320):
+            gr.HTML(
+                f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every "
+                "line is checked and the scores are computed again from its verdicts; what you claim is not taken over. If "
+                "the file holds together, it can be queued as a public pull request.</p>", padding=False,
+            )  # fmt: skip
+            file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
+            check = steps.controls("Check the file", "check", primary=True)
+            report = gr.HTML(elem_id="checked", visible=False, padding=False)
+            if taking := options.submit and bool(options.results):
+                queue = steps.controls("Queue it as a pull request", "queue")
+        with gr.Column(min_width=320):
+            others = Submissions(options.results or "")
+            shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions", padding=False)
 
     async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
         yield [gr.update(visible=False)], guard.status("Checking …", "busy")
@@ -39,31 +48,26 @@ def build(options: SpaceOptions, tab: Any) -> None:
         yield [found], guard.status(" ".join(["The file holds together.", *notes]), "good")
 
     steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
-    if options.submit and options.results:
-        _queue_step(file, options, Submissions(options.results), tab)
-    else:
-        gr.HTML("<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>")
+    if taking:
+        _take(queue, file, options, others, shown)
+        tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
 
 
-def _queue_step(file: Any, options: SpaceOptions, others: Submissions, tab: Any) -> None:
-    """Hand the file on, and show what became of it and of those before."""
-    import gradio as gr
-
-    queue = steps.controls("Queue it as a pull request", "queue")
-    shown = gr.HTML(others.html(), elem_id="submissions")
-
-    def renewed(now: bool = False) -> str:
-        others.renew(now=now)
-        return others.html()
+def _take(queue: steps.Controls, file: Any, options: SpaceOptions, others: Submissions, shown: Any) -> None:
+    """Have the button hand the file on, and the list show it."""
 
     async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
         yield [None], guard.status("Checking and sending …", "busy")
         said = guard.status(await _off_loop(functools.partial(_queue, path, options)), "good")
         yield [None], said
-        yield [await _off_loop(functools.partial(renewed, now=True))], said
+        yield [await _off_loop(functools.partial(_renewed, others, now=True))], said
 
     steps.wire(queue, queued, [file], [shown], options.max_seconds, 2, lane="files")
-    tab.select(lambda: renewed(), None, shown, **QUIET)
+
+
+def _renewed(others: Submissions, now: bool = False) -> str:
+    others.renew(now=now)
+    return others.html()
 
 
 def _check(path: str | None, options: SpaceOptions) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
