@@ -32,8 +32,8 @@ def build(board: Board, tab: Any, results: str = "") -> None:
     """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
 
-    facts = gr.HTML(held(board.snapshot), elem_id="about-board", padding=False)
-    gr.HTML(links(results, os.environ.get("SPACE_ID", "")), elem_classes="tb-about", padding=False)
+    facts = gr.HTML(held(board.snapshot), elem_id="about-board")
+    gr.HTML(links(results, os.environ.get("SPACE_ID", "")), elem_classes="tb-about")
     gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"), elem_classes="tb-about")
     gr.Markdown(
         "## How to cite\n\nCite the papers whose figures or methods you use, and this software beside them.",
@@ -41,7 +41,7 @@ def build(board: Board, tab: Any, results: str = "") -> None:
     )
     gr.Textbox(
         _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
-        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono", elem_id="bibtex",
+        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono tb-about", elem_id="bibtex",
     )  # fmt: skip
     tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
 

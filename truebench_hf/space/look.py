@@ -33,7 +33,8 @@ def theme() -> Any:
     return gr.themes.Base(
         primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
         font=[gr.themes.Font(name) for name in FONTS], font_mono=[gr.themes.Font(name) for name in MONO],
-    ).set(  # white on the shade that Gradio takes has a contrast of 3.7 to 1 only
+    ).set(  # what Gradio takes has a contrast of 3.7 and 2.6 to 1 only
+        body_text_color_subdued="*neutral_500",
         button_primary_background_fill="*primary_600", button_primary_background_fill_dark="*primary_600",
         button_primary_background_fill_hover="*primary_700", button_primary_background_fill_hover_dark="*primary_700",
     )  # fmt: skip

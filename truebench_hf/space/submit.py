@@ -30,16 +30,16 @@ def build(options: SpaceOptions, tab: Any) -> None:
             gr.HTML(
                 f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every "
                 "line is checked and the scores are computed again from its verdicts; what you claim is not taken over. If "
-                "the file holds together, it can be queued as a public pull request.</p>", padding=False,
+                "the file holds together, it can be queued as a public pull request.</p>",
             )  # fmt: skip
             file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
             check = steps.controls("Check the file", "check", primary=True)
-            report = gr.HTML(elem_id="checked", visible=False, padding=False)
+            report = gr.HTML(elem_id="checked", visible=False)
             if taking := options.submit and bool(options.results):
                 queue = steps.controls("Queue it as a pull request", "queue")
         with gr.Column(min_width=320):
             others = Submissions(options.results or "")
-            shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions", padding=False)
+            shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions")
 
     async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
         yield [gr.update(visible=False)], guard.status("Checking …", "busy")
