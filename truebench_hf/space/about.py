@@ -41,7 +41,7 @@ def build(board: Board, tab: Any, results: str = "") -> None:
     )
     gr.Textbox(
         _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
-        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono tb-about", elem_id="bibtex",
+        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono", elem_id="bibtex",
     )  # fmt: skip
     tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
 
