@@ -31,14 +31,13 @@ _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 def build(board: Board, tab: Any, results: str = "") -> None:
     """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
+    from markdown_it import MarkdownIt
 
     facts = gr.HTML(held(board.snapshot), elem_id="about-board")
     gr.HTML(links(results, os.environ.get("SPACE_ID", "")), elem_classes="tb-about")
-    gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"), elem_classes="tb-about")
-    gr.Markdown(
-        "## How to cite\n\nCite the papers whose figures or methods you use, and this software beside them.",
-        elem_classes="tb-about",
-    )
+    # The Hub shows a Space in a frame, in which other sites refuse to stand.
+    text = MarkdownIt().render(Path(__file__).with_name("about.md").read_text("utf-8"))
+    gr.HTML(text.replace('href="https:', 'target="_blank" rel="noopener" href="https:'), elem_classes="tb-about")
     gr.Textbox(
         _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
         interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono", elem_id="bibtex",
