@@ -61,7 +61,9 @@ class Submissions:
         """The list as it is known, without asking."""
         if self._silent_since:
             since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime(self._silent_since))
-            line = f"The Hub does not answer since {since}" + ("; what stands here is older." if self._read_at else ".")
+            line = f"Nothing could be had from the Hub since {since}" + (
+                "; what stands here is older." if self._read_at else "."
+            )
         elif not self._read_at:
             line = "Asking the Hub …"
         else:
