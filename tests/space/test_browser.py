@@ -141,7 +141,12 @@ def test_good_and_broken_files(space: Served, open_page: Open, tmp_path: Path) -
     page.locator("#checked", has_text="scripted").wait_for()
     shoot(page, "submit_checked")
     page.locator("#queue-start").click()
+    address = f"{space.hub.url}/datasets/{RESULTS}/discussions/1"
     page.locator("#queue-line .tb-good", has_text="Queued").wait_for()
+    assert page.locator("#queue-line").get_by_role("link").get_attribute("href") == address
+    waiting = page.locator("#submissions li", has_text="waiting")
+    waiting.wait_for()
+    assert waiting.get_by_role("link").get_attribute("href") == address
     pulls = space.hub.pulls("dataset", RESULTS)
     assert len(pulls) == 1
     files = space.hub.files("dataset", RESULTS, "refs/pr/1")
