@@ -11,7 +11,6 @@ from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, playground, submit
-from truebench_hf.space.board import page
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.compressed import Compressed
@@ -73,7 +72,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     ours = Leaderboard(board)
     app = build(options, board, ours)
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(picture.Picture, page=lambda: page.page(board.snapshot, Asked()), title=_NAME)
+    drawn = Middleware(picture.Picture, board=board, title=_NAME)
     try:
         app.launch(
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,

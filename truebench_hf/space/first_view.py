@@ -20,9 +20,9 @@ _PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 class FirstView:
     """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and into its head.
 
-    `html` gets the query and returns what to put there; empty: nothing. `head` gets the address of the page. The answer to HEAD tells no length, since that
-    of the page without the view would be wrong. All other answers pass as they are. It has to stand inside of whatever
-    compresses.
+    `html` gets the query and returns what to put there; empty: nothing. `head` gets the address of the page. The answer to
+    HEAD tells no length, since that of the page without the view would be wrong. All other answers pass as they are. It
+    has to stand inside of whatever compresses.
     """
 
     def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: Callable[[str], str]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Any
 
-from truebench_hf.space.board.page import Page, Row
+from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.page import Page, Row, page
+from truebench_hf.space.board.store import Board
 
 PLACE = "/preview.png"
 SIZE = (1200, 630)  # what previews of links are cut to
@@ -15,10 +16,10 @@ _EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
 
 
 class Picture:
-    """ASGI middleware that answers at `PLACE` with a PNG of what `page` gives, drawn anew when its version changes."""
+    """ASGI middleware that answers at `PLACE` with a PNG of a board's first page, drawn anew when its version changes."""
 
-    def __init__(self, app: Any, page: Callable[[], Page], title: str) -> None:
-        self._app, self._page, self._title = app, page, title
+    def __init__(self, app: Any, board: Board, title: str) -> None:
+        self._app, self._board, self._title = app, board, title
         self._kept = (-1, b"")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -29,9 +30,9 @@ class Picture:
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import Response
 
-        shown = await run_in_threadpool(self._page)
-        if self._kept[0] != shown.version:
-            self._kept = shown.version, await run_in_threadpool(draw, self._title, shown)
+        now = self._board.snapshot
+        if self._kept[0] != now.version:
+            self._kept = now.version, await run_in_threadpool(lambda: draw(self._title, page(now, Asked())))
         kept = Response(self._kept[1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
         await kept(scope, receive, send)
 
@@ -71,6 +72,7 @@ def _bar(canvas: Any, y: int, row: Row) -> None:
         return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
 
     canvas.rounded_rectangle((x(0), y - 13, x(100), y + 13), 6, _EMPTY)
-    canvas.rounded_rectangle((x(0), y - 13, x(max(row.bar.width, 2)), y + 13), 6, _BAR)
+    if row.bar.width > 0:
+        canvas.rounded_rectangle((x(0), y - 13, x(max(row.bar.width, 1)), y + 13), 6, _BAR)
     if row.bar.low is not None and row.bar.high is not None:
         canvas.rectangle((x(row.bar.low), y - 2, x(row.bar.high), y + 1), _INK)

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from truebench_hf.hub.submitted import State, Submitted, submissions
 from truebench_hf.models.spec import SPECS
 from truebench_hf.report.page import inert
+from truebench_hf.report.spoken import spoken
 from truebench_hf.terminal import warn
 
 _MOST = 30
@@ -92,4 +93,5 @@ def _name(slug: str) -> str:
 def _reason(one: Submitted) -> Markup | str:
     if one.state != "refused":
         return ""
-    return Markup('<br><span dir="auto">{}</span>').format(inert(one.reason or "No reason was given."))
+    reason = inert(one.reason or "No reason was given.")
+    return Markup('<br><span dir="auto"{}>{}</span>').format(spoken(one.reason), reason)
