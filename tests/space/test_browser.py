@@ -74,6 +74,7 @@ def test_conversations_are_filtered_compared_and_passed_on(space: Served, open_p
     assert page.evaluate("document.activeElement.name") == "failed", "who types goes on typing"
     page.get_by_role("button", name="Next").click()
     page.wait_for_function("document.querySelectorAll('.list a')[1].ariaCurrent === 'true'")
+    assert page.evaluate("document.activeElement.name") == "next", "the next one is a stroke away"
     page.get_by_label("Compare with").select_option(label="Beta-70B")
     page.locator(".sides.two mark", has_text="Alpha-7B").first.wait_for()
     shoot(page, "explorer_compared")

@@ -49,7 +49,8 @@ window.tbViews = (() => {
 
   // A page in its tab: `draw` asks the server for its HTML, by what the address says.
   function adopt(name, element, draw) {
-    let root = element, turn = 0, shown = null;
+    const root = element;
+    let turn = 0, shown = null, typing = 0;
     const wanted = () => { const q = current() === name ? query() : new Map(away[name] || []); return Object.fromEntries(OWN[name].map(one => [one, q.get(one) || ""])); };
     async function show(more = {}) {
       const want = { ...wanted(), ...more }, key = JSON.stringify(want), mine = ++turn;
@@ -74,9 +75,9 @@ window.tbViews = (() => {
         if (at && (at.top < box.top || at.bottom > box.bottom)) list.scrollTop += at.top - box.top - box.height / 3;
       }
       if (held) {
-        const all = [...root.querySelectorAll("button, a, input, select")];
+        const all = [...root.querySelectorAll("button:enabled, a, input, select")];
         const same = all.find(one => held.name ? one.name === held.name : held.go && one.dataset.go === held.go) || root.querySelector("[aria-current]");
-        if (same?.matches("input")) { same.value = held.value; same.setSelectionRange(held.at, held.at); }
+        if (same?.matches("input")) { if (typing) same.value = held.value; same.setSelectionRange(held.at, held.at); }
         same?.focus({ preventScroll: true });
       }
       // What is drawn by default is said in the address, too, so that it can be passed on.
@@ -102,14 +103,13 @@ window.tbViews = (() => {
       event.preventDefault();
       await step(Object.fromEntries(new URLSearchParams(part.dataset.go)), true);
       const there = root.querySelector("[data-shown]");
-      if (part.dataset.go.includes("id=") && there && there.getBoundingClientRect().top > innerHeight * .6) there.scrollIntoView();
+      if (part.matches("a") && there && there.getBoundingClientRect().top > innerHeight * .6) there.scrollIntoView();
     });
-    let typing = 0;
     element.addEventListener("input", event => {
       if (!event.target.matches("input[name]")) return;
       clearTimeout(typing);
       const input = event.target;
-      typing = setTimeout(() => filter(input, false), 250);
+      typing = setTimeout(() => { typing = 0; filter(input, false); }, 250);
     });
     element.addEventListener("change", event => {
       const one = event.target;

@@ -51,7 +51,6 @@ class Page:
     lines: tuple[Line, ...]
     before: str
     after: str
-    place: int
     shown: Shown | None
     told: str
     said: str
@@ -73,36 +72,30 @@ class Page:
 def page(snapshot: Snapshot, recent: RecentRuns, asked: AskedConversations) -> Page:
     """The page that is asked for; what is not there is said."""
     every = tuple(_runs(snapshot))
-    run = asked.run or next((key for _, of in every for key, _ in of), SAMPLE)
-    entry = snapshot.entry(run)
-    others = tuple(_comparable(snapshot, every, entry))
+    run = asked.run or next(key for _, of in every for key, _ in of)
     found, told = _read(snapshot, recent, run)
-    beside, without = _read(snapshot, recent, asked.beside) if asked.beside and asked.beside != run else (_none(), "")
-    comparing = bool(asked.beside and asked.beside != run)
-    wanted = Wanted(asked.language, asked.category, asked.outcome, asked.failed[:200])
-    chosen = explorer.select(found, wanted, beside if comparing else None)
+    other = asked.beside if asked.beside != run else ""
+    beside, without = _read(snapshot, recent, other) if other else (_none(), "")
+    wanted = Wanted(asked.language, asked.category, asked.outcome, asked.failed[:200].strip())
+    chosen = explorer.select(found, wanted, beside if other else None)
     name, wrong = _chosen(asked, found, chosen)
     names = [item.name for item in chosen]
     place = names.index(name) if name in names else -1
-    number = min(asked.page or max(place, 0) // LISTED + 1, max(1, -(-len(chosen) // LISTED)))
-    lines = chosen[(number - 1) * LISTED : number * LISTED]
+    numbers = max(1, -(-len(chosen) // LISTED))
+    number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
     items: list[Judged | str] = [found.items[name]] if name else []
-    if comparing and name:
+    if other and name:
         items.append(beside.items.get(name, without or "This run has no such conversation."))
-    said = {"run": run} | ({} if (wrong and not name) or told else {"id": name})
+    known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
     return Page(
-        asked, run, _with(every, run), _with(others, asked.beside if comparing else ""),
-        _filters(found, asked, comparing), any((*wanted_values(wanted),)),
-        *_counted(chosen, found, beside if comparing else None), number, max(1, -(-len(chosen) // LISTED)),
-        tuple(_line(item, found, beside, item.name == name) for item in lines),
-        names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "", place + 1,
-        shown(items, asked.markdown) if items else None, told or wrong, urlencode(said),
+        asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, snapshot.entry(run))), other),
+        _filters(found, asked, bool(other)), wanted != Wanted(), *_counted(chosen, found, beside if other else None),
+        number, numbers,
+        tuple(_line(item, found, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
+        names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
+        shown(items, asked.markdown) if items else None, told or wrong,
+        urlencode({"run": run} | ({"id": name} if known else {})),
     )  # fmt: skip
-
-
-def wanted_values(wanted: Wanted) -> Iterator[str]:
-    """What a filter asks for."""
-    yield from (wanted.language, wanted.category, wanted.outcome, wanted.failed.strip())
 
 
 def _chosen(asked: AskedConversations, found: Conversations, chosen: Sequence[Judged]) -> tuple[str, str]:
