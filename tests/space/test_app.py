@@ -44,9 +44,9 @@ def _page(url: str) -> str:
     return text
 
 
-def _asked(url: str, function: str, data: Any) -> Any:
+def _asked(url: str, function: str, data: Any, of: str = "leaderboard") -> Any:
     config = json.loads(_page(f"{url}config"))
-    (part,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == "leaderboard")
+    (part,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == of)
     body = {"data": data, "component_id": part, "fn_name": function, "session_hash": "x"}
     request = urllib.request.Request(
         f"{url}gradio_api/component_server/", json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -99,6 +99,8 @@ HOSTILE = [
     None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
     {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
     {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
+    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "page": "٣"},
+    {"run": ["sample"], "id": 3, "page": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "page": "9" * 500, "failed": "x" * 599},
 ]  # fmt: skip
 
 
@@ -109,3 +111,8 @@ def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> N
     assert "<script>" not in board
     assert _asked(url, "open_model", data) == "<p>This result is not on the board, or no longer.</p>"
     assert _asked(url, "table_csv", data).startswith("Rank,Last rank,Model,Overall,")
+    judges = _asked(url, "show_judges", data, "judges-page")
+    assert "Published: RubricEval paper" in judges
+    conversations = _asked(url, "show_conversations", data, "explorer-page")
+    assert 'aria-label="List of conversations"' in conversations
+    assert "<script>" not in judges + conversations

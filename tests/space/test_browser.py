@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 TABS = {
     "Leaderboard": "TRUEBench paper",
     "Judges": "gpt-oss-120b",
-    "Explorer": "Link to this view",
+    "Explorer": "Copy link",
     "Playground": "Judge the answer",
     "Submit": "Check the file",
     "About": "What happens to what you type",
@@ -91,31 +91,49 @@ def test_controls_have_names_and_work_from_the_keyboard(space: Served, open_page
     assert {"answer-start", "answer", "checklist"} & seen >= {"answer-start"}, seen
 
 
-def test_a_link_opens_the_same_view_and_script_text_stays_text(space: Served, open_page: Open) -> None:
-    page = open_page(space.url + "?tab=explorer")
-    page.locator("#left .tb-assistant").first.wait_for()
-    page.locator("#failed textarea, #failed input").fill("english")
-    page.wait_for_function("document.querySelector('#instances')?.innerText.includes('passed') === false")
-    page.locator("#ahead").click()
-    page.wait_for_function("new URLSearchParams(location.search).get('id') === '12' || location.search.includes('id=')")
-    page.locator("#other input").click()
-    page.get_by_role("option").filter(has_text="Beta").click()
-    page.locator("#right .tb-assistant").first.wait_for()
-    page.wait_for_function("location.search.includes('with=')")
+def test_conversations_are_filtered_compared_and_passed_on(space: Served, open_page: Open) -> None:
+    page = open_page(space.url + "?tab=explorer&__sign=secret&id=nowhere")
+    page.get_by_text("This run has no conversation “nowhere”.").wait_for()
+    page.locator(".tb-explorer .list a").first.click()
+    counted, current = page.locator(".tb-explorer .counted b"), page.locator(".tb-explorer [aria-current]")
+    current.locator(".tb-no").wait_for()
+    assert counted.inner_text() == "36 of 36"
+    page.get_by_label("Text in a criterion that was missed").fill("english")
+    page.wait_for_function("location.search.includes('failed=english')")
+    page.wait_for_function("!document.querySelector('.counted b').innerText.startsWith('36')")
+    few = counted.inner_text()
+    assert page.evaluate("document.activeElement.name") == "failed", "who types goes on typing"
+    page.get_by_role("button", name="Next").click()
+    page.wait_for_function("document.querySelectorAll('.list a')[1].ariaCurrent === 'true'")
+    assert page.evaluate("document.activeElement.name") == "next", "the next one is a stroke away"
+    page.get_by_label("Compare with").select_option(label="Beta-70B")
+    page.locator(".sides.two mark", has_text="Alpha-7B").first.wait_for()
     shoot(page, "explorer_compared")
-    address = page.locator("#link textarea, #link input").input_value()
-    assert re.search(r"\?tab=explorer&run=scripted-alpha-7b-json-\w{8}&id=\d+&with=scripted-beta", address), address
-    shown = re.sub(r"^(\d+\.\d+s\s+)+", "", page.locator("#left").inner_text())
-    assert SCRIPT in shown
-    assert "${1+1} {{x}} from Alpha-7B" in shown
+    shown = page.locator("article").inner_text()
+    assert f"{SCRIPT} ${{1+1}} {{{{x}}}} from Alpha-7B" in shown
+    assert page.locator("article .tb-user").count() == page.locator("article section > .sides").count(), "once a turn"
+    address = page.evaluate("location.href")
     again = open_page(address, "phone")
-    again.locator("#right .tb-assistant").first.wait_for()
-    again.wait_for_function("document.querySelector('#left')?.innerText.includes('Alpha')")
-    # Gradio's clock stands there for a moment.
-    assert re.sub(r"^(\d+\.\d+s\s+)+", "", again.locator("#left").inner_text()) == shown
+    again.locator(".sides.two mark").first.wait_for()
+    assert again.locator("article").inner_text() == shown, "the address says it all"
+    again.get_by_role("button", name="Copy link").click()
+    link = again.locator("[data-copied]", has_text="Link copied").or_(again.locator("[data-copied]", has_text="id="))
+    link.wait_for()
+    assert "secret" not in link.inner_text(), "a private Space's own key is not for others"
     shoot(again, "phone_explorer_compared")
-    assert page.evaluate("window.broken") is None
-    assert again.evaluate("window.broken") is None
+    again.get_by_role("button", name="Markdown").click()
+    again.locator("article .rich", has_text=SCRIPT).first.wait_for()
+    assert [one.evaluate("window.broken") for one in (page, again)] == [None, None]
+    for _ in range(2):
+        page.go_back()
+    page.wait_for_function("document.querySelectorAll('.list a')[0].ariaCurrent === 'true'")
+    assert counted.inner_text() == few
+    current.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement === document.querySelectorAll('.list a')[1]")
+    page.get_by_role("button", name="Clear filters").click()
+    page.wait_for_function("document.querySelector('.counted b').innerText === '36 of 36'")
 
 
 def test_good_and_broken_files(space: Served, open_page: Open, tmp_path: Path) -> None:
@@ -182,8 +200,7 @@ def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, t
             break
     assert "Gamma-9B" in page.locator("#leaderboard").inner_text(), "the only run over a release comes first"
     go(page, "Explorer")
-    page.locator("#run input").click()
-    page.get_by_role("option").filter(has_text="Gamma-9B").wait_for()
+    page.locator("select[name=run] option", has_text="Gamma-9B").wait_for(state="attached")
 
 
 def test_playground_refuses_too_much_and_too_little(space: Served, open_page: Open) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +37,20 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard) -> Any:
         gr.HTML(_HEAD, elem_classes="tb-head")
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Leaderboard", id="leaderboard"):
-                table = leaderboard.build(ours)
-            with gr.Tab("Judges", id="judges") as judged:
-                judges.build(board, judged)
-            with gr.Tab("Explorer", id="explorer") as tab:
-                explored = explorer.build(board, tab)
+                leaderboard.build(ours)
+            with gr.Tab("Judges", id="judges"):
+                judges.build(board)
+            with gr.Tab("Explorer", id="explorer"):
+                explorer.build(board)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
             with gr.Tab("Submit", id="submit") as handed:
                 submit.build(options, handed)
             with gr.Tab("About", id="about") as told:
                 about.build(board, told, options.results or "")
-        for name, other in {t.id: t for t in tabs.children if t.id != "explorer"}.items():
-            other.select(None, js=look.KEEP_TAB % (name, name))
-        seen = [tabs, explored.run, explored.instance, explored.other]
-        table.select(_seeing(explored), None, seen, **look.QUIET)
-        _on_load(app, tabs, explored)
+        for tab in tabs.children:
+            tab.select(None, js=look.CHOSEN % tab.id)
+        _on_load(app, tabs)
     return app.queue(max_size=options.max_queue, default_concurrency_limit=4, api_open=False)
 
 
@@ -110,45 +108,16 @@ def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
     return html
 
 
-def _seeing(explored: explorer.Explorer) -> Callable[..., tuple[Any, ...]]:
-    """The Explorer opened at conversations that a visitor chose in the leaderboard."""
-    import gradio as gr
-
-    def see(event: Any) -> tuple[Any, ...]:
-        told = event._data.get("value") if isinstance(event._data, dict) else None
-        asked = {name: text(told.get(name)) for name in ("run", "id", "with")} if isinstance(told, dict) else {}
-        return gr.update(selected="explorer"), *_at(explored, asked)
-
-    # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
-    see.__annotations__ = {"event": gr.EventData}
-    return see
-
-
-def _at(explored: explorer.Explorer, asked: Mapping[str, str]) -> tuple[Any, ...]:
-    """Updates of the Explorer for what an address or a visitor asks for: run, instance, and the run to compare with."""
-    import gradio as gr
-
-    choices = explored.view.choices(asked.get("run"))
-    run = asked.get("run") or choices[0][1]
-    # The first where none is asked for: a run that stays the same brings none by itself.
-    instance = asked.get("id") or next(iter(explored.view.conversations(run)), "")
-    return gr.update(choices=choices, value=run), instance, explored.view.others(asked.get("with"))
-
-
-def _on_load(app: Any, tabs: Any, explored: explorer.Explorer) -> None:
-    """One event when a page opens: what the address asks for."""
+def _on_load(app: Any, tabs: Any) -> None:
+    """One event when a page opens: the tab that the address asks for. What it asks of the tab is read by the tab's page."""
     import gradio as gr
 
     names = {tab.id for tab in tabs.children}
 
-    def opened(request: Any) -> tuple[Any, ...]:
-        query = {name: text(value) for name, value in request.query_params.items()}
-        tab = gr.update(selected=query["tab"]) if query.get("tab") in names else gr.skip()
-        if query.get("tab") != "explorer":
-            return tab, gr.skip(), gr.skip(), gr.skip()
-        return tab, *_at(explored, query)
+    def opened(request: Any) -> Any:
+        wanted = text(request.query_params.get("tab"))
+        return gr.update(selected=wanted) if wanted in names else gr.skip()
 
     # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
     opened.__annotations__ = {"request": gr.Request}
-    filled = [tabs, explored.run, explored.instance, explored.other]
-    app.load(opened, None, filled, **look.QUIET).then(None, js=look.FOLLOWED)
+    app.load(opened, None, tabs, **look.QUIET).then(None, js=look.FOLLOWED)

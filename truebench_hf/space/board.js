@@ -1,9 +1,9 @@
 // The leaderboard once it is in the page: sorting, search, keys, the opened row, and the address. It works on the table that
 // the library drew, before the app is there; what has to be asked of the server waits for it.
 window.tbBoard = (() => {
-  const OWN = ["board", "group", "view", "style", "sort", "q", "model"], FILE = "truebench_leaderboard.csv";
+  const FILE = "truebench_leaderboard.csv";
   const squashed = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-  let root = null, server = null, trigger = null, turn = 0, dirs = {}, ready;
+  let root = null, server = null, turn = 0, dirs = {}, ready;
   const live = new Promise(done => { ready = done; });
   const query = () => new URLSearchParams(location.search);
   const here = () => { const q = query(); return (q.get("tab") || "leaderboard") === "leaderboard"; };
@@ -199,8 +199,7 @@ window.tbBoard = (() => {
   }
   async function visit(to) {
     await live;
-    history.pushState(null, "", location.href);
-    trigger("select", { index: 0, value: { run: to.run, id: to.id || "", with: to.with || "" } });
+    window.tbViews.go("explorer", { run: to.run, id: to.id, with: to.with });
   }
   function save(csv) {
     if (typeof csv !== "string") return;
@@ -210,17 +209,8 @@ window.tbBoard = (() => {
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 5000);
   }
-  addEventListener("popstate", () => {
-    if (!root) return;
-    if (!here()) { location.reload(); return; }
-    const tab = document.querySelector("#tabs [data-tab-id=leaderboard]");
-    if (tab && tab.getAttribute("aria-selected") !== "true") { quiet = true; tab.click(); }
-    show();
-  });
-  let quiet = false, away = [];
-
   return {
-    OWN,
+    show() { if (root && here()) show(); },
     // The table that stands in the page's first view.
     begin(node, part) {
       root = node;
@@ -233,8 +223,8 @@ window.tbBoard = (() => {
       open(query().get("model") || "");
     },
     // The app is there: the node moves to its place, or is asked for where the page came without one.
-    async adopt(element, functions, fire) {
-      [server, trigger] = [functions, fire];
+    async adopt(element, functions) {
+      server = functions;
       const view = document.getElementById("first-view");
       if (!root) {
         root = document.createElement("div");
@@ -254,17 +244,6 @@ window.tbBoard = (() => {
       if (across) root.querySelector(".frame").scrollLeft = across;
       if (root.contains(focus)) focus.focus({ preventScroll: true });
       ready();
-    },
-    // A tab was chosen: on others the address says nothing of the leaderboard, and says it again on its own.
-    tab(name, q) {
-      const own = OWN.filter(one => q.has(one)).map(one => [one, q.get(one)]);
-      if (name !== "leaderboard") {
-        if (own.length) away = own;
-        own.forEach(([one]) => q.delete(one));
-      } else if (!quiet && !own.length) {
-        away.forEach(pair => q.set(...pair));
-      }
-      quiet = false;
     },
   };
 })();

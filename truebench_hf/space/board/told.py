@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from truebench_hf.space.board import words
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.page import FEW
+from truebench_hf.space.board.papers import JUDGES
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.story import Example, Story
 from truebench_hf.space.board.table import UNKNOWN, Kind
@@ -41,13 +42,12 @@ def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
     left = entry.overall.unscored
     facts = [(name, words.fact(name, said)) for name, said in entry.facts.items() if said != UNKNOWN]
     hub = _HUB.fullmatch(entry.name)
-    rivals = (
-        [(e.key, words.model(e.name)) for e in group.entries if e.folder and e.key != entry.key] if entry.folder else []
-    )
+    there = entry.folder is not None and kind.name != JUDGES  # what judges said of rubrics is no conversation
+    rivals = [(e.key, words.model(e.name)) for e in group.entries if there and e.folder and e.key != entry.key]
     return Told(
         entry.key, words.model(entry.name), _summary(kind, group, entry),
         f"{words.tasks(kind.name, left)} left open: no verdict could be had" if left else "", tuple(facts),
-        hub[1] if hub else "", entry.folder is not None, tuple(rivals[:_RIVALS]), tuple(_weakest(kind, entry)),
+        hub[1] if hub else "", there, tuple(rivals[:_RIVALS]), tuple(_weakest(kind, entry)),
         _missing(entry, story), tuple(_missed(story)) if story else (),
         story.examples if story else (),
     )  # fmt: skip
