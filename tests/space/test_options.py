@@ -35,6 +35,8 @@ from truebench_hf.space.options import SpaceOptions, check_address, from_environ
         ({"model": "opnai:x"}, "unknown --model spec 'opnai:x': did you mean openai:MODEL"),
         ({"model": "openai:"}, "unknown --model spec"),
         ({"model": "smollm2:x"}, "unknown --model spec"),
+        ({"judge": "hf-classifier:x"}, "unknown --judge spec 'hf-classifier:x'"),  # it decides no criteria
+        ({"max_document": 0}, "--max-document 0"),
         ({"model": "hf:x", "model_base_url": "http://here"}, "--model-base-url http://here: only goes with openai:"),
         ({"model_arg": ("temperature",)}, "--model-arg temperature: write it as name=value"),
         ({"judge": "gpt-5"}, "unknown --judge spec 'gpt-5'"),

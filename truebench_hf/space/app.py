@@ -10,7 +10,7 @@ from typing import Any
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, playground, submit
+from truebench_hf.space import about, explorer, judges, leaderboard, look, submit
 from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
@@ -19,6 +19,7 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions, check_address
+from truebench_hf.space.playground import tab as playground
 from truebench_hf.terminal import say
 
 _PATIENCE = 45.0  # seconds
@@ -28,11 +29,10 @@ _HEAD = """<h1>TRUEBench: do models do office work as told?</h1>
 <p>Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion.</p>"""
 
 
-def build(options: SpaceOptions, board: Board, ours: Leaderboard) -> Any:
+def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
     """The Gradio app. Loads no model."""
     import gradio as gr
 
-    engine = Engine(options)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(3600, 3600)) as app:
         gr.HTML(_HEAD, elem_classes="tb-head")
         with gr.Tabs(elem_id="tabs") as tabs:
@@ -70,7 +70,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.start(options.refresh)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
-    app = build(options, board, ours)
+    app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=preview(TITLE, _ABOUT))
     try:
         app.launch(
