@@ -108,7 +108,7 @@ def test_grounding_on_a_phone(well: str, open_page: Open, dark: bool) -> None:
 @pytest.mark.timeout(900)
 def test_the_embedded_model(tmp_path: Path, open_page: Open) -> None:
     log = tmp_path / "log.txt"
-    options = ["--max-tokens", "64", "--max-seconds", "600"]
+    options = ["--max-tokens", "64", "--max-seconds", "600", "--warm"]
     # One thread for the model: on a busy machine several of them wait for each other.
     with serving(options, log, {"OMP_NUM_THREADS": "1"}) as url:
         page = open_page(f"{url}?tab=playground")

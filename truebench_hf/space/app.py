@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +72,28 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.start(options.refresh)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
-    app = build(options, board, ours, Engine(options))
+    engine, loops = Engine(options), list[asyncio.AbstractEventLoop]()
+    app = build(options, board, ours, engine)
+
+    @asynccontextmanager
+    async def noted(_: Any) -> AsyncGenerator[None, None]:
+        loops.append(asyncio.get_running_loop())
+        yield
+
     view = Middleware(FirstView, html=_first_view(app, ours), head=preview(TITLE, _ABOUT))
     try:
         app.launch(
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view]},
+            app_kwargs={"middleware": [Middleware(Compressed), view], "lifespan": noted},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
     app.app.middleware_stack = AssetCache(app.app.middleware_stack or app.app.build_middleware_stack())
+    if options.warm:
+        _warm(app, engine, loops[0])
     if block:
         say(f"The Space is at {app.local_url} (Ctrl-C ends it)")
         try:
@@ -90,6 +101,15 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
+
+
+def _warm(app: Any, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+    """Load the playground's models where they will be asked: some are bound to the loop that they are made in."""
+    try:
+        asyncio.run_coroutine_threadsafe(engine.ready(engine.model, engine.judge), loop).result()
+    except BaseException:
+        app.close(verbose=False)
+        raise
 
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:

@@ -49,6 +49,7 @@ class SpaceOptions:
     rules: str = option(
         "decide", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`."
     )
+    warm: bool = option(False, help="Load the playground's models before the first visitor comes.")
     port: int = option(7860, help="Port to listen on; 0 takes any free one.")
     host: str = option("127.0.0.1", help="Address to listen on.")
     refresh: int = option(60, help="Seconds between looks at the sources.")
