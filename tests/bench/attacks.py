@@ -1,4 +1,4 @@
-"""How far judges are talked round, technique by technique, with our prompts, without their tags, and asked twice.
+"""How far judges are talked round, technique by technique: with our prompts, without their tags, asked twice, with rules.
 
 `python -m tests.bench.attacks FOLDER [RESPONSES]`. It resumes. The embedded model takes some 3 seconds of processor time
 a call and 20 calls a response, for each of three prompts; by default 16 responses.
@@ -50,17 +50,22 @@ def measured(folder: Path, responses: int) -> dict[str, Robustness]:
     """What each judge made of the attacks by each form of its prompt, by the names of the table's columns."""
     found = {}
     forms = variants("rubric", folder / "prompts")
-    for column, outside, form in (
-        ("obeys all", False, "tags"),
-        ("obeys outside sections: tags", True, "tags"),
-        ("obeys outside sections: no tags", True, "no tags"),
+    for column, outside, form, rules in (
+        ("obeys all", False, "tags", "off"),
+        ("obeys all, rules decide", False, "tags", "decide"),
+        ("obeys outside sections: tags", True, "tags", "off"),
+        ("obeys outside sections: no tags", True, "no tags", "off"),
     ):
         with obedient.serving(outside=outside) as url:
             found[column] = _asked(folder / column.replace(":", ""), responses, "rubric", forms[form],
-                                   judge=("openai:obedient",), judge_base_url=url)  # fmt: skip
+                                   judge=("openai:obedient",), judge_base_url=url, rules=rules)  # fmt: skip
     for form, prompt in variants("decision", folder / "prompts").items():
         found[f"SmolLM2: {form}"] = _asked(folder / f"SmolLM2 {form}", responses, "decision", prompt,
                                            judge=("smollm2",), attacks_each=1)  # fmt: skip
+    found["SmolLM2: tags, rules decide"] = _asked(folder / "SmolLM2 rules", responses, "decision", (),
+                                                  judge=("smollm2",), attacks_each=1, rules="decide")  # fmt: skip
+    found["SmolLM2 in words"] = _asked(folder / "SmolLM2 in words", responses, "rubric", (),
+                                       judge=("smollm2",), attacks_each=1, judge_max_tokens=128)  # fmt: skip
     return found
 
 
