@@ -8,10 +8,8 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.playground import answers, grounding
 
 _MODES = ("Answer and judge", "Grounding")
-_TINY = (
-    "It is tiny: its answers and its verdicts show how things work, and mean little. What a program can count is "
-    "measured, not guessed."
-)
+_TINY = "{} tiny: its {} show how things work, and mean little."
+_COUNTED = "What a program can count is measured, the rest is {}."
 
 
 def build(engine: Engine) -> None:
@@ -20,11 +18,22 @@ def build(engine: Engine) -> None:
 
     same = engine.judge_name == engine.model_name
     names = engine.model_name if same else f"{engine.model_name}, judge {engine.judge_name}"
-    warning = _TINY if engine.tiny else "What a program can count is measured, the rest is judged."
-    gr.HTML(f"<p>Model: <b>{escape(names)}</b>. {warning} Nothing you type is kept.</p>")
+    notes = [_TINY.format(*of) for of in [_weak(engine, same)] if of]
+    if engine.options.rules == "decide":
+        notes.append(_COUNTED.format("its guess" if engine.tiny else "judged"))
+    gr.HTML(f"<p>Model: <b>{escape(names)}</b>. {' '.join(notes)} Nothing you type is kept.</p>")
     # Which mode is shown is a matter of the style sheet: both stay as they are, and nothing is asked of the server.
     gr.Radio(list(_MODES), value=_MODES[0], label="What to try", elem_id="mode", interactive=True)
     with gr.Column(elem_id="by-checklist"):
         answers.build(engine)
     with gr.Column(elem_id="by-document"):
         grounding.build(engine)
+
+
+def _weak(engine: Engine, same: bool) -> tuple[str, str] | None:
+    """Who is tiny, and what of it means little for that; None where nobody is."""
+    if engine.tiny and same:
+        return "It is", "answers and verdicts"
+    if engine.tiny:
+        return "The judge is", "verdicts"
+    return ("The model is", "answers") if engine.small else None
