@@ -571,7 +571,9 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         assert len(loop.result()["rounds"]) == 1
         done = loop.run(*taken)
         assert done.returncode == 0, done.stderr
-        assert (loop.calls()[0], server.stats()["total"]) == (28, 4), "what was under way, and nothing else; rules count lines"
+        assert (loop.calls()[0], server.stats()["total"]) == (28, 4), (
+            "what was under way, and nothing else; rules count lines"
+        )
         assert loop.result()["clean"]
 
 

@@ -18,7 +18,7 @@ from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import answers, tab
+from truebench_hf.space.playground import rounds, tab
 from truebench_hf.space.playground.desk import Desk
 
 SECRET = "A very private question about tea, asked by me."
@@ -153,7 +153,7 @@ def test_sentences_are_coloured_by_their_label_with_excerpts_beside(writer: Visi
 
 @pytest.mark.parametrize("level", ["decision", "checklist", "cascade"])
 def test_verdicts_are_counted_to_the_last_and_no_further(visitor: Visitor, level: str) -> None:
-    visitor.shown["level", "value"] = answers.LEVELS[level]
+    visitor.shown["level", "value"] = rounds.LEVELS[level]
     told = visitor.whole("judge")
     assert "1 of 2 criteria met, 1 not met" in visitor.shown["verdicts", "value"]
     assert ("Judging all 2 criteria in one call" in told) is (level == "checklist")
@@ -259,8 +259,8 @@ def test_levels_that_the_embedded_model_cannot_serve_are_not_offered_for_it(open
     engine = Engine(SpaceOptions(model="smollm2"))
     assert ("level", "choices") not in Visitor(opened(engine)).shown
     # Nor are they for who asks the server itself.
-    works = answers.Works(Desk(engine, None, None, (None, None), None), None, None)
-    assert {works._level(how) for how in (*answers.LEVELS.values(), "x")} == {"decision"}
+    works = rounds.Works(Desk(engine, None, None, (None, None), None), None, None)
+    assert {works._level(how) for how in (*rounds.LEVELS.values(), "x")} == {"decision"}
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_a_judge_without_probabilities_says_that_another_way_is_left(
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404}])
         page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))
         page.shown |= {("prompt", "value"): "p", ("answer", "value"): "a", ("checklist", "value"): "It is polite."}
-        page.shown["level", "value"] = answers.LEVELS["decision"]
+        page.shown["level", "value"] = rounds.LEVELS["decision"]
         page.whole("judge")
     assert "openai:demo gives no probabilities; choose a way to judge with reasons." in line(page)
     assert capsys.readouterr().err.count("\n") == 1

@@ -17,16 +17,9 @@ from truebench_hf.models.spec import SPECS
 from truebench_hf.options import at_least_one, option, pairs
 
 _LEAST_ONE = (
-    "refresh",
-    "max_prompt",
-    "max_document",
-    "max_criteria",
-    "max_seconds",
-    "max_queue",
-    "concurrency",
-    "max_upload_mb",
-)
-# Neither rates nor classifies: the playground asks for answers, and for verdicts on criteria.
+    "refresh", "max_prompt", "max_document", "max_criteria", "max_seconds", "max_queue", "concurrency", "max_upload_mb",
+)  # fmt: skip
+# What only rates or classifies writes no answer and decides no criterion.
 _KINDS = {spec.partition(":")[0] for spec in SPECS} - {"smollm2", "reward", "hf-classifier"}
 
 
@@ -58,9 +51,8 @@ class SpaceOptions:
         12_000, help="Characters of a visitor's document, in the playground's check of grounding."
     )
     max_tokens: int = option(
-        512,
-        help="Tokens of one answer, of the model or of the judge (four times as many to check grounding); at least 32.",
-    )
+        512, help="Tokens of one answer, of the model or of the judge (four times as many to check grounding); at least 32."
+    )  # fmt: skip
     max_criteria: int = option(12, help="Criteria in a visitor's checklist.")
     max_seconds: int = option(180, help="Seconds one request may take.")
     max_queue: int = option(24, help="Visitors waiting at a time; further ones are turned away.")

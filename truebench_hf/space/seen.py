@@ -19,7 +19,7 @@ from truebench_hf.terminal import warn
 _NO_LEVEL = "no decision level"  # how models say that they cannot be asked so
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
-_SOON = {"attempts": "3", "connect_timeout": "3"}
+_SOON = {"attempts": "2", "connect_timeout": "3"}
 
 
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:

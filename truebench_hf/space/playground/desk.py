@@ -12,7 +12,9 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.space import guard, steps
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
-from truebench_hf.space.steps import Update
+
+# New values by component, and what the line says.
+Shown = tuple[dict[Any, Any], str]
 
 # Gradio's event of an input misses what is pasted and deleted; that of a change comes for what work writes as well, while
 # the field cannot be edited. Too long a text stays where it was pasted, and is refused at once; the server refuses it again.
@@ -74,7 +76,7 @@ class Clock:
         return f"{text[:1].upper()}{text[1:]}."
 
 
-async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> AsyncGenerator[Update, None]:
+async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> AsyncGenerator[Shown, None]:
     """Show `shown` and wait until the models are loaded, where they are run in this process."""
     if engine.loads(*models):
         yield shown, guard.status("Loading the model, which is needed once …", "busy")
@@ -84,7 +86,7 @@ async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, A
 
 async def written(
     engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: float, document: str = ""
-) -> AsyncGenerator[Update, None]:
+) -> AsyncGenerator[Shown, None]:
     """The model's answer as it grows. What was there before goes, results on it included."""
     async for update in loaded(engine, [engine.model], {desk.answer: "", desk.made: "", **desk.cleared()}):
         yield update

@@ -13,8 +13,8 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
-from truebench_hf.space.playground.desk import Clock, Desk
-from truebench_hf.space.steps import Job, Update
+from truebench_hf.space.playground.desk import Clock, Desk, Shown
+from truebench_hf.space.steps import Job
 
 _EXAMPLES = 6  # the shortest documents of the built-in sample
 _LABELLED = (
@@ -79,33 +79,33 @@ class Works:
 
     desk: Desk
 
-    async def guided(self, document: str, request: str, tokens: float) -> AsyncGenerator[Update, None]:
+    async def guided(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
         """An answer from the document, and whether it rests on it."""
         clock, answer = Clock(), ""
         async for update in self._write(clock, document, request, tokens):
-            answer = update[0].get(self.desk.answer, answer) if isinstance(update[0], dict) else answer
+            answer = update[0].get(self.desk.answer, answer)
             yield update
         async for update in self._check(clock, document, request, answer):
             yield update
 
-    async def answered(self, document: str, request: str, tokens: float) -> AsyncGenerator[Update, None]:
+    async def answered(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
         """An answer alone."""
         clock = Clock()
         async for update in self._write(clock, document, request, tokens):
             yield update
         yield {}, guard.status(str(clock))
 
-    async def checked(self, document: str, request: str, answer: str) -> AsyncGenerator[Update, None]:
+    async def checked(self, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
         """A check alone."""
         async for update in self._check(Clock(), document, request, answer):
             yield update
 
-    async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> AsyncGenerator[Update, None]:
+    async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
         rests_on, asked = self._given(document, request)
         async for update in desks.written(self.desk.engine, self.desk, clock, asked, tokens, rests_on):
             yield update
 
-    async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Update, None]:
+    async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
         desk, engine = self.desk, self.desk.engine
         rests_on, asked = self._given(document, request)
         given = guard.text_within(answer, engine.options.max_prompt, "The answer")
