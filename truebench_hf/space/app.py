@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, playground, submit
+from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, submit
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.compressed import Compressed
@@ -18,6 +20,7 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions, check_address
+from truebench_hf.space.playground import tab as playground
 from truebench_hf.terminal import say
 
 _PATIENCE = 45.0  # seconds
@@ -28,11 +31,10 @@ _HEAD = f"""<h1>{_NAME}</h1>
 <p>Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion.</p>"""
 
 
-def build(options: SpaceOptions, board: Board, ours: Leaderboard) -> Any:
+def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
     """The Gradio app. Loads no model."""
     import gradio as gr
 
-    engine = Engine(options)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(3600, 3600)) as app:
         gr.HTML(_HEAD, elem_classes="tb-head")
         with gr.Tabs(elem_id="tabs") as tabs:
@@ -68,7 +70,14 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.start(options.refresh)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
-    app = build(options, board, ours)
+    engine, loops = Engine(options), list[asyncio.AbstractEventLoop]()
+    app = build(options, board, ours, engine)
+
+    @asynccontextmanager
+    async def noted(_: Any) -> AsyncGenerator[None, None]:
+        loops.append(asyncio.get_running_loop())
+        yield
+
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
     drawn = Middleware(picture.Picture, board=board, title=_NAME)
     try:
@@ -76,10 +85,12 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
             server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view, drawn]},
+            app_kwargs={"middleware": [Middleware(Compressed), view, drawn], "lifespan": noted},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
+    if options.warm:
+        _warm(app, engine, loops[0])
     if block:
         say(f"The Space is at {app.local_url} (Ctrl-C ends it)")
         try:
@@ -87,6 +98,15 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
+
+
+def _warm(app: Any, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+    """Load the playground's models where they will be asked: some are bound to the loop that they are made in."""
+    try:
+        asyncio.run_coroutine_threadsafe(engine.ready(engine.model, engine.judge), loop).result()
+    except BaseException:
+        app.close(verbose=False)
+        raise
 
 
 def _preview(address: str) -> str:

@@ -42,8 +42,10 @@ def theme() -> Any:
 
 
 def css() -> str:
-    """The style sheet: that of sections, which a report shows alike, and the Space's own."""
-    return style() + Path(__file__).with_name("space.css").read_text("utf-8")
+    """The style sheet: that of sections, which a report shows alike, that of the playground, and the Space's own."""
+    here = Path(__file__).parent
+    own = ("playground/playground.css", "space.css")
+    return "".join([style(), *((here / name).read_text("utf-8") for name in own)])
 
 
 # Gradio tells of a tab being selected while the page is still being laid out: until the link was followed, the address is
