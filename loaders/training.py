@@ -82,6 +82,7 @@ class Read:
     instances: list[Instance]
     items: list[Item] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
+    unread: int = 0  # rows with labels in other columns than those that labels are read of
 
 
 def read(source: str, strict: bool = False) -> Read:
@@ -106,8 +107,17 @@ def read(source: str, strict: bool = False) -> Read:
             if TRAIN in found
             else row_files.one_split(instance_data.located(source), instance_data.NAMES, "--source")
         )
-        return Read(instances.of_rows(rows, judged=False))
+        return Read(instances.of_rows(rows, judged=False), unread=sum(map(_labelled, rows)))
     return _of_labelled(source, chain.from_iterable(found.values()), strict)
+
+
+def _labelled(record: Record) -> bool:
+    """Whether a row with a prompt holds labels, too, by itself or with its criteria."""
+    given = [record.row.get(name) for name in ("label", "labels")]
+    for name in ("criteria", "rubric", "rubrics", "checklist"):
+        found = record.row.get(name)
+        given += [one.get("label") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    return any(value is not None and value != "" and value != [] for value in given)
 
 
 def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
@@ -135,13 +145,20 @@ def about(builder: Builder, data: Data) -> About:
     """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
     assert isinstance(builder, Training)
     longer = sum(len(instance.turns) > 1 for instance in builder.read.instances)
-    note = f"{longer:,} conversations have further turns to be answered, of which no prompt is made"
+    notes = (
+        [f"conversations with further turns to be answered, of which no prompt is made: {longer:,}"] if longer else []
+    )
+    if unread := builder.read.unread:
+        notes.append(
+            f"rows whose labels were not read: {unread:,}; labels are read of rows in the columns of rubric_eval "
+            "(messages, response, instruction_category, rubric, label)"
+        )
     every = hashlib.sha256()
     for splits in data.values():
         for rows in splits.values():
             for row in rows:
                 every.update(json.dumps(row, sort_keys=True).encode())
-    return About(f"sha256 {every.hexdigest()[:12]}", (note,) if longer else ())
+    return About(f"sha256 {every.hexdigest()[:12]}", tuple(notes))
 
 
 class Training(SourceBuilder):

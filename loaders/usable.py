@@ -6,7 +6,7 @@ the first such row. A file of which more than half cannot be used is another fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -99,6 +99,11 @@ class Usable(list[T]):
     def __init__(self, made: Iterable[T] = (), left_out: LeftOut | None = None) -> None:
         super().__init__(made)
         self.left_out = LeftOut() if left_out is None else left_out
+
+
+def unusable(found: Sequence[object]) -> tuple[str, ...]:
+    """Why rows were left out of what was read; nothing where all can be used."""
+    return found.left_out.reasons if isinstance(found, Usable) else ()
 
 
 def usable(

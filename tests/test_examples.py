@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT
+from tests.support.runs import ROOT, write_jsonl
 from tests.support.tiny_chat import tiny_chat
 from tests.support.trl_import import import_trl
 
@@ -52,6 +55,20 @@ def test_own_prompts(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_
     }  # fmt: skip
     assert server.stats()["by_kind"] == {"model": 2 + 4, "judge": 8}, "checklists and answers, questions"
     assert (tmp_path / "runs" / "own-prompts" / "checklists.jsonl").is_file()
+
+
+@pytest.mark.slow
+def test_job(server: OpenAIServer, tmp_path: Path) -> None:
+    """3 s. What a job does, with the real client and everybody on this machine."""
+    data = write_jsonl(tmp_path / "data.jsonl", [{"prompt": "Name a colour.", "criteria": ["names one"]}])
+    with HubStub() as hub:
+        done = HubClient(hub, tmp_path).process(
+            str(EXAMPLES / "job.py"), "--data", data, "--model", "openai:tea", "--judge", "openai:org/judge:one",
+            "--judge-base-url", server.url, "--repo-id", "org/results", OPENAI_BASE_URL=server.url,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        names = hub.files("dataset", "org/results")
+    assert any(re.fullmatch(r"results/tea/no_revision_available--openai/truebench--.*\.json", name) for name in names)
 
 
 def test_leaderboard(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, script
 from truebench_hf.cli import studies
 
@@ -87,11 +88,11 @@ def test_the_files_of_every_command_are_listed() -> None:
 
 
 def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = script(tmp_path / "model.json", [])
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     out = tmp_path / "out"
-    given = ("--data", "mini", "--limit", "2", "--model", model, "--judge", judge, "--out", str(out))
-    assert command_here(capsys, "run", *given).returncode == 0
+    given = ("--data", "mini", "--limit", "2", "--model", "openai:tea", "--judge", judge, "--out", str(out))
+    with OpenAIServer() as server:  # whose answers tell who gave them
+        assert command_here(capsys, "run", *given, "--model-base-url", server.url).returncode == 0
     real = [*infos(), json.loads((out / "run.json").read_text(encoding="utf-8"))]
     tables = FOLDER.split("| Key | What it holds |\n")
     keys, more = [[quoted(line)[0] for line in part.split("\n\n")[0].splitlines()[1:]] for part in tables[1:]]

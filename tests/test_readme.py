@@ -7,8 +7,11 @@ stopped, are parsed only; those on a large built-in set get a small `--limit` be
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import pytest
 import typer
 
 import truebench_hf
+from tests.support.hub_stub import HubStub
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, write_jsonl
 from truebench_hf.benchmarks.flexbench.conversations import corpus_folder
@@ -31,7 +35,7 @@ from truebench_hf.models.vllm_engine import VllmOptions
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [README, *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.md")))]
-PARSED_ONLY = ("--data v0.6.1", "truebench space")
+PARSED_ONLY = ("--data v0.6.1", "truebench space", "router.huggingface.co", "truebench publish check")
 LARGE = "--data rubric_mini"
 # The server cannot answer these; their work is done with answers as an estimate reckons with them.
 ESTIMATED = ("truebench refine", "truebench best-of", "truebench facts", "truebench flex")
@@ -180,3 +184,24 @@ def test_the_picture_is_small_and_rows_are_json() -> None:
     assert len(picture) < 150_000
     assert int.from_bytes(picture[16:20], "big") <= 1200
     assert json.loads(blocks("json")[0]).keys() == {"prompt", "criteria"}
+
+
+def test_the_job_commands_are_taken_by_the_installed_client(tmp_path: Path) -> None:
+    """`hf jobs` refuses an option or a place for one that it does not know, also where nothing is submitted."""
+    lines = "\n".join(blocks("sh")).replace("\\\n", " ").splitlines()
+    jobs = [shlex.split(line)[1:] for line in lines if line.startswith("hf jobs ")]
+    assert [words[: words.index("run") + 1] for words in jobs] == [["jobs", "run"], ["jobs", "uv", "run"]]
+    with HubStub() as hub:
+        for words in jobs:
+            place = words.index("run") + 1
+            code = "from huggingface_hub.cli.hf import main; main()"
+            done = subprocess.run(
+                [sys.executable, "-c", code, *words[:place], "--dry-run", *words[place:]], cwd=ROOT, text=True,
+                env={**os.environ, **hub.env, "HF_HOME": str(tmp_path)}, capture_output=True, timeout=120,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            assert "dry run" in done.stdout
+            shell = next((word for word in words if "truebench publish" in word), "")
+            for line in shell.split(" && ")[1:]:
+                one, arguments = found(shlex.split(line)[1:])
+                one.make_context("truebench", list(arguments)).close()

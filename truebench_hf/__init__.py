@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
-from truebench_hf.api.publishing import build_data, publish_metric, publish_results, publish_space, push_data
+from truebench_hf.api.publishing import (
+    build_data,
+    check_results,
+    publish_metric,
+    publish_results,
+    publish_space,
+    push_data,
+)
 from truebench_hf.api.run import run
 from truebench_hf.api.tick import tick
 from truebench_hf.errors import UserError
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "checklist_reward", "judge", "load", "metric",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "load", "metric",
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 __version__ = "0.1.0"

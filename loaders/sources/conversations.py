@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.loaders.sources import read
+from truebench_hf.loaders.usable import Usable
 from truebench_hf.types import Instance, Turn
 
 # The fact by which a source tells its own kinds apart; elsewhere that is RubricEval's category.
@@ -16,10 +17,11 @@ _KINDS = {
 }  # fmt: skip
 
 
-def instances(data: str) -> list[Instance]:
+def instances(data: str) -> Usable[Instance]:
     """One of every instruction of `SOURCE:PATH`, whoever answered it. Raises UserError as `read`."""
     kind, _, path = data.partition(":")
-    return of_items(kind, read(kind, path))
+    found = read(kind, path)
+    return Usable(of_items(kind, found), found.left_out)
 
 
 def of_items(kind: str, items: Iterable[Item]) -> list[Instance]:

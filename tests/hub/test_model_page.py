@@ -96,6 +96,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     data = json.loads((release / "run.json").read_text())["settings"]["data_sha256"][:12]
     assert f"judge openai:judge at checklist level; data v0.6.1 (SHA-256 {data}); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
+    assert row["source"] | {"url": ""} == {"url": "", "name": "Run with all judgments", "org": "org"}
     assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""
         import json, yaml
@@ -262,6 +263,8 @@ def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
         ("smollm2", "org/smollm2", False),
         ("tea", "org/tea", True),  # the name that --model-name gave
         ("scripted:tea.json", "org/tea.json", False),
+        ("openai:org/tea:together", "org/tea", True),  # at the router, by a provider
+        ("openai:org/tea:7b", "org/tea", False),
     ],
 )
 def test_only_a_models_own_runs_go_onto_its_page(
@@ -269,7 +272,8 @@ def test_only_a_models_own_runs_go_onto_its_page(
 ) -> None:
     run = shutil.copytree(german, tmp_path / "run")
     info = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | {"model": spec}}))
+    models = {"model": {"provider": "huggingface:together", "model": "org/tea:together"}}
+    (run / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | {"model": spec, "models": models}}))
     text = (run / "judgments.jsonl").read_text().replace('"openai:tea"', json.dumps(spec))
     (run / "judgments.jsonl").write_text(text)
     if theirs:

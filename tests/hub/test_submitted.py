@@ -14,7 +14,7 @@ CLOSED = ("owner", "closed", None)
 # Title, status, events, and what is to be told of it: (state, reason), or None where it is no submission.
 PULLS: list[tuple[str, str, list[Any], tuple[str, str] | None]] = [
     ("Submission: tea--o3--0123456789 (truebench-hf 0.1, sha256 ab)", "open", [DESCRIPTION], ("waiting", "")),
-    ("Add run tea--o3--0123456789 (truebench-hf 0.1, sha256 ab)", "draft", [], ("waiting", "")),
+    ("Submission: tea--o3--0123456789 (truebench-hf 0.1, sha256 ab)", "draft", [], ("waiting", "")),
     ("Submission: tea--o3--0123456789 (x", "merged", [DESCRIPTION, ("owner", "merged", None)], ("merged", "")),
     ("Submission: a--b--0123456789 (x", "closed", [DESCRIPTION, CLOSED], ("refused", "")),
     ("Submission: a--b--0123456789 (x", "closed", [DESCRIPTION, ("owner", None, "Not the\nwhole data."), CLOSED], ("refused", "Not the whole data.")),
@@ -23,6 +23,7 @@ PULLS: list[tuple[str, str, list[Any], tuple[str, str] | None]] = [
     ("Submission: a--b--0123456789 (x", "closed", [DESCRIPTION, ("tester", "closed", None)], ("refused", "")),  # taken back
     ("Submission: a--b--0123456789 (x", "closed", [DESCRIPTION, ("owner", None, "x" * 999), CLOSED], ("refused", "x" * 299 + "…")),
     ("Submission: <b>--b--0123456789 (x", "open", [DESCRIPTION], None),
+    ("Add run facts--tea--0123456789 (truebench-hf 0.1, sha256 ab)", "open", [DESCRIPTION], None),
     ("A better card", "open", [DESCRIPTION], None),
     ("Submission: a--b--0123456789 (x", "unheard of", [DESCRIPTION], None),
 ]  # fmt: skip

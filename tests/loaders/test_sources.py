@@ -141,7 +141,7 @@ RECORDS: dict[str, dict[str, Any]] = {
     },
     "wildbench": {
         "session_id": "ab12",
-        "conversation_input": [USER, ANSWER, {"role": "user", "content": "Again, for coffee.", "toxic": False}],
+        "conversation_input": [USER, ANSWER, {"role": "user", "content": "Again, for coffee.", "toxic": False, "language": "English"}],
         "checklist": ["Is it about coffee?"],
         "primary_tag": "Creative Writing",
     },
@@ -337,6 +337,11 @@ def test_wildbench(tmp_path: Path) -> None:
     assert found.category == "multi_turn"
     assert found.messages[-1] == Message("user", "Again, for coffee.")
     assert found.case.criteria == (Criterion("Is it about coffee?"),)
+    assert found.language == "EN"
+    for said in ("Norwegian", "Klingon", 3, None):  # two written forms, no language, no text
+        turns = [{"role": "user", "content": "Again.", "language": said}]
+        path.write_text(json.dumps(RECORDS["wildbench"] | {"conversation_input": turns}))
+        assert read("wildbench", path)[0].language == "UND"
 
 
 def test_wildbench_from_parquet(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_prompts_are_what_a_model_is_sent_with_points(tmp_path: Path) -> None:
     assert first["reference"] == "Caffeine."
     assert (second["id"], len(second["prompt"])) == ("b", 1)
     (note,) = export("training", tmp_path / "out", source=str(path)).facts.notes
-    assert note == "2 conversations have further turns to be answered, of which no prompt is made"
+    assert note == "conversations with further turns to be answered, of which no prompt is made: 2"
 
 
 def test_prompts_are_rewarded_as_they_are(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,16 @@ def test_answers_from_documents_are_compared_by_their_final_score(tmp_path: Path
 )
 def test_self_judged(model: str, judges: set[str], own: bool, reason: str) -> None:
     assert self_judged(model, judges) is own, reason
+
+
+def test_one_model_by_two_providers_is_told(pair: tuple[str, str], tmp_path: Path) -> None:
+    """Its spec may be the same, at a server of one's own and at a router that chooses."""
+    for number, identity in enumerate(({"provider": "openai"}, {"provider": "huggingface:not pinned"})):
+        run = shutil.copytree(pair[0], tmp_path / str(number))
+        info = json.loads((run / "run.json").read_text())
+        info["settings"] |= {"models": {"model": identity | {"model": "m"}}}
+        (run / "run.json").write_text(json.dumps(info))
+    (told,) = compare(str(tmp_path / "0"), str(tmp_path / "1")).differs
+    assert told.startswith("provider of scripted:")
+    assert told.endswith(": not told and not pinned")
+    assert compare(str(tmp_path / "1"), str(tmp_path / "1")).differs == ()

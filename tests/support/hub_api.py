@@ -38,7 +38,13 @@ VERBS = {
 }
 PAGE = 10  # pull requests of a page
 DATE = "2026-01-01T00:00:00.000Z"
-USER = {"type": "user", "name": "tester", "fullname": "Tester", "orgs": [], "auth": {"type": "access_token"}}
+USER = {
+    "type": "user",
+    "name": "tester",
+    "fullname": "Tester",
+    "orgs": [{"type": "org", "name": "org"}],
+    "auth": {"type": "access_token"},
+}
 
 
 @dataclass(frozen=True)

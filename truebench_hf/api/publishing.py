@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from truebench_hf.errors import UserError
 
 if TYPE_CHECKING:
+    from truebench_hf.hub.check import Checked
     from truebench_hf.hub.push import How, Pushed
     from truebench_hf.loaders.export import Built
 
@@ -53,14 +54,15 @@ def publish_results(
     variant: str = "",
     direct: bool = False,
     force: bool = False,
+    replace: bool = False,
     **how: Unpack[How],
 ) -> list[Pushed]:
     """A finished run into the results data set `repo_id`, and onto the page of its model: `truebench publish results`.
 
     The page of `model_repo` gets the pass rates by pull request, or `direct`ly, as results on the benchmark `dataset`
     (`ORG/NAME[@REVISION]`). What is pushed, in this order. Raises UserError where the run does not hold together or is
-    not that model's, without `force` also for a scripted one; what can be wrong with either is found before anything is
-    pushed.
+    not that model's, without `force` also for a scripted one, and where the data set has another run of the model,
+    revision and task, which it may `replace`; what can be wrong is found before anything is pushed.
     """
     from truebench_hf.hub.model_page import page, publish_page
     from truebench_hf.hub.results import publish_run
@@ -79,11 +81,23 @@ def publish_results(
             dry_run=dry_run,
         )  # fmt: skip
     if repo_id:
-        pushed.append(publish_run(run, repo_id, force=force, **how))
+        pushed.append(publish_run(run, repo_id, force=force, replace=replace, **how))
     try:
         return pushed + ([publish_page(made, create_pr=not direct, dry_run=dry_run)] if made else [])
     except UserError as error:
         raise UserError(f"{error} (the run itself is in {repo_id})" if repo_id else str(error)) from error
+
+
+def check_results(place: str | Path = ".", before: str | Path | None = None) -> Checked:
+    """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish check` as a call.
+
+    `before` is one that it must not have less than, as its main branch is for a pull request. Raises UserError where
+    there is none.
+    """
+    from truebench_hf.hub.check import check
+    from truebench_hf.hub.former import fetched
+
+    return check(fetched(place), fetched(before) if before else None)
 
 
 def publish_space(repo_id: str, folder: str | Path | None = None, **how: Unpack[How]) -> Pushed:

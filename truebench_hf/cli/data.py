@@ -79,7 +79,7 @@ def _build(
     for table in built.facts.tables:
         say(plain(table), end="\n\n")
     if built.facts.totals:
-        say(", ".join(f"{n:,} {what}" for what, n in built.facts.totals.items()))
+        say(", ".join(f"{what}: {n:,}" for what, n in built.facts.totals.items()))
     (config, splits), *more = built.facts.rows.items()
     say(f"{name} {built.facts.version}: {', '.join(f'{n:,} rows in {split}' for split, n in splits.items())}")
     if more:

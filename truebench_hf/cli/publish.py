@@ -10,7 +10,7 @@ import typer
 from truebench_hf.api import publishing
 from truebench_hf.cli import panels
 from truebench_hf.cli.texts import TEXTS
-from truebench_hf.terminal import say
+from truebench_hf.terminal import complain, say
 
 if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed
@@ -32,6 +32,8 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(help="Put results, the Space or a metric on the Hub.", no_args_is_help=True)
     help = "A finished run into a results data set, and onto the model's page."
     group.command("results", help=help, epilog=TEXTS["publish results"])(_results)
+    help = "A results data set as its review would: nothing vanished, nothing twice, nothing unknown as 0."
+    group.command("check", help=help, epilog=TEXTS["publish check"])(_check)
     group.command("space", help="The Space: leaderboard, explorer and playground.")(_space)
     group.command("metric", help="One of the evaluate metrics, as a Space that evaluate.load finds.")(_metric)
     app.add_typer(group, name="publish", rich_help_panel=panels.REST)
@@ -52,6 +54,9 @@ def _results(
     force: Annotated[
         bool, typer.Option("--force", help="Also a run of a scripted model, or of another than --model-repo names.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In place of the run that has the same model, revision and task there.")
+    ] = False,
     private: Private = False,
     gated: Gated = None,
     revision: Revision = None,
@@ -61,9 +66,25 @@ def _results(
 ) -> None:
     for pushed in publishing.publish_results(
         run, repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
+        replace=replace,
         private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
     ):  # fmt: skip
         show_pushed(pushed)
+
+
+def _check(
+    place: Annotated[str, typer.Argument(help="A checkout of it, or ORG/RESULTS or ORG/RESULTS@REVISION.")] = ".",
+    before: Annotated[
+        str | None, typer.Option(help="One that it must not have less than, as its main branch: written alike.")
+    ] = None,
+) -> None:
+    found = publishing.check_results(place, before)
+    for fault in found.faults:
+        complain(fault)
+    said = f"faults: {len(found.faults)}" if found.faults else "nothing vanished, nothing stands twice"
+    say(f"runs: {found.runs}, results: {found.results}; {said}")
+    if found.faults:
+        raise typer.Exit(1)
 
 
 def _space(

@@ -281,10 +281,15 @@ TEXTS = {
     "Labels of another run (--labels) correct this one only if model and judge are the same (Rogan-Gladen, with a "
     "guard); of another model they show the judge's error rates and correct nothing. `truebench score RUN` prints the "
     "same.",
-    "publish results": "A results data set takes runs with all their judgments, and of other finished studies (metaeval, tick, "
-    "facts run, flex score and the like) the figures. A model's page takes a run over the whole of a known release (v0.6.1), "
+    "publish results": "A results data set takes runs with all their judgments, and of every other finished study that "
+    "measures something the figures, without rows. The scores of each model stand there as results/MODEL/REVISION/TASK.json, "
+    "with who ran it beside the revision; each once, unless --replace puts this run in the place of another. A model's page takes a run over the whole of a known release (v0.6.1), "
     "which gives a score for every task of its eval.yaml, or over one `--language` or `--category` of it, which gives that "
     "task's; never mini or a sample.\n\n"
     "Folders, addresses and keys are taken out of what is published. `truebench_hf.publish_results(...)` does the same in "
-    "Python, as `build_data`, `push_data`, `publish_space` and `publish_metric` do for their commands.",
+    "Python, as `build_data`, `push_data`, `check_results`, `publish_space` and `publish_metric` do for their commands.",
+    "publish check": "All in results/ is made again from the runs and compared, scores of runs with judgments are computed "
+    "again, and a run over a whole release needs a score for every language and category. Each fault is a line on stderr; "
+    "with any the exit code is 1, so that it may stand in the CI of the data set: `truebench publish check . --before "
+    "ORG/RESULTS` on a pull request.",
 }  # fmt: skip

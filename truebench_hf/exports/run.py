@@ -93,7 +93,7 @@ class Exported:
     def version(self) -> str:
         """The version of ours that made it."""
         versions = self.info.get("versions")
-        return str(versions.get("truebench_hf", __version__)) if isinstance(versions, Mapping) else __version__
+        return str(versions.get("truebench-hf", __version__)) if isinstance(versions, Mapping) else __version__
 
     def time(self, what: Literal["started", "finished"]) -> str | None:
         """When the last session started or finished, as `run.json` has it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.hub.tasks import ALL, PARTS, scores_of, task_of
 from truebench_hf.hub.whose import check_page, check_real
+from truebench_hf.study.providers import providers
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -58,9 +59,34 @@ def page(
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
+            more = _owner(results_repo) | _commit(found[0])
+        found = [replace(entry, **more) for entry in found]
     part = found[0].task_id if found[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
     return Page(model_repo, f".eval_results/{name}.yaml", entries_yaml(found))
+
+
+def _owner(results_repo: str | None) -> dict[str, Any]:
+    """Whose results they are: the organisation of the results data set, or its user, where that is one's own."""
+    if not results_repo:
+        return {}
+    owner, me = results_repo.partition("/")[0], hub_api().whoami()
+    if owner in [org.get("name") for org in me.get("orgs") or ()]:
+        return {"source_org": owner}
+    return {"source_user": owner} if owner == me.get("name") else {}
+
+
+def _commit(entry: EvalResultEntry) -> dict[str, Any]:
+    """The commit of the benchmark's data set that a branch or tag stands for, as the Hub wants it; as told where the Hub
+    does not know it."""
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    if entry.dataset_revision is None:
+        return {}
+    try:
+        return {"dataset_revision": hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha}
+    except (RepositoryNotFoundError, RevisionNotFoundError):
+        return {}
 
 
 def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
@@ -96,7 +122,9 @@ def entries(
     if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")
     samples = f"; mean of {settings['samples']} samples" if settings.get("samples", 1) > 1 else ""
-    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}")
+    by = providers(settings, info.get("served") or {}).get(str(settings.get("model")))
+    run_by = f"; run by {by}" if by else ""
+    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}")
     source = _source(results_repo, revision, staged.run_id) | {
         "date": (info.get("sessions") or [{}])[-1].get("finished")
     }

@@ -9,7 +9,9 @@ from typing import Unpack
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.hub.check import check
 from truebench_hf.hub.figures import stage_figures
+from truebench_hf.hub.former import former
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import How, Pushed, push_folder
 from truebench_hf.hub.repository import hub_api
@@ -22,24 +24,33 @@ class AlreadyThere(UserError):
     """The run that was submitted is in the data set already."""
 
 
-def publish_run(run: str | Path, repo_id: str, *, force: bool = False, **how: Unpack[How]) -> Pushed:
-    """Add a finished run to a results data set: a folder `runs/RUN_ID` and the line `index/RUN_ID.jsonl`, one commit.
+def publish_run(
+    run: str | Path, repo_id: str, *, force: bool = False, replace: bool = False, **how: Unpack[How]
+) -> Pushed:
+    """Add a finished run to a results data set, in one commit: a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and
+    the scores of each model as `results/MODEL/REVISION/TASK.json`.
 
     Of a run over instances with criteria that is every judgment, and its scores are computed again; of a study of
     another kind its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
     addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted model
-    without `force`, or the Hub refuses.
+    without `force`, stands there already by another run, which it may `replace`, or the Hub refuses.
     """
     check_name(repo_id)
     with tempfile.TemporaryDirectory() as folder:
         run_id = _stage(Path(run), Path(folder))
         check_real(run, force)
+        if faults := check(Path(folder), again=False).faults:
+            raise UserError(f"{run}: {faults[0]}; nothing was pushed")
+        old: tuple[str, ...] = ()
+        if not how.get("dry_run"):
+            old = former(Path(folder), repo_id, how.get("revision"), replace=replace)
         _add_card(Path(folder), repo_id, how.get("dry_run", False), how.get("revision"))
-        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {run_id}", **how)
+        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {run_id}", replace=old, **how)
 
 
 def _stage(run: Path, out: Path) -> str:
-    if read_info(run).get("kind", KIND) in ("", KIND):
+    info = read_info(run)
+    if info.get("kind", KIND) in ("", KIND) and not info.get("others"):
         return stage_run(run, out).run_id
     return stage_figures(run, out)
 

@@ -14,9 +14,12 @@ from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
+from truebench_hf.hub.layout import reason, results_of
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.records import Reader, by_instance, judgment_lines
+from truebench_hf.records import RESPONSES, Reader, by_instance, judgment_lines
 from truebench_hf.redaction import known, masked
+from truebench_hf.study.board import Board
+from truebench_hf.study.providers import marked
 from truebench_hf.types import Report, Score
 
 # What of scores.json does not follow from the judgments: tokens spent, and what human labels say about the judge.
@@ -42,6 +45,10 @@ def stage_run(run: Path, out: Path) -> Staged:
         scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
         info = read_info(run)
     except FileNotFoundError as error:
+        if (run / RESPONSES).is_file() and not (run / "judgments.jsonl").is_file():
+            raise UserError(
+                f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it"
+            ) from error
         raise UserError(f"{run}: holds no scores.json; finish the run first, with the same command") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{run}: scores.json cannot be read: {error}") from error
@@ -74,7 +81,7 @@ def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:
     """What strangers may see of a `run.json`. A submission stays one when it is fetched and published again."""
-    kept = ("submitted", "settings", "sessions", "versions", "usage", "self_judged")
+    kept = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
     return {name: anonymous.settings(info[name]) for name in kept if name in info}
 
 
@@ -99,6 +106,7 @@ def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
 def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
     run_id = f"{slug(checked.model)}--{slug(checked.judge)}--{checked.file_sha256[:10]}"
     row = _index_row(run_id, checked, info)
+    place = _board(checked, info)
     folder = out / "runs" / run_id
     folder.mkdir(parents=True)
     (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
@@ -108,19 +116,28 @@ def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any]
     made = {
         "kind": "truebench",
         "format": FORMAT,
-        "board": _board(checked),
+        "board": place.as_json(),
         "content": content(checked.judged, checked.judge),
     }
-    write(folder / "run.json", as_json({**info, **made}, 1))
+    shown = {**info, **made}
+    write(folder / "run.json", as_json(shown, 1))
+    stage_results(out, run_id, shown, place)
     # One file per run, not one table: two pull requests then never touch the same file.
     (out / "index").mkdir()
     write(out / "index" / f"{run_id}.jsonl", as_json(row))
     return Staged(run_id, checked, row)
 
 
-def _board(checked: Submission) -> dict[str, Any]:
+def stage_results(out: Path, run_id: str, info: Mapping[str, Any], board: Board) -> None:
+    """Write the scores of a published run by model, revision and task, and what is known of each model."""
+    for path, result in results_of(run_id, info, board).items():
+        (file := out / path).parent.mkdir(parents=True, exist_ok=True)
+        write(file, as_json(result, 1))
+
+
+def _board(checked: Submission, info: Mapping[str, Any]) -> Board:
     try:
-        return board(checked.report).as_json()
+        return marked(board(checked.report), info.get("settings", {}), info.get("served") or {})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError("run.json holds settings that no run writes; judge the run again") from error
 
@@ -141,6 +158,7 @@ def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dic
         "finished": sessions[-1].get("finished"),
         "submitted": bool(info.get("submitted")),
         "overall": _score("overall", report),
+        "reason": reason(_of("overall", report)),
         "by_category": _scores("by_category", report),
         "by_language": _scores("by_language", report),
         "path": f"runs/{run_id}",
@@ -148,9 +166,13 @@ def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dic
 
 
 def _score(name: str, report: Report) -> dict[str, Any]:
+    return plain(_of(name, report))
+
+
+def _of(name: str, report: Report) -> Score:
     value = report.scores[name]
     assert isinstance(value, Score)
-    return plain(value)
+    return value
 
 
 def _scores(name: str, report: Report) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from truebench_hf.hub.repository import hub_api
 
 State = Literal["waiting", "merged", "refused"]
 _STATES: dict[str, State] = {"open": "waiting", "draft": "waiting", "merged": "merged", "closed": "refused"}
-# Titles as `results.submit` and `publish --create-pr` write them; what else is asked of the data set is not for this list.
-_OURS = re.compile(r"(?:Submission:|Add run) ([a-z0-9-]+)--([a-z0-9-]+)--[0-9a-f]{10} \(")
+# Titles as `results.submit` writes them; what else is asked of the data set, as by `publish --create-pr`, is no submission.
+_OURS = re.compile(r"Submission: ([a-z0-9-]+)--([a-z0-9-]+)--[0-9a-f]{10} \(")
 _LOOKED = 300  # pull requests that are looked through, newest first
 _LONGEST = 300  # characters of a reason
 

@@ -9,6 +9,8 @@ from typing import Any
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import EMBEDDED
+from truebench_hf.models.provider import unpinned
+from truebench_hf.study.providers import identities
 
 
 def check_real(run: str | Path, force: bool) -> None:
@@ -26,7 +28,10 @@ def check_real(run: str | Path, force: bool) -> None:
 
 def check_page(run: str | Path, model_repo: str, force: bool) -> None:
     """Raise UserError for a run of another model than that of the repository `ORG/MODEL`, unless forced."""
-    spec = str(read_info(Path(run)).get("settings", {}).get("model"))
+    settings = read_info(Path(run)).get("settings", {})
+    spec = str(settings.get("model"))
+    _, identity = identities(settings).get(spec, ("", {}))
+    spec = unpinned(spec, str(identity.get("provider")))
     if not force and not _is_of(spec, model_repo):
         raise UserError(
             f"--model-repo {model_repo}: {run} is a run of {spec}; name the repository of that model, or add --force if "

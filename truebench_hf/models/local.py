@@ -17,6 +17,7 @@ from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
 from truebench_hf.models.loading import EMBEDDED, load, locate
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.provider import Served
 from truebench_hf.types import Usage
 
 
@@ -52,6 +53,7 @@ class LocalModel:
         shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs}
         self.identity = Identity("transformers", shown, options.revision, shaping)
         self._load = functools.partial(load, folder, gguf, options.revision, options.dtype, options.device)
+        self.served = Served()
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
         self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)
 
@@ -73,6 +75,7 @@ class LocalModel:
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()
+        self._note(model, len(requests))
         answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
         for sampling in {request.sampling for request in requests}:
             group = [i for i, request in enumerate(requests) if request.sampling == sampling]
@@ -95,7 +98,12 @@ class LocalModel:
 
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
         model, tokenizer = self._load()
+        self._note(model, len(requests))
         return [self._decide_one(model, tokenizer, request) for request in requests]
+
+    def _note(self, model: Any, count: int) -> None:
+        """Count requests by the commit of the Hub that the weights are of; a folder has none."""
+        self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
 
     @staticmethod
     def _decide_one(model: Any, tokenizer: Any, request: DecisionRequest) -> Decision | BaseException:

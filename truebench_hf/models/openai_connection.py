@@ -13,6 +13,7 @@ from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, wit
 from truebench_hf.models.openai_errors import Asked, Unreachable, failure, no_server, one_line, unreadable
 from truebench_hf.models.openai_options import OpenAIOptions, Server
 from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.provider import Served
 
 T = TypeVar("T")
 _MIB = 2**20
@@ -29,12 +30,13 @@ class Connection:
         self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
         self._patience = patience
         self._gate = gate_of(server.url)
+        self.served = Served()
         self._worked: set[str] = set()  # the paths at which this model has answered
         self._client = AsyncOpenAI(
             api_key=server.key, base_url=server.url, default_headers=server.headers,
             timeout=timeout(options.timeout, options.connect_timeout), max_retries=0,
             http_client=DefaultAioHttpClient(
-                limits=unlimited(), event_hooks={"response": [limit_size]}, verify=_certificates()
+                limits=unlimited(), event_hooks={"response": [limit_size, self.served.head]}, verify=_certificates()
             ),
         )  # fmt: skip
 
@@ -51,6 +53,7 @@ class Connection:
             told = error.get("message") if isinstance(error, dict) else None
             raise Transient(f"{self.server.url}{path} sent an error: {one_line(told or error)}")
         self._worked.add(path)
+        self.served.body(answer)
         return answer
 
     async def post_stream(self, path: str, body: dict[str, Any], request: ChatRequest) -> AsyncGenerator[Any, None]:

@@ -17,6 +17,7 @@ from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.openai_connection import Connection
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.provider import Served, provider
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Usage
 
@@ -36,15 +37,20 @@ class OpenAIModel:
         """`patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`."""
         self.spec = f"openai:{name}"
         learn_entries(options.extra_body)
-        self.identity = Identity("openai", name, "", _shaping(options))
         self._name, self._options = name, options
         self._server = server_of(self.spec, options)
+        self.identity = Identity(provider(name, self._server.url), name, "", _shaping(options))
         self._connection = Connection(self._server, options, patience)
 
     @property
     def url(self) -> str:
         """The server's base URL."""
         return self._server.url
+
+    @property
+    def served(self) -> Served:
+        """What its answers told of who gave them."""
+        return self._connection.served
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Ask for one chat completion; see `ChatModel.complete`."""

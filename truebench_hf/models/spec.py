@@ -15,6 +15,8 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.models.provider import OPEN, pinning
+from truebench_hf.terminal import warn
 
 Options = TypeVar("Options")
 
@@ -78,7 +80,10 @@ def open_model(
         from truebench_hf.models.openai_model import OpenAIModel
         from truebench_hf.models.openai_options import OpenAIOptions
 
-        return OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience)
+        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience)
+        if model.identity.provider == OPEN:
+            warn(pinning(spec))
+        return model
     if kind == "scripted":
         from truebench_hf.models.scripted import ScriptedOptions, from_file
 

@@ -17,6 +17,7 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.records import Judged
 from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, judges, read, self_judged
+from truebench_hf.study.providers import providers
 
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
 _SHAPING = {
@@ -163,6 +164,9 @@ def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
     pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
     implied = {after for before, after in _IMPLIED if before in unlike}
+    ran = [providers(run.settings, {}).get(run.model) for run in (one, other)]
+    if one.model == other.model and ran[0] != ran[1]:
+        found.append(f"provider of {one.model}: {_told(*ran)}")
     return found + [f"{_SHAPING[name]}: {_told(*pairs[name])}" for name in unlike if name not in implied]
 
 

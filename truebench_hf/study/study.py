@@ -26,7 +26,7 @@ from truebench_hf.judging.listening import listen
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.study import telemetry
+from truebench_hf.study import providers, telemetry
 from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
@@ -172,9 +172,12 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             events = telemetry.opened(self.options.log, self.kind, self.folder.path)
             with events as self._events, progress(self.bars()) as self.step, rare_collection():
-                done = asyncio.run(self._work())
+                done = self._served()
             outcome = self.score(done)
-            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
+            about = (self.folder.info["settings"], self.folder.info.get("served", {}))
+            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes, *providers.notes(*about)])
+            if outcome.board:
+                outcome = replace(outcome, board=providers.marked(outcome.board, *about))
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
@@ -206,6 +209,14 @@ class Study(Generic[O, T, D, V]):
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()
+
+    def _served(self) -> list[D]:
+        """All items worked through; however that ends, what the answers told of who gave them is noted."""
+        try:
+            return asyncio.run(self._work())
+        finally:
+            if told := providers.served(self.roles, self.folder.info.get("served", {})):
+                self.folder.note(served=told)
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""

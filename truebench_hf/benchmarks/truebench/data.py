@@ -18,6 +18,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
 from truebench_hf.loaders import sources
 from truebench_hf.loaders.sources import conversations
+from truebench_hf.loaders.usable import Usable
 from truebench_hf.options import pairs
 from truebench_hf.types import Instance
 
@@ -60,8 +61,8 @@ def load(
     """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them, or SOURCE:PATH.
 
     `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
-    named test is read; `judged` and `repeated` as there. Raises UserError naming the first malformed row and its field, or the remedy where nothing is
-    found.
+    named test is read; `judged` and `repeated` as there. Of a source, whose rows may be dirty, `unusable` tells what was left
+    out. Raises UserError naming the first malformed row and its field, or the remedy where nothing is found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
     if sources.is_source(data):
@@ -69,7 +70,9 @@ def load(
             raise UserError(
                 f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
             )
-        return [instances.with_criteria(one, more) for one in conversations.instances(data)]
+        source = conversations.instances(data)
+        found: list[Instance] = Usable((instances.with_criteria(one, more) for one in source), source.left_out)
+        return found
     rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
     return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
 
@@ -82,7 +85,8 @@ def located(data: str) -> str:
 
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:
-    """The instances of some languages and categories. Raises UserError on a name the data lacks."""
+    """The instances of some languages and categories, with what was left out of the data. Raises UserError on a name
+    that it lacks."""
     chosen = list(all_instances)
     for field, wanted in (("language", languages), ("category", categories)):
         known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances}
@@ -95,7 +99,7 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
         chosen = [i for i in chosen if not folded or getattr(i, field).casefold() in folded]
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")
-    return chosen
+    return Usable(chosen, all_instances.left_out) if isinstance(all_instances, Usable) else chosen
 
 
 def slug(name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from truebench_hf.answer_files import read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.given_responses import responses_by_model
+from truebench_hf.loaders.usable import unusable
 from truebench_hf.options import Binds, option, role
 from truebench_hf.records import JUDGMENTS, RESPONSES
 from truebench_hf.study.items import Items
@@ -62,7 +63,9 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
         lambda one: [asdict(one.instance), [asdict(response) for response in one.given]],
         lambda one: (one.instance.language, one.instance.category),
         size=lambda one: len(one.instance.turns),
-        left_out=tuple(f"instance {instance.id}, to which there is no response" for instance in silent),
+        left_out=(
+            *unusable(chosen), *(f"instance {instance.id}, to which there is no response" for instance in silent),
+        ),
     )  # fmt: skip
     return items, [*given, *made]
 

@@ -36,6 +36,7 @@ from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import without_answer
 from truebench_hf.judging.panel import Panel
+from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.records import RESPONSES, Judged, response_lines
@@ -165,10 +166,13 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     def items(self) -> Items[Samples]:
         """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
         options = self.options
+        left_out: tuple[str, ...] = ()
         if options.responses:
             given = options.responses
             given = given.value if isinstance(given, InMemory) else given
-            self.given = given_responses(selection(options).every, given, options.model_name)
+            chosen = selection(options)
+            left_out = chosen.left_out
+            self.given = given_responses(chosen.every, given, options.model_name)
             self.known = {"model": self.given[0][1].model}
         found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
@@ -190,7 +194,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             pairs, lambda pair: pair[0].id,
             lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), *map(asdict, pair[1])],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
-            asked=lambda pair: asdict(pair[0]),
+            asked=lambda pair: asdict(pair[0]), left_out=left_out,
         )  # fmt: skip
 
     def bars(self) -> dict[str, int]:
@@ -216,7 +220,7 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, asdict, lambda instance: (instance.language, instance.category),
-        size=lambda instance: len(instance.turns),
+        size=lambda instance: len(instance.turns), left_out=unusable(chosen),
     )  # fmt: skip
 
 

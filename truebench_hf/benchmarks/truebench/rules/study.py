@@ -19,6 +19,7 @@ from truebench_hf.benchmarks.truebench.rules.ruled import Ruled, rows, sections,
 from truebench_hf.judging.rules.extraction import PROMPT, extracted
 from truebench_hf.judging.rules.reading import found
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
@@ -61,9 +62,9 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
     def items(self) -> Items[Instance]:
         options = self.options
         every = data.load(options.data, options.column, options.criteria)
+        chosen = data.select(every, options.language, options.category)
         return Items(
-            data.select(every, options.language, options.category), lambda one: one.id, asdict,
-            lambda one: (one.language, one.category),
+            chosen, lambda one: one.id, asdict, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip
 
     def check(self) -> None:

@@ -29,6 +29,7 @@ from truebench_hf.benchmarks.truebench.validation.validator import (
 )
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
@@ -131,7 +132,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         return Items(
             rows, lambda row: row.instance.id, asdict,
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
-            size=lambda row: len(row.instance.turns),
+            size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
 
     def check(self) -> None:

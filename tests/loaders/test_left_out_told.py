@@ -1,0 +1,114 @@
+"""Rows that a command could not use stand in its report, not only on stderr."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loaders.test_sources import RECORDS, written
+from tests.support.runs import command_here, script, write_jsonl
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.loaders.sources import conversations, read
+from truebench_hf.loaders.usable import unusable
+
+
+@pytest.fixture
+def dirty(tmp_path: Path) -> str:
+    """Three conversations of HealthBench, of which the second has no rubrics."""
+    rows: list[dict[str, Any]] = [RECORDS["healthbench"] | {"prompt_id": name} for name in ("a", "b", "c")]
+    rows[1] = rows[1] | {"rubrics": []}
+    return f"healthbench:{write_jsonl(tmp_path / 'hb.jsonl', rows)}"
+
+
+def test_commands_on_instances_tell_of_rows_left_out(
+    dirty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = script(tmp_path / "model.json", [], {"reply": "At most five cups."})
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    answers = write_jsonl(tmp_path / "a.jsonl", [{"id": f"healthbench-{n}", "response": "Five cups."} for n in "ac"])
+    for words in (
+        ["run", "--data", dirty, "--model", model, "--judge", judge],
+        ["judge", "--responses", answers, "--data", dirty, "--model-name", "m", "--judge", judge],
+        ["rules", dirty],
+        ["validate", "--data", dirty, "--validator", judge, "--estimate"],
+    ):
+        out = tmp_path / words[0]
+        done = command_here(capsys, *words, "--out", str(out))
+        told = " ".join(done.stdout.split())
+        assert done.returncode == 0, done.stderr
+        assert "Rows of the data left out: 1 (the first:" in told, words[0]
+        assert "hb.jsonl, line 2: field 'rubrics' must be" in told, words[0]
+        assert (out / "report.html").is_file() <= ("Rows of the data left out" in _text(out / "report.html"))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def test_a_selection_keeps_what_was_left_out(dirty: str) -> None:
+    every = data.load(dirty)
+    assert len(every) == 2
+    (why,) = unusable(data.select(every, [], ["communication"]))
+    assert "line 2" in why
+    assert unusable(data.load("mini")) == unusable(data.select(data.load("mini"), ["de"], [])) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "criteria", "category", "system"),
+    [
+        ("wildbench", ["Is it a haiku?"], "Creative Writing", None),
+        (
+            "advancedif",
+            ["Is it a haiku?", "Does a captain speak?"],
+            "if_system_steerability_oss",
+            "Speak like a captain.",
+        ),
+    ],
+)
+def test_criteria_without_points_come_in_whole(
+    name: str, criteria: list[str], category: str, system: str | None, tmp_path: Path
+) -> None:
+    """Both sources have texts alone: each criterion counts 1, in the order of the source."""
+    record = RECORDS[name] | ({"checklist": criteria, "primary_tag": category} if name == "wildbench" else {})
+    file = tmp_path / f"{name}.{'csv' if name == 'advancedif' else 'jsonl'}"
+    path = written(tmp_path, record) if name == "wildbench" else _csv(file, record)
+    (one,) = conversations.instances(f"{name}:{path}")
+    assert [(c.text, c.weight) for c in one.turns[0].criteria] == [(text, 1.0) for text in criteria]
+    assert (one.category, one.system) == (category, system)
+    (item,) = read(name, path)
+    assert [rubric.text for rubric in item.rubrics] == criteria
+
+
+def _csv(file: Path, record: dict[str, Any]) -> Path:
+    import csv
+
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(record))
+        writer.writeheader()
+        writer.writerow(record)
+    return file
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": "Name a colour.", "criteria": ["is one"], "response": "Blue.", "label": "yes"},
+        {"prompt": "Name a colour.", "criteria": [{"text": "is one", "label": "no"}], "response": "Blue."},
+        {"prompt": "Name a colour.", "criteria": ["is one", "is short"], "labels": ["yes", "no"], "response": "Blue."},
+    ],
+)
+def test_labels_that_no_view_reads_are_counted(
+    row: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_jsonl(tmp_path / "own.jsonl", [row, {"prompt": "Name a town.", "criteria": ["is one"]}])
+    done = command_here(capsys, "data", "build", "training", "--source", source, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert (
+        "note: rows whose labels were not read: 1; labels are read of rows in the columns of rubric_eval" in done.stderr
+    )
+    assert "prompts: 2" in done.stdout
+    assert "rows whose labels were not read: 1" in (tmp_path / "out" / "README.md").read_text()
+    assert json.loads((tmp_path / "out" / "build.json").read_text())["rows"].keys() == {"prompts"}
