@@ -19,7 +19,7 @@ from tests.support.runs import ROOT, script
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 README = (ROOT / "README.md").read_text("utf-8")
-# Read by its own library, which users of such logs have: it wants another fsspec than the pinned one.
+# In an environment of its own (tests/exports): it wants another fsspec than the pinned one.
 ELSEWHERE = {"inspect_ai"}
 
 
@@ -55,7 +55,7 @@ def test_every_imported_package_is_declared() -> None:
 
 def test_what_an_extra_brings_is_asked_for_before_it_is_imported() -> None:
     """A file that imports such a package at its top, or unasked, would greet its users with a traceback."""
-    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio"}  # fmt: skip
+    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "opentelemetry"}  # fmt: skip
     at_the_top = {
         path.name: top
         for path in SOURCES
@@ -74,7 +74,8 @@ def test_the_pins_hold_all_that_is_declared() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").split()
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
     needed = names(PROJECT["dependencies"]).union(*(names(needed) for needed in EXTRAS.values()))
-    assert needed - pinned <= {"vllm", "truebench-hf"}  # vLLM lives in an environment of its own: tests/vllm
+    # Which live in environments of their own: tests/vllm, tests/exports.
+    assert needed - pinned <= {"vllm", "inspect-ai", "truebench-hf"}
 
 
 @pytest.mark.slow
@@ -87,7 +88,7 @@ def test_the_first_screen_says_what_is_installed_and_how_large_it_is() -> None:
     }
     whole = float(re.findall(r"([\d,]+) MB", first)[0].replace(",", ""))
     assert whole == pytest.approx(sum(map(install_size.size, base)), rel=0.15)
-    assert set(told) == set(EXTRAS) - {"dev", "vllm"}
+    assert set(told) == set(EXTRAS) - {"dev", "inspect", "vllm"}
     for extra, megabytes in told.items():
         found, missing = install_size.closure("truebench-hf", frozenset({extra}))
         assert not missing
@@ -98,7 +99,7 @@ def test_the_first_screen_says_what_is_installed_and_how_large_it_is() -> None:
 
 
 # Modules that only an extra brings, as absent as where nobody installed it.
-ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score"
+ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score opentelemetry.sdk"
 BARE = f"""
 import sys
 sys.modules.update(dict.fromkeys({ABSENT.split()!r}))
@@ -126,6 +127,7 @@ MISSED = [
     (["space"], "the Space needs gradio: pip install 'truebench-hf[space]'"),
     (["run", "--data", "mini", "--model", "smollm2", *SPECS[2:], "--out", "o"], "smollm2 needs transformers: pip install 'truebench-hf[local]'"),
     (["run", "--data", "mini", "--model", "vllm:org/m", *SPECS[2:], "--out", "o"], "vllm:org/m needs vllm: pip install 'truebench-hf[vllm]'"),
+    (["run", "--data", "mini", *SPECS, "--log", "otel", "--out", "o"], "--log otel needs opentelemetry.sdk._logs: pip install 'truebench-hf[otel]'"),
     (["calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
     (["checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
     (["compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),

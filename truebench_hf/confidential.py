@@ -21,6 +21,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _TELLING = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[^\s/]{20,}")  # no word and no version: a secret under whatever name
+_OTLP_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS")  # k=v,k=v: keys under any name
 
 
 def is_secret(name: str) -> bool:
@@ -36,6 +37,8 @@ def learn_environment() -> None:
         elif name == "OPENAI_CUSTOM_HEADERS":
             pairs = (line.partition(":") for line in value.splitlines())
             learn(*(content for header, _, content in pairs if is_secret(header.strip())))
+        elif name in _OTLP_HEADERS:
+            learn(*(unquote(pair.partition("=")[2].strip()) for pair in value.split(",")))
         elif is_secret(name) and len(value) >= LONG and not value.startswith(("/", "~", ".")) and value.isprintable():
             learn(value)
 

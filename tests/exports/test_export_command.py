@@ -193,7 +193,7 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
 
 def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
-    with pytest.raises(UserError, match="needs the library of inspect: pip install inspect-ai"):
+    with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
         export(weighted, "inspect", tmp_path)
 
 

@@ -27,6 +27,7 @@ class RunKeywords(TypedDict, total=False):
     """The options of `truebench run` beside data, model, judge and out; `truebench run --help` explains them."""
 
     patience: float
+    log: str | None
     limit: int | None
     seed: int
     rules: str

@@ -18,6 +18,7 @@ class TickKeywords(TypedDict, total=False):
     rules: str
     prompt: Pairs
     patience: float
+    log: str | None
     limit: int | None
     seed: int
     max_tokens: int

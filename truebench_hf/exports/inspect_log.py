@@ -6,15 +6,17 @@ explanation and the verdicts in the metadata; a second score counts single crite
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.errors import UserError, write_error
+from truebench_hf.errors import write_error
 from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.run import Answered, Exported
+from truebench_hf.extras import need
 from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.records import Judged
 from truebench_hf.types import Usage, Verdict
 
 _MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}
@@ -22,10 +24,9 @@ _MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not j
 
 def write(run: Exported, out: Path) -> dict[Path, str]:
     """A `.eval` file per model below `out`. Raises UserError where the library is missing."""
-    try:
-        from inspect_ai.log import write_eval_log
-    except ImportError as error:
-        raise UserError("--to inspect needs the library of inspect: pip install inspect-ai") from error
+    need("inspect", "inspect_ai", what="--to inspect")
+    from inspect_ai.log import write_eval_log
+
     made = {}
     for model, responses in run.responses.items():
         path = out / f"{plain(run.kind)}-{plain(model)}.eval"
@@ -95,19 +96,24 @@ def _sample(run: Exported, one: Answered) -> Any:
 def _score(one: Answered) -> Any:
     from inspect_ai.scorer import Score
 
-    verdicts = [(turn, v) for turn, its in enumerate(one.judged.verdicts, 1) for v in its]
-    several = len(one.judged.verdicts) > 1
-    told: Mapping[str, Any] = {
-        "answer": one.judged.response.answers[-1] if one.judged.response.answers else None,
-        "explanation": "\n".join(_line(turn, verdict, several) for turn, verdict in verdicts) or one.judged.undecided,
-        "metadata": {
-            "verdicts": [_told(turn, verdict) for turn, verdict in verdicts],
-            "criteria_share": checklist_share([label for turn in one.judged.outcomes for label in turn]),
-        },
-    }
+    told = explained(one.judged)
     if one.score is None:
         return Score.unscored(reason=one.judged.undecided, **told)
     return Score(value=one.score, **told)
+
+
+def explained(judged: Judged) -> dict[str, Any]:
+    """What a score of inspect holds beside its value: the last answer, a line per criterion, and the verdicts."""
+    verdicts = [(turn, v) for turn, its in enumerate(judged.verdicts, 1) for v in its]
+    several = len(judged.verdicts) > 1
+    return {
+        "answer": judged.response.answers[-1] if judged.response.answers else None,
+        "explanation": "\n".join(_line(turn, verdict, several) for turn, verdict in verdicts) or judged.undecided,
+        "metadata": {
+            "verdicts": [_told(turn, verdict) for turn, verdict in verdicts],
+            "criteria_share": checklist_share([label for turn in judged.outcomes for label in turn]),
+        },
+    }
 
 
 def _line(turn: int, verdict: Verdict, several: bool) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.choice import read_choice
+from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -15,6 +16,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message
 
 _WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
+_POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ async def prefer(
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
+    found = await _in_orders(schemas, case, other, prompts, both_orders, sampling, sample)
+    judge = schemas.caller.model.spec
+    tell(Decided("preference", case.response, judge, found.label, _POINTS.get(found.label or ""), found.reason))
+    return found
+
+
+async def _in_orders(
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, both_orders: bool, sampling: Sampling,
+    sample: int,
+) -> Preference:  # fmt: skip
     asked = [_asked(schemas, case, other, prompts, sampling, sample)]
     if both_orders:
         back = replace(case, response=other)

@@ -12,6 +12,7 @@ from typing import Any
 
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.choice import Choice, read_choice, stated
+from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
@@ -82,7 +83,12 @@ async def ask_ratings(
         )
 
     found = await schemas.ask(request, lambda made: ask(schemas.caller, made, answers.read, repair, who="the judge"))
-    return answers.agreed(found.text) if isinstance(found, Problem) else found
+    ratings = answers.agreed(found.text) if isinstance(found, Problem) else found
+    for key in keys:
+        value = ratings.values.get(key)
+        reason = ratings.problem if value is None else ratings.reason
+        tell(Decided(key, "", schemas.caller.model.spec, None, None if value is None else float(value), reason))
+    return ratings
 
 
 class _Answers:

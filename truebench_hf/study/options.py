@@ -17,6 +17,8 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
 from truebench_hf.prompts import Prompts
 
+LOGS = ("otel",)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions(Options):
@@ -30,6 +32,10 @@ class FolderOptions(Options):
         "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
+    log: str | None = option(
+        None, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
+        "OTEL_EXPORTER_OTLP_ variables name."
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,6 +43,8 @@ class FolderOptions(Options):
             raise UserError("--out names no folder")
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
+        if self.log not in (None, *LOGS):
+            raise unknown("log", str(self.log), LOGS)
 
     def asked_otherwise(self, role: str, one: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""

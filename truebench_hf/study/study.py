@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -21,9 +22,11 @@ from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.listening import listen
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.study import telemetry
 from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
@@ -64,6 +67,7 @@ class Study(Generic[O, T, D, V]):
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.ledger: Ledger | EstimatedLedger
+        self._events: telemetry.Telemetry | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
@@ -141,6 +145,8 @@ class Study(Generic[O, T, D, V]):
 
     def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
+        if self.options.log:
+            telemetry.check()
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
@@ -164,7 +170,8 @@ class Study(Generic[O, T, D, V]):
         self.ledger = self.folder.ledger
         try:
             self.setup()
-            with progress(self.bars()) as self.step, rare_collection():
+            events = telemetry.opened(self.options.log, self.kind, self.folder.path)
+            with events as self._events, progress(self.bars()) as self.step, rare_collection():
                 done = asyncio.run(self._work())
             outcome = self.score(done)
             outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes])
@@ -211,6 +218,8 @@ class Study(Generic[O, T, D, V]):
         own = self.bars() == Study.bars(self)
 
         async def one(place: int) -> tuple[int, D]:
+            if self._events is not None:
+                listen(partial(self._events.send, self.all.name(self.chosen[place])))
             found = await self.work(self.chosen[place])
             if own:
                 self.step(self.unit)

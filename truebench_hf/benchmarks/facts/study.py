@@ -33,6 +33,7 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudg
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
+from truebench_hf.judging.listening import Decided, tell, tell_grounding
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
@@ -179,17 +180,19 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         self, judge: GroundingJudge | ClassifierJudge, task: Task, answer: str | None, error: str | None
     ) -> Grounding:
         if answer is None:
-            return Grounding(None, f"no answer: {error}", judge.template, judge.caller.model.spec)
+            told = f"no answer: {error}"
+            tell_grounding("", None, judge.caller.model.spec, told)
+            return Grounding(None, told, judge.template, judge.caller.model.spec)
         return await judge.verdict(task.item.source, answer)
 
     async def _rating(
         self, judge: EligibilityJudge, task: Task, answer: str | None, baseline: str | None, missing: str
     ) -> Eligibility:
         spec = judge.caller.model.spec
-        if answer is None:
-            return Eligibility(None, "no answer", spec)
-        if baseline is None or not baseline.strip():
-            return Eligibility(None, missing or "the baseline answer is empty", spec)
+        if answer is None or baseline is None or not baseline.strip():
+            told = "no answer" if answer is None else missing or "the baseline answer is empty"
+            tell(Decided("eligibility", answer or "", spec, None, None, told))
+            return Eligibility(None, told, spec)
         if _alike(answer, baseline) and not self.options.estimate:  # where all answers are alike
             return Eligibility(None, ITSELF, spec)
         return await judge.rate(task.item.source, answer, baseline)

@@ -16,6 +16,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import PASS_FAIL, Judge, JudgeSettings
+from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -83,6 +84,7 @@ class MetaJudge:
             (verdict,) = await self._judge.by_probability(case.criteria, values["criteria"], state)
         else:
             (verdict,) = await self._judge.by_text("meta_judge", case.criteria, values | {"decision": False})
+        tell_verdicts(case.response, [verdict])
         return verdict
 
 
