@@ -25,7 +25,6 @@ TABS = {
 # Serious faults of Gradio's own markup, by rule and selector, with the reason why they are left.
 GRADIOS = {
     ("label-content-name-mismatch", "#upload .upload-container"): "gr.File gives its button another name than it shows",
-    ("label-title-only", ".tb-table .search-input"): "gr.Dataframe names its search by a title alone",
 }
 # What axe-core finds, serious or worse: ours, and which of those listed.
 FAULTS = """async listed => {
