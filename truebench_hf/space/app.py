@@ -12,6 +12,8 @@ from typing import Any
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, playground, submit
+from truebench_hf.space.assets import AssetCache
 from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, submit
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
@@ -89,6 +91,8 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
+    # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
+    app.app.middleware_stack = AssetCache(app.app.middleware_stack or app.app.build_middleware_stack())
     if options.warm:
         _warm(app, engine, loops[0])
     if block:
