@@ -12,9 +12,8 @@ from typing import Any
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, playground, submit
-from truebench_hf.space.assets import AssetCache
 from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, submit
+from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.compressed import Compressed
