@@ -21,8 +21,8 @@ ARGUMENTS = {
         "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
     ),
     "openai:": (
-        "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
-        "reasoning_effort", "omit", "decisions",
+        "base_url", "api_key_env", "timeout", "connect_timeout", "attempts", "deadline", "chat_template_kwargs",
+        "extra_body", "reasoning_effort", "omit", "decisions",
     ),
     "scripted:": ("record",),
 }  # fmt: skip
