@@ -1,4 +1,4 @@
-"""The two pages in examples/ against the code: what they quote, list and link to is what there is."""
+"""The pages in examples/ against the code: what they quote, list and link to is what there is."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.bench import sizes
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, script
 from truebench_hf.cli import studies
+from truebench_hf.types import Usage
 
 FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
 BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
@@ -104,8 +106,8 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(more) == made
     assert {info["format"] for info in real} == {1}
     kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
-    # `flex decompose` loads a model for embeddings, which is more than a golden case may take.
-    assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge", "flexdecompose"}
+    # `flex decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
+    assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge", "flexdecompose", "distil"}
 
 
 def test_what_binds_is_listed() -> None:
@@ -139,3 +141,34 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
     for name in re.findall(r"`((?:tests|loaders|truebench_hf|dataset_cards)/[\w./]+)`", page):
         if "NAME" not in name:
             assert (ROOT / name).exists(), name
+
+
+SIZES = (ROOT / "examples" / "sizes.md").read_text(encoding="utf-8")
+RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+
+
+def told_sizes() -> dict[str, Usage]:
+    """What one model takes, as the page says."""
+    rows = re.findall(r"^\| (answers|verdicts)[^|]*\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", SIZES, re.M)
+    found = {name: [int(number.replace(",", "")) for number in numbers] for name, *numbers in rows}
+    return {name: Usage(read, written, 0, calls) for name, (calls, read, written) in found.items()}
+
+
+def test_the_plan_of_sizes_reckons_rightly() -> None:
+    parts = told_sizes()
+    expected = list(sizes.lines({"model": parts["answers"], "judges": parts["verdicts"]}))
+    assert len(expected) > 15
+    assert [line for line in expected[:-1] if line not in SIZES] == []
+    one, every = re.findall(r"([\d,]+ [MG]B)", expected[-1])
+    assert f"{one} of ledger per model, {every} for all" in SIZES
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not RELEASE.exists(), reason=f"the release is not at {RELEASE}")
+def test_the_plan_of_sizes_is_that_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of nobody")
+    parts = sizes.spent(str(RELEASE), "rubric")
+    told = told_sizes()
+    assert parts.pop("model") == told["answers"]
+    assert sum(parts.values(), Usage()) == told["verdicts"]

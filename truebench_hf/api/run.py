@@ -27,6 +27,8 @@ class RunKeywords(TypedDict, total=False):
     """The options of `truebench run` beside data, model, judge and out; `truebench run --help` explains them."""
 
     patience: float
+    engine: str
+    ray_address: str | None
     log: str | None
     limit: int | None
     seed: int

@@ -18,6 +18,8 @@ class TickKeywords(TypedDict, total=False):
     rules: str
     prompt: Pairs
     patience: float
+    engine: str
+    ray_address: str | None
     log: str | None
     limit: int | None
     seed: int

@@ -20,6 +20,11 @@ def cut_off(count: int) -> list[str]:
     return [f"Responses cut off at the token limit, and judged as they stand: {count}."] if count else []
 
 
+def lost_calls(count: int) -> list[str]:
+    """That so many calls were with a worker when it died."""
+    return [f"Calls lost with workers of Ray, and repeated: {count:,}."] if count else []
+
+
 def by_rules(
     cases: Iterable[Sequence[Verdict]], rules: str, level: str, *, votes: int = 1, judges: int = 1
 ) -> list[str]:

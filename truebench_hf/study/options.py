@@ -17,6 +17,7 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
 from truebench_hf.prompts import Prompts
 
+ENGINES = ("asyncio", "ray")
 LOGS = ("otel",)
 
 
@@ -32,6 +33,14 @@ class FolderOptions(Options):
         "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
+    engine: str = option(
+        "asyncio", panel="Models", help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "Ray cluster)."
+    )  # fmt: skip
+    ray_address: str | None = option(
+        None, panel="Models", help="HOST:PORT of the head of that cluster, or auto for the one this machine is part of. If "
+        "not given: RAY_ADDRESS, else a cluster of its own on this machine."
+    )  # fmt: skip
     log: str | None = option(
         None, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
         "OTEL_EXPORTER_OTLP_ variables name."
@@ -39,6 +48,10 @@ class FolderOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.engine not in ENGINES:
+            raise unknown("engine", self.engine, ENGINES)
+        if self.ray_address and self.engine != "ray":
+            raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
             raise UserError("--out names no folder")
         if not self.patience >= 0:
@@ -148,7 +161,7 @@ class RuleOptions(Options):
         if self.rules in MODES and self.rules not in self.RULES:
             raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
         if self.rules not in MODES:
-            raise unknown("mode of rules", self.rules, self.RULES)
+            raise unknown("mode of rules", self.rules, ("auto", *self.RULES))
 
     @property
     def usual_rules(self) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
+from truebench_hf.engine.ray_cluster import Cluster
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
+from truebench_hf.in_memory import InMemory
+from truebench_hf.models.on_ray import OnRay, Opening
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import flag, pairs, roles
@@ -26,6 +31,9 @@ class Roles:
     def __init__(self, options: FolderOptions) -> None:
         self._opened: dict[Any, ChatModel] = {}
         self.options = options
+        if options.engine == "ray":
+            need("ray", "ray", what="--engine ray")
+        self._cluster, self._turn = Cluster(options.ray_address), asyncio.Lock()
         self.models: dict[str, list[ChatModel]] = {
             name: self._open(name, specs) for name, specs in roles(options).items()
         }
@@ -59,10 +67,16 @@ class Roles:
         """Put in place of every model one that is never asked."""
         self.models = {role: [EstimatedModel(model) for model in models] for role, models in self.models.items()}
 
+    @property
+    def lost(self) -> int:
+        """How many calls were lost with workers of Ray, and repeated."""
+        return sum(model.lost for model in self._opened.values() if isinstance(model, OnRay))
+
     async def close(self) -> None:
         """Give back what the models hold."""
         for model in self._opened.values():
             await model.close()
+        self._cluster.leave()
 
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
         if getattr(self.options, f"{role}_concurrency") < 1:
@@ -88,8 +102,17 @@ class Roles:
         url = url if count == 1 or spec.startswith("openai:") else None
         key = (spec, tuple(sorted(arguments.items())), url)
         if key not in self._opened:
-            self._opened[key] = open_model(spec, arguments, url, self.options.patience)
-        return self._opened[key]
+            self._opened[key] = self._made(spec, arguments, url)
+        model = self._opened[key]
+        if isinstance(model, OnRay):
+            model.concurrency = max(model.concurrency, self.concurrency(role))
+        return model
+
+    def _made(self, spec: str, arguments: Mapping[str, str], url: str | None) -> ChatModel:
+        model = open_model(spec, arguments, url, self.options.patience)
+        if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
+            return model
+        return OnRay(model, Opening.here(spec, arguments, url, self.options.patience), self._cluster, self._turn)
 
 
 def _arguments(flag: str, given: Mapping[str, str], number: int, count: int) -> dict[str, str]:

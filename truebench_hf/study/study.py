@@ -31,6 +31,7 @@ from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, write
 from truebench_hf.study.roles import Roles
@@ -175,7 +176,10 @@ class Study(Generic[O, T, D, V]):
                 done = self._served()
             outcome = self.score(done)
             about = (self.folder.info["settings"], self.folder.info.get("served", {}))
-            outcome = replace(outcome, notes=[*self._left_out(), *outcome.notes, *providers.notes(*about)])
+            lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
+            notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+            known = {"calls_lost": lost} if lost else {}
+            outcome = replace(outcome, notes=notes, known={**outcome.known, **known})
             if outcome.board:
                 outcome = replace(outcome, board=providers.marked(outcome.board, *about))
             if self.boards and before > len(done):
