@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from truebench_hf.judging.rules.reading import found
+from truebench_hf.judging.rules.reading.criteria import found
 from truebench_hf.space import guard, steps
 from truebench_hf.space.board.papers import mini
 from truebench_hf.space.engine import Engine
