@@ -22,6 +22,7 @@ from truebench_hf.distil.study import distil
 from truebench_hf.distil.training import rows
 from truebench_hf.distil.verdicts import Example
 from truebench_hf.errors import UserError
+from truebench_hf.hub.results import _stage
 from truebench_hf.judging.judge import decision_questions
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.decisions import yes_probabilities
@@ -177,6 +178,14 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
     assert [("distilled" in line) == (line["side"] == "held out") for line in lines] == [True] * 104
     assert not list(judge.glob(".part"))
     assert told(judge, "config.json")["use_cache"] is True  # which a trainer turns off
+
+
+@pytest.mark.slow
+def test_its_figures_are_published_and_nothing_else_of_it(judge: Path, tmp_path: Path) -> None:
+    run_id = _stage(judge, tmp_path)
+    assert {path.name for path in (tmp_path / "runs" / run_id).iterdir()} == {"run.json", "distil.json"}
+    (line,) = (tmp_path / "index" / f"{run_id}.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (json.loads(line)["kind"], json.loads(line)["reason"] != "") == ("distil", True)
 
 
 @pytest.mark.slow
