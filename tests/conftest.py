@@ -14,6 +14,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# As `models.loading` has it, whichever test imports torch first: threads that spin make a busy machine many times slower.
+os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+
 # The clock would tell of the machine, and of what an example imports.
 settings.register_profile("unhurried", settings(), deadline=None)
 settings.load_profile("unhurried")

@@ -55,7 +55,7 @@ def test_every_imported_package_is_declared() -> None:
 
 def test_what_an_extra_brings_is_asked_for_before_it_is_imported() -> None:
     """A file that imports such a package at its top, or unasked, would greet its users with a traceback."""
-    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "opentelemetry", "ray"}  # fmt: skip
+    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "opentelemetry", "ray", "trl", "peft"}  # fmt: skip
     at_the_top = {
         path.name: top
         for path in SOURCES
@@ -99,7 +99,7 @@ def test_the_first_screen_says_what_is_installed_and_how_large_it_is() -> None:
 
 
 # Modules that only an extra brings, as absent as where nobody installed it.
-ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score opentelemetry.sdk ray"
+ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score opentelemetry.sdk ray trl peft"
 BARE = f"""
 import sys
 sys.modules.update(dict.fromkeys({ABSENT.split()!r}))

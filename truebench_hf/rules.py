@@ -245,7 +245,11 @@ def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
         if not isinstance(value["beside"], list | tuple):
             raise UserError(f"'beside' must be a list of rules such as {_EXAMPLE}")
         return tuple(map(rule_of, value["beside"])), False
-    if isinstance(value, list | tuple) and value:
+    if isinstance(value, list | tuple):
+        if not value:
+            raise UserError(
+                'an empty list is no rule: leave it out, or give {"beside": []} so that no program looks at it'
+            )
         return tuple(map(rule_of, value)), True
     return (rule_of(value),), True
 

@@ -308,12 +308,9 @@ def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: A
 
 
 def test_the_explorer_has_every_sample(run: Path) -> None:
-    from truebench_hf.space.board.explorer import _read, listing, neighbour
+    from truebench_hf.space.board.explorer import _read
 
-    found = _read(run / "judgments.jsonl")
-    assert list(found)[:3] == ["a", "a (sample 2)", "a (sample 3)"]
-    assert listing(list(found.values()))[1][1][0] == "a (sample 2)"
-    assert neighbour(list(found.values()), "a", 1) == "a (sample 2)"
+    assert list(_read(run / "judgments.jsonl"))[:3] == ["a", "a (sample 2)", "a (sample 3)"]
 
 
 def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -> None:

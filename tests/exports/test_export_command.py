@@ -45,6 +45,7 @@ def test_every_study_with_scores_keeps_the_rules_of_every_eval_ever(study: str, 
         by_response = Path(study).name in ("run", "run-panel", "run-votes", "facts", "tick")
         assert bool(rows) == by_response
         scores = next(row["scores"] for row in board["rows"] if row["name"] == log["model_info"]["name"])
+        assert not any("cost:" in one["evaluation_name"] for one in log["evaluation_results"]), "cost is no score"
         main = log["evaluation_results"][0]
         if scores.get(board["main"], {}).get("value") is not None:
             assert main["evaluation_name"].endswith(f".{board['main']}")

@@ -19,8 +19,8 @@ from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rules import deciding
 from truebench_hf.judging.rules.deciding import MODES, Ruled, ruled
-from truebench_hf.judging.rules.measured import Measured, measure
-from truebench_hf.judging.rules.reading import Found
+from truebench_hf.judging.rules.measuring.measure import Measured, measure
+from truebench_hf.judging.rules.reading.criteria import Found
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -143,6 +143,17 @@ def test_a_rule_decides_once_for_all_judges_of_a_panel(rule: str, weights: tuple
 def test_unknown_modes_are_refused() -> None:
     with pytest.raises(UserError, match=r"mode of rules 'decides': did you mean decide"):
         JudgeSettings(rules="decides")
+
+
+def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole() -> None:
+    criterion = Criterion("The summary must consist of 2 sentences.")
+    translation = "The old house on the hill stood empty for many years. Then Ann came by in the spring, and bought it. She lives there now with her cat."
+    alone = ruled(Case("Translate.", translation, (criterion,)), "decide")
+    assert [one.label for one in alone.verdicts.values()] == ["no"]
+    both = ruled(
+        Case("Translate and sum up.", f"{translation}\n\nAnn bought a house. She is glad.", (criterion,)), "decide"
+    )
+    assert (both.verdicts, dict(both.rest.measured)) == ({}, {criterion: "3 to 5 sentences"})
 
 
 def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> Ruled:

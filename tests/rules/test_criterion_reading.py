@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows
 from truebench_hf.errors import UserError
-from truebench_hf.judging.rules.measured import measure
-from truebench_hf.judging.rules.numbers import NUMBER, number
-from truebench_hf.judging.rules.reading import Found, found
-from truebench_hf.judging.rules.sections import in_parts
-from truebench_hf.judging.rules.tongues import CODES
+from truebench_hf.judging.rules.measuring.answers import in_parts
+from truebench_hf.judging.rules.measuring.measure import measure
+from truebench_hf.judging.rules.reading.amounts import NUMBER, number
+from truebench_hf.judging.rules.reading.criteria import Found, found
+from truebench_hf.judging.rules.reading.languages import CODES
 from truebench_hf.rules import (
     LANGUAGES,
     Case,
@@ -97,6 +97,7 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("The length of an email has to be exactly 215 words.", words(215, 215)),
     ("Keep the answer under 50 words.", words(high=49)),
     ("Write at least 300 words.", words(low=300)),
+    ("The essay must be fifty-six words long.", words(56, 56)),
     # sentences, paragraphs, lines, items
     ("The summary must be three sentences long.", sentences(3, 3)),
     ("The response must be one to two sentences.", sentences(1, 2)),
@@ -153,6 +154,7 @@ COMPLETE: list[tuple[str, Rule]] = [
     ("Contains no capital letter.", Forbidden(classes=("uppercase",))),
     ("Do not use commas.", Forbidden(classes=("commas",))),
     ('The response must not contain the letter "e".', Forbidden(characters="eE")),
+    ('The letter "e" must not appear in the response.', Forbidden(characters="eE")),
 ]  # fmt: skip
 
 # What names something that can be measured, and cannot be decided by it: (text, what is measured, why).
@@ -197,6 +199,11 @@ MEASURED: list[tuple[str, tuple[Rule, ...], str]] = [
     ("Language: English, Korean", (Language(codes=("en", "ko")),), "either, or both"),
     ("The output must be in English (US).", (ENGLISH,), "one variety of a language"),
     ("Translate it in Korean.", (KOREAN,), "a wrong translation is in Korean, too"),
+    ('The response must begin with the sentence "Here it is."', (StartsWith(value="Here it is"),), "with its mark, or not"),
+    ('The response must end with the phrase "The end."', (EndsWith(value="The end"),), "with its mark, or not"),
+    ('The response must contain the sentence "I am here."', (Contains(values=("I am here",)),), "with its mark, or not"),
+    ("The response must include 2 emojis.", (Count(unit="emoji", min=2, max=2),), "at least, or exactly"),
+    ("Use 3 hashtags.", (Count(unit="hashtags", min=3, max=3),), "the same"),
     ("The caption must be in Spanish.", (Language(codes=("es",)),), "a line of a response"),
 ]  # fmt: skip
 
@@ -214,6 +221,8 @@ NEITHER = [
     ("The response must be in English and Korean.", "two languages"),
     ("The response must contain at least three reasons.", "no unit of text"),
     ("The response must contain 5 examples.", "no unit of text"),
+    ("The response is not limited to 100 words.", "allowed"),
+    ("The response must not be restricted to 3 sentences.", "allowed"),
     ("The answer must be 42.", "an answer value"),
     ("You must mention that the price is 42 euros.", "a fact"),
     ("It must state that “the abstract must not exceed 500 characters.”", "what is to be stated, in quotation marks"),
@@ -229,6 +238,7 @@ NEITHER = [
     ("The response must be 3 sentences or 50 words.", "two units"),
     ("The response must have 1.500 words.", "a number that is read in two ways"),
     ("The response must be five or ten sentences.", "no range"),
+    ("The essay must be between fifty-six words.", "no range"),
     ("The output must have at least half as many words as the original text.", "a comparison"),
     ("The summary must be one sentence shorter.", "a comparison"),
     ("The answer must be in a three-letter acronym.", "no unit of text"),
@@ -329,6 +339,8 @@ def test_what_may_be_one_part_of_a_response_is_not_decided_of_several() -> None:
     assert answer.decides(parts)
     assert summary.decides("One. Two. Three.")
     assert not Found((words(high=5),), complete=False).decides("One.")
+    stored = found(Criterion("The summary must consist of 3 sentences.", rule=sentences(3, 3).text))
+    assert stored == summary, "what `truebench rules` wrote decides no more than what it read"
 
 
 @pytest.mark.parametrize(

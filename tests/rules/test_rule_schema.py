@@ -88,3 +88,5 @@ def test_a_row_gives_its_criterion_a_rule_and_gets_it_back(form: Any) -> None:
 def test_a_wrong_rule_names_row_and_field() -> None:
     with pytest.raises(UserError, match=r"line 3, criteria\[0\]: field 'rule' holds no rule: .*did you mean count"):
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": {"kind": "counts"}}]}))
+    with pytest.raises(UserError, match=r"an empty list is no rule: leave it out, or give {\"beside\": \[\]}"):
+        of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": []}]}))

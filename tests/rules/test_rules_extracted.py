@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.judging.rules.extraction import _schema, extracted, read_rules
-from truebench_hf.judging.rules.reading import Found
-from truebench_hf.judging.rules.stated import says_more, unstated
+from truebench_hf.judging.rules.reading.criteria import Found
+from truebench_hf.judging.rules.reading.extraction import _schema, extracted, read_rules
+from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.rules import KINDS, rule_of, stored, stored_text
+from truebench_hf.rules import KINDS, Unit, rule_of, stored, stored_text
 from truebench_hf.types import Criterion
 
 
@@ -51,6 +51,12 @@ TABLE: list[tuple[str, dict[str, Any], str, str]] = [
     ("The response has at most 50 words.", count(max=60), REFUSED, "another number"),
     ("The response has at most 50 words.", count("sentences", max=50), REFUSED, "another unit"),
     ("The response is short.", count(max=50), REFUSED, "no number at all"),
+    ("At most 50 characters.", count("characters_no_spaces", max=50), REFUSED, "nothing is said of spaces"),
+    ("At most 50 characters without spaces.", count("characters_no_spaces", max=50), MEASURES, "they do not count"),
+    ("At most 50 characters, not counting spaces.", count("characters_with_spaces", max=50), REFUSED, "they do not count"),
+    ("At most 50 characters, including spaces.", count("characters_with_spaces", max=50), MEASURES, "they count"),
+    ("The response has exactly 2 questions.", count("questions", min=2, max=2), MEASURES, "perhaps those of a quiz"),
+    ("The response has exactly 3 lines.", count("lines", min=3, max=3), MEASURES, "as shown, or sentences"),
     ("Around 50 words.", count(min=50, max=50), MEASURES, "a hedge"),
     ("If it is a poem, at most 50 words.", count(max=50), MEASURES, "a condition"),
     ("At most 50 words in German.", count(max=50), MEASURES, "a further demand that was not read"),
@@ -100,6 +106,13 @@ def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], wha
         assert "the criterion does not say" in found.text
     else:
         assert found == Found((rule_of(rule),), what == DECIDES), why
+
+
+@pytest.mark.parametrize("unit", get_args(Unit))
+def test_every_unit_is_looked_for_in_the_text(unit: str) -> None:
+    found = read_rules(said(count(unit, max=50)), Criterion("It names a river."))
+    assert isinstance(found, Problem)
+    assert f"anything of {unit}" in found.text
 
 
 def test_two_rules_measure_and_one_under_a_condition_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.space.sample_runs import many_runs
@@ -17,8 +18,10 @@ def _submitted(data: str) -> Entry:
 
 def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path: Path) -> None:
     told = about.held(Board([many_runs(tmp_path, 2, 20)]).snapshot)
-    assert "TRUEBench: 32 published, 2 measured, 0 submitted." in told
-    assert "Judges: 50 published, 0 measured, 0 submitted." in told
+    rows = [re.findall("<t[dh]>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", told)]
+    assert rows[0] == ["Results", "Published", "Measured", "Submitted", "Told by others"]
+    assert ["TRUEBench", "32", "2", "0", "0"] in rows
+    assert ["Judges", "50", "0", "0", "0"] in rows
     assert "v0.6.1 (2 lines)" in told
     assert " UTC" in told
     assert "No run has been measured here yet." in about.held(Board().snapshot)
@@ -40,8 +43,18 @@ def test_every_paper_can_be_cited() -> None:
     text = Path(about.__file__).with_name("about.md").read_text("utf-8")
     cited = about._CITATIONS.read_text("utf-8")
     for paper in ("TRUEBench", "RubricEval", "TICK", "FACTS Grounding", "FlexBench"):
-        assert f"**{paper}**" in text
+        [line] = [line for line in text.splitlines() if f"**{paper}**" in line]
+        address = re.search(r"\]\((https://[^)]+)\)", line)
+        assert address, "a link to the paper"
+        assert f"url    = {{{address[1]}}}" in cited, "and the same where it is cited"
         assert f"{{{paper}" in cited
     assert cited.count("VERSION") == 1
     assert __version__
     assert cited.count("{") == cited.count("}")
+
+
+def test_results_and_code_have_addresses_where_they_have_a_home() -> None:
+    assert "href" not in about.links("", "")
+    told = about.links("org/results@v2", "org/space")
+    assert 'href="https://huggingface.co/datasets/org/results/tree/v2"' in told
+    assert 'href="https://huggingface.co/spaces/org/space/tree/main/truebench_hf/prompts"' in told

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
+from truebench_hf.space import picture
 from truebench_hf.space.app import serve
+from truebench_hf.space.board import page as pages
+from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.store import Board
 from truebench_hf.space.options import SpaceOptions
 
 
@@ -37,9 +44,9 @@ def _page(url: str) -> str:
     return text
 
 
-def _asked(url: str, function: str, data: Any) -> Any:
+def _asked(url: str, function: str, data: Any, of: str = "leaderboard") -> Any:
     config = json.loads(_page(f"{url}config"))
-    (part,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == "leaderboard")
+    (part,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == of)
     body = {"data": data, "component_id": part, "fn_name": function, "session_hash": "x"}
     request = urllib.request.Request(
         f"{url}gradio_api/component_server/", json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -53,7 +60,7 @@ def test_the_page_carries_the_table_once_and_half_a_name_breaks_nothing(url: str
     assert "half ?</button>" in view
     assert view.count("<table") == 1
     assert "half ?" not in rest, "the table is drawn and sent once"
-    assert "og:title" in page
+    assert f'"og:image" content="{url}preview.png"' in page
     assert ">half ?</button>" not in _page(f"{url}?tab=about"), "another tab was asked for"
     assert "Claude-3.7-Sonnet-Thinking" in _page(f"{url}?group={_groups(page)['Published']}&view=Languages")
 
@@ -62,6 +69,20 @@ def _groups(page: str) -> dict[str, str]:
     """First word of a heading -> the id of the first group below it."""
     found = re.findall(r"<summary>(\w+).*?data-go=\"group=(\w+)\"", page, re.DOTALL)
     return dict(found)
+
+
+def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
+    with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
+        assert answer.headers["Content-Type"] == "image/png"
+        assert Image.open(io.BytesIO(answer.read())).size == picture.SIZE
+    shown = pages.page(Board().snapshot, Asked())
+    assert picture.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
+
+
+def test_what_the_server_answers_is_compressed(url: str) -> None:
+    for path in ("", "config"):
+        request = urllib.request.Request(f"{url}{path}", headers={"Accept-Encoding": "gzip"})
+        assert urllib.request.urlopen(request, timeout=120).headers["Content-Encoding"] == "gzip"
 
 
 def test_every_page_that_opens_late_has_the_new_results(url: str, runs: Path, tmp_path: Path) -> None:
@@ -78,6 +99,8 @@ HOSTILE = [
     None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
     {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
     {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
+    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "page": "٣"},
+    {"run": ["sample"], "id": 3, "page": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "page": "9" * 500, "failed": "x" * 599},
 ]  # fmt: skip
 
 
@@ -88,3 +111,8 @@ def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> N
     assert "<script>" not in board
     assert _asked(url, "open_model", data) == "<p>This result is not on the board, or no longer.</p>"
     assert _asked(url, "table_csv", data).startswith("Rank,Last rank,Model,Overall,")
+    judges = _asked(url, "show_judges", data, "judges-page")
+    assert "Published: RubricEval paper" in judges
+    conversations = _asked(url, "show_conversations", data, "explorer-page")
+    assert 'aria-label="List of conversations"' in conversations
+    assert "<script>" not in judges + conversations

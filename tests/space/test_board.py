@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import SCRIPT, real_runs
+from tests.space.sample_runs import real_runs
 from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.records import Judged, read_outcomes
-from truebench_hf.space.board import conversation, explorer, papers, table, ties
-from truebench_hf.space.board.explorer import RecentRuns, Wanted
+from truebench_hf.records import read_outcomes
+from truebench_hf.space.board import conversation, papers, table, ties
+from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
-from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict
+from truebench_hf.types import Criterion, Score, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -174,14 +174,6 @@ def test_cells_read_as_what_they_are() -> None:
     assert KIND.text(_entry("x", None), "Overall") == ""
 
 
-def test_frame_sorts_by_numbers_and_reads_as_text() -> None:
-    made = ties.by_score(PAPER)[:2]
-    frame = table.framed(KIND, made, ("Safety",))
-    assert frame["headers"] == ["Rank", "Model", "Overall", "Safety"]
-    assert frame["data"][0] == [1, "o1", 69.1, 30.4]
-    assert frame["metadata"]["display_value"][1][0] == "2-7", "places that cannot be told apart"
-
-
 def test_csv_has_every_column_and_no_formulas() -> None:
     rows = list(
         csv.DictReader(io.StringIO(table.to_csv(KIND, [_entry("x", 0.5, facts={"Licence": "=1+1"}, rank=1, last=2)])))
@@ -202,51 +194,9 @@ def test_real_runs_reach_the_board(board: Board) -> None:
         assert entry.overall.n == 36
 
 
-def test_explorer_filters_and_neighbours(board: Board) -> None:
-    alpha = next(e for e in board.snapshot.entries if "Alpha" in e.name)
-    rows = RecentRuns().of(alpha)
-    failed = explorer.select(rows, Wanted(failed="MUST be english"))
-    assert failed
-    assert all(not item.passed for item in failed)
-    assert all("must be english" in repr(item.verdicts).lower() for item in failed)
-    german = explorer.select(rows, Wanted(languages=("DE",), outcome="passed"))
-    assert {item.instance.language for item in german} <= {"DE"}
-    assert all(item.passed for item in german)
-    ids = [item.instance.id for item in failed]
-    assert explorer.neighbour(failed, ids[0], -1) == ids[0]
-    assert explorer.neighbour(failed, ids[-1], 1) == ids[-1]
-    assert explorer.neighbour(failed, "nowhere", 1) == ids[0]
-    assert explorer.neighbour([], "x", 1) == ""
-
-
 def test_published_entries_have_nothing_to_explore() -> None:
     with pytest.raises(UserError, match="no conversations"):
         RecentRuns().of(PAPER[0])
-
-
-def test_the_sample_can_be_browsed_without_a_run() -> None:
-    rows = RecentRuns().of(None)
-    assert len(rows) == 36
-    assert {explorer.outcome(row) for row in rows.values()} == {"not answered"}
-    page = conversation.render(rows["1"])
-    assert "Version 3.8.1" in page
-    assert "tb-word" not in page
-
-
-HOSTILE = [SCRIPT, "<img src=x onerror=alert(1)>", "${alert(1)}", "{{constructor}}", "`x`", "</mark>", "&lt;b&gt;"]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_every_text_of_a_conversation_stays_text(text: str) -> None:
-    verdict = Verdict(Criterion(text), "no", text, text, 0.5)
-    instance = Instance(text, text, text, text, (Turn(text, (verdict.criterion,)),))
-    response = Response(text, text, (Message("user", text), Message("assistant", text)), (text,), error=text)
-    page = conversation.render(Judged(instance, response, ((verdict,),))) + conversation.verdict_list(
-        [Verdict(Criterion(text), "yes", text)], [text]
-    )
-    assert text not in page
-    assert not any(sign in page for sign in ("${", "{{", "`", "<script", "<img"))
-    assert str(conversation.inert(text)) in page
 
 
 def test_an_open_verdict_tells_no_address() -> None:

@@ -68,8 +68,9 @@ def test_errors_are_told_without_inner_text(error: Exception, said: str, capsys:
     assert said in told
     assert "secret" not in told
     assert "/home" not in told
-    ours = isinstance(error, guard.VisitorError | TimeoutError)
-    assert ("Error" in capsys.readouterr().err) is not ours  # the operator reads it
+    log = capsys.readouterr().err
+    assert ("RuntimeError" in log) is isinstance(error, RuntimeError)  # the operator reads it
+    assert (log == "space: hf:model: cannot be loaded\n") is isinstance(error, UserError)  # and can mend this
 
 
 def test_status_lines_are_escaped_and_spoken() -> None:
@@ -104,8 +105,9 @@ def test_time_is_limited_and_the_source_closed() -> None:
 def test_an_engine_opens_nothing_before_its_first_use() -> None:
     engine = Engine(SpaceOptions(model="hf:/no/such/folder"))
     assert engine.model_name == "hf:folder"
-    assert engine.default_level == "rubric"
-    assert engine.warning == ""
+    assert engine.levels[0] == "rubric"
+    assert not engine.tiny
+    assert not engine.small
     assert engine._model is None
 
 

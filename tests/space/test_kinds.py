@@ -15,11 +15,12 @@ from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import conversation, explorer, papers, table
+from truebench_hf.space.board import explorer, papers, table
+from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.table import Kind
-from truebench_hf.space.explorer import View
+from truebench_hf.space.explorer import html
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.study import board as study
 from truebench_hf.types import Score
@@ -70,18 +71,16 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     board = Board([tmp_path])
     assert [kind.name for kind in board.snapshot.models] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
-    assert kind.views == {
-        "Overview": ("95 % interval", "Results", "n", "Unscored", "Poet", "Season word"),
-        "Seasons": ("95 % interval", "Results", "Spring", "Autumn"),
-        "Facts": ("95 % interval", "Results", "n", "Unscored", "Poet"),
-    }
+    assert kind.headers == (
+        "95 % interval", "Results", "n", "Unscored", "Poet", "Season word", "Spring", "Autumn"
+    )  # fmt: skip
+    assert kind.groups == {"Seasons": ("Spring", "Autumn")}
     found = table.by_rank(board.snapshot.of(kind))
     assert [(e.name, e.rank, e.last) for e in found] == [("m2", 1, 2), ("m3", 1, 2), ("m1", 3, 3)], (
         "the fewest errors first"
     )
-    frame = table.framed(kind, found, kind.views["Overview"])
-    assert frame["headers"] == ["Rank", "Model", "Syllables off", *kind.views["Overview"]]
-    assert frame["metadata"]["display_value"][0] == ["1-2", "m2", "1.0", "0.8 to 1.2", "measured", "40", "1", "me", ""]
+    shown = [kind.text(found[0], name) for name in ("Rank", "Model", kind.main, *kind.headers[:6])]
+    assert shown == ["1-2", "m2", "1.0", "0.8 to 1.2", "measured", "40", "1", "me", ""]
     assert table.to_csv(kind, found).startswith(
         "Rank,Last rank,Model,Syllables off,Low 95,High 95,Results,n,Unscored,Poet,"
     )
@@ -186,15 +185,12 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
         "The paper's judges, final", "Judges, final", "Judges, unadjusted", "Domains", "Tasks", "Document length",
         "Languages",
     }  # fmt: skip
-    assert entry.key in {key for _, key in View(board).runs()}
     rows = RecentRuns().of(entry)
-    assert len(rows) == 24
-    failed = explorer.select(rows, Wanted(outcome="failed"))
-    assert len(failed) == 12
-    assert [item.instance.id for item in explorer.select(rows, Wanted(categories=("finance",), outcome="passed"))] == [
-        "facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"
-    ]  # fmt: skip
-    page = conversation.render(failed[0])
+    assert (len(rows.items), list(rows.ended.values()).count("failed")) == (24, 12)
+    passed = explorer.select(rows, Wanted(category="finance", outcome="passed"))
+    assert [item.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
+    page = html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
+    assert "<b>12 of 24</b>, failures first" in page
     assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
     assert "grounded in its prompt (scripted:one.json, response)" in page
     assert str(tmp_path) not in page

@@ -35,6 +35,8 @@ from truebench_hf.space.options import SpaceOptions, check_address, from_environ
         ({"model": "opnai:x"}, "unknown --model spec 'opnai:x': did you mean openai:MODEL"),
         ({"model": "openai:"}, "unknown --model spec"),
         ({"model": "smollm2:x"}, "unknown --model spec"),
+        ({"judge": "hf-classifier:x"}, "unknown --judge spec 'hf-classifier:x'"),  # it decides no criteria
+        ({"max_document": 0}, "--max-document 0"),
         ({"model": "hf:x", "model_base_url": "http://here"}, "--model-base-url http://here: only goes with openai:"),
         ({"model_arg": ("temperature",)}, "--model-arg temperature: write it as name=value"),
         ({"judge": "gpt-5"}, "unknown --judge spec 'gpt-5'"),
@@ -57,7 +59,8 @@ def test_what_may_come_later_is_allowed(tmp_path: Path) -> None:
 
 def test_options_from_the_environment() -> None:
     given = {"TRUEBENCH_RUNS": f"., {Path(__file__).parent},", "TRUEBENCH_MAX_TOKENS": "99", "TRUEBENCH_MODEL": ""}
-    options = from_environment(given | {"TRUEBENCH_SUBMIT": "no"})
+    options = from_environment(given | {"TRUEBENCH_SUBMIT": "no", "TRUEBENCH_WARM": "yes"})
+    assert options.warm
     assert options.runs == (".", str(Path(__file__).parent))
     assert (options.max_tokens, options.submit, options.model) == (99, False, "smollm2")
     assert options.host == "0.0.0.0"
@@ -114,3 +117,12 @@ def test_the_command_says_its_address_once_and_nothing_else() -> None:
     assert re.fullmatch(r"The Space is at http://127\.0\.0\.1:\d+/ \(Ctrl-C ends it\)\n", ready), ready + problem
     assert (told, problem) == ("", "truebench: stopped; the same command goes on where it was\n")
     assert process.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_is_told_before_the_first_visitor_with_warm(tmp_path: Path) -> None:
+    with _space("--port", "0", "--warm", "--model", f"hf:{tmp_path}") as process:
+        told, problem = process.communicate(timeout=180)
+    assert (process.returncode, told) == (2, "")
+    assert problem.startswith(f"truebench: hf:{tmp_path}: ")
+    assert problem.count("\n") == 1

@@ -1,18 +1,25 @@
-"""The playground's steps over HTTP, with a scripted model."""
+"""The playground's two modes over HTTP, with a model that answers in the forms asked for and with one that fails."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
+from tests.space import author
 from tests.space.visitor import Visitor, launched
 from tests.support.loopback import free_port
-from truebench_hf.space import playground
+from tests.support.openai_server import OpenAIServer
+from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.playground import rounds, tab
+from truebench_hf.space.playground.desk import Desk
 
 SECRET = "A very private question about tea, asked by me."
 RULES = [
@@ -21,33 +28,136 @@ RULES = [
     {"contains": "tea", "probability": 0.9},
     {"contains": "in German", "probability": 0.1},
 ]
+Open = Callable[[Engine], str]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Open]:
+    """Open the playground over an engine: gives the address."""
+    with ExitStack() as stack:
+
+        def page(engine: Engine) -> str:
+            import gradio as gr
+
+            with gr.Blocks(analytics_enabled=False) as app:
+                tab.build(engine)
+            app.queue(api_open=False)
+            stack.callback(app.close)
+            launch = lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)  # noqa: E731
+            return str(launched(launch)[1])
+
+        yield page
+
+
+@pytest.fixture(scope="module")
+def scripted(opened: Open, tmp_path_factory: pytest.TempPathFactory) -> str:
+    script = tmp_path_factory.mktemp("playground") / "rules.json"
+    script.write_text(json.dumps({"rules": RULES, "default": {"reply": "A cup of tea.", "probability": 0.5}}))
+    return opened(Engine(SpaceOptions(model=f"scripted:{script}")))
+
+
+@pytest.fixture(scope="module")
+def written(opened: Open) -> str:
+    engine = Engine(SpaceOptions(model="scripted:author"))
+    engine._model = ScriptedModel(
+        "author", lambda asked: author.reply("\n".join(one.content for one in asked.messages))
+    )
+    return opened(engine)
 
 
 @pytest.fixture
-def visitor(tmp_path: Path) -> Iterator[Visitor]:
-    import gradio as gr
-
-    script = tmp_path / "rules.json"
-    script.write_text(json.dumps({"rules": RULES, "default": {"reply": "A cup of tea.", "probability": 0.5}}))
-    with gr.Blocks(analytics_enabled=False) as app:
-        playground.build(Engine(SpaceOptions(model=f"scripted:{script}")))
-    app.queue(api_open=False)
-    url = launched(lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1])
-    found = Visitor(url)
+def visitor(scripted: str) -> Visitor:
+    """A visitor of a page over a model that mostly says that it is tea."""
+    found = Visitor(scripted)
     found.shown["prompt", "value"] = "Tea?"
     found.shown["answer", "value"] = "A cup of tea."
     found.shown["checklist", "value"] = "- It is about tea\n- It is in German"
-    yield found
-    app.close()
+    return found
 
 
-@pytest.mark.parametrize("level", ["Decision", "Checklist", "Cascade"])
+@pytest.fixture
+def writer(written: str) -> Visitor:
+    """A visitor of a page over a model that writes whatever is asked for, in the form that is asked for."""
+    return Visitor(written)
+
+
+def line(visitor: Visitor, name: str = "guided") -> str:
+    return str(visitor.shown[f"{name}-line", "value"])
+
+
+def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_green(writer: Visitor) -> None:
+    writer.shown["prompt", "value"] = "Write a notice: the lift is broken. Use exactly three bullet points."
+    told = writer.whole("guided")
+    assert "Writing a checklist" in told
+    assert "Judging criterion 2 of 3" in told
+    assert writer.shown["checklist", "value"].splitlines()[1] == "Does the response name Friday?"
+    assert writer.shown["answer", "value"] == author.FIRST, "a text in a text field, whatever it holds"
+    verdicts = writer.shown["verdicts", "value"]
+    assert re.search(r"tb-no.*?Fail.*?say thank you", verdicts, re.DOTALL)
+    assert "The answer fails" in verdicts
+    assert 'tb-status tb-fail"' in line(writer)
+    assert "tb-good" not in line(writer)
+    assert re.search(r"Checklist of 3 questions in .* s, answered in .* s \(\d+ tokens\), judged in", line(writer))
+
+    writer.whole("improve")
+    assert writer.shown["answer", "value"] == author.SECOND
+    page = writer.shown["improved", "value"]
+    assert re.search(r"<del>[^<]*broken until[^<]*</del><ins>[^<]*repaired by[^<]*</ins>", page)
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "<img" not in page
+    assert re.search(r"tb-moved.*?say thank you.*?Fail.*?Pass", page, re.DOTALL)
+    assert "mended, 0 broken" in page
+    assert "measured: 3 list items" in writer.shown["verdicts", "value"]
+    assert 'tb-status tb-good"' in line(writer)
+
+    writer.whole("improve")
+    assert "nothing to improve" in line(writer)
+
+
+def test_a_checklist_that_fails_says_why_and_the_answer_is_there_all_the_same(writer: Visitor) -> None:
+    writer.shown["prompt", "value"] = "no Questions, please"
+    writer.whole("guided")
+    assert "it has no line `Questions:`" in line(writer)
+    assert "tb-bad" in line(writer)
+    assert writer.shown["answer", "value"] == "I would rather not."
+    assert not writer.shown.get(("checklist", "value"))
+
+
+def test_verdicts_on_another_answer_are_asked_for_anew_before_it_is_improved(writer: Visitor) -> None:
+    writer.shown["prompt", "value"] = "Write a notice."
+    writer.shown["checklist", "value"] = "It says thank you."
+    writer.shown["answer", "value"] = "Hello."
+    told = writer.whole("improve")
+    assert "Judging criterion 1 of 1" in told
+    assert re.search(r"It says thank you.*?Fail.*?Pass", writer.shown["improved", "value"], re.DOTALL)
+
+
+def test_sentences_are_coloured_by_their_label_with_excerpts_beside(writer: Visitor) -> None:
+    writer.shown["document", "value"] = author.DOCUMENT
+    writer.shown["request", "value"] = "Tell me of the museum."
+    writer.whole("checked")
+    assert writer.shown["document-answer", "value"] == author.GROUNDED
+    page = writer.shown["grounding", "value"]
+    for tone, text, word in (
+        ("yes", "opens at nine", "✓ supported"),
+        ("no", "costs ten", "✗ contradictory"),
+        ("none", "I love museums", "nothing to verify"),
+        ("no", "It has a café", "✗ unsupported"),
+    ):
+        assert re.search(rf'class="tb-piece tb-{tone}"><p dir="auto"><span>[^<]*{text}.*?{word}', page)
+    assert "“The museum opens at nine in the morning” (document)" in page
+    assert "2 of 4 sentences are not supported" in writer.shown["grounding-outcome", "value"]
+    assert "tb-fail" in line(writer, "checked")
+
+
+@pytest.mark.parametrize("level", ["decision", "checklist", "cascade"])
 def test_verdicts_are_counted_to_the_last_and_no_further(visitor: Visitor, level: str) -> None:
-    visitor.shown["level", "value"] = next(name for name in playground._LEVELS if name.startswith(level))
+    visitor.shown["level", "value"] = rounds.LEVELS[level]
     told = visitor.whole("judge")
-    assert "The answer fails: 1 of 2 criteria met, 1 not met." in visitor.shown["judge-line", "value"]
-    assert ("Judging all 2 criteria in one call" in told) is (level == "Checklist")
-    assert ("Judging criterion 2 of 2" in told) is (level != "Checklist")
+    assert "1 of 2 criteria met, 1 not met" in visitor.shown["verdicts", "value"]
+    assert ("Judging all 2 criteria in one call" in told) is (level == "checklist")
+    assert ("Judging criterion 2 of 2" in told) is (level != "checklist")
     assert "criterion 3 of 2" not in told
 
 
@@ -57,7 +167,19 @@ def test_a_new_answer_takes_the_place_of_the_old_one_and_its_verdicts(visitor: V
     visitor.shown["answer", "value"] = "Old."
     visitor.whole("answer")
     assert visitor.shown["answer", "value"] == "A cup of tea."
-    assert "about tea" not in visitor.shown["verdicts", "value"]
+    assert visitor.shown["verdicts", "value"] == ""
+
+
+def test_texts_cannot_be_edited_while_they_are_worked_on(visitor: Visitor) -> None:
+    (pressed,) = visitor.on("guided-start")
+    visitor.at_once(pressed)
+    for name in ("example", "prompt", "checklist", "answer", "judge-start"):
+        assert visitor.shown[name, "interactive"] is False
+    work = visitor.after(pressed)
+    visitor.join(work)
+    visitor.heard(work)
+    visitor.at_once(visitor.after(work))
+    assert visitor.shown["answer", "interactive"] is True
 
 
 def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
@@ -66,7 +188,7 @@ def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
     visitor.shown["prompt", "value"] = f"Fail, please. {SECRET}"
     visitor.whole("answer")
     assert visitor.shown["answer", "value"] == ""
-    assert "The model gave no answer" in visitor.shown["answer-line", "value"]
+    assert "The model gave no answer" in line(visitor)
     log = capsys.readouterr().err
     assert "rules.json gave no answer: 503 from (address) with (hidden) for '[…]' (busy)" in log
     assert "private" not in log
@@ -74,9 +196,8 @@ def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
 
 def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.CaptureFixture[str]) -> None:
     visitor.shown["answer", "value"] = f"Fail, please. {SECRET}"
-    visitor.shown["level", "value"] = next(name for name in playground._LEVELS if name.startswith("Rubric"))
     visitor.whole("judge")
-    assert "1 not met, 1 not decided" in visitor.shown["judge-line", "value"], "that it is not in German is measured"
+    assert "1 not met, 1 not decided" in visitor.shown["verdicts", "value"], "that it is not in German is measured"
     log = capsys.readouterr().err
     assert log.count("gave no answer: 503") == 1
     assert "private" not in log
@@ -85,20 +206,135 @@ def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.
 def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(visitor: Visitor) -> None:
     told = visitor.whole("draft")
     assert "Writing a checklist: 13 characters so far" in told
-    assert "No checklist: it has no line `Questions:`" in visitor.shown["draft-line", "value"]
+    assert "no checklist that can be used: it has no line `Questions:`" in line(visitor)
     assert visitor.shown["checklist", "value"] == "- It is about tea\n- It is in German"
 
 
-def test_an_empty_prompt_leaves_the_answer_that_is_there(visitor: Visitor) -> None:
-    visitor.shown["prompt", "value"] = " "
-    visitor.whole("answer")
-    assert "The prompt is empty." in visitor.shown["answer-line", "value"]
-    assert visitor.shown["answer", "value"] == "A cup of tea."
+@pytest.mark.parametrize(
+    ("name", "text", "button", "said"),
+    [
+        ("prompt", " ", "answer", "The prompt is empty."),
+        ("prompt", "x" * 6001, "guided", "The prompt has 6,001 characters; the limit is 6,000."),
+        ("answer", "x" * 6001, "judge", "The answer has 6,001 characters; the limit is 6,000."),
+        ("checklist", "x" * 401, "guided", "A criterion is longer than 400 characters."),
+        ("checklist", "x\n" * 13, "judge", "The checklist has 13 criteria; the limit is 12."),
+    ],
+)
+def test_what_is_refused_changes_nothing_and_names_the_limit(
+    visitor: Visitor, name: str, text: str, button: str, said: str
+) -> None:
+    answer = visitor.shown["answer", "value"]
+    visitor.shown[name, "value"] = text
+    visitor.whole(button)
+    assert said in line(visitor)
+    assert visitor.shown["answer", "value"] == (text if name == "answer" else answer)
 
 
-def test_an_example_is_filled_in_without_waiting(visitor: Visitor) -> None:
-    visitor.shown["example", "value"] = visitor.shown["example", "choices"][0][1]
-    (filled,) = visitor.on("example", "input")
-    visitor.at_once(filled)
-    assert len(visitor.shown["prompt", "value"]) > 10
-    assert visitor.shown["checklist", "value"]
+def test_an_over_long_document_is_refused(writer: Visitor) -> None:
+    writer.shown["document", "value"] = "x" * 12_001
+    writer.whole("checked")
+    assert "The document has 12,001 characters; the limit is 12,000." in line(writer, "checked")
+
+
+@pytest.mark.parametrize(
+    ("example", "filled", "others"),
+    [
+        ("example", ("prompt", "checklist"), ("answer", "made", "verdicts", "improved")),
+        ("document-example", ("document", "request"), ("document-answer", "grounding", "grounding-outcome")),
+    ],
+)
+def test_a_new_example_clears_all_that_belonged_to_the_old_one(
+    writer: Visitor, example: str, filled: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    for name in (*filled, *others):
+        writer.shown[name, "value"] = "old"
+    writer.shown[example, "value"] = writer.shown[example, "choices"][0][1]
+    (event,) = writer.on(example, "input")
+    writer.at_once(event)
+    assert all(len(writer.shown[name, "value"]) > 20 for name in filled)
+    assert [writer.shown[name, "value"] for name in others] == [""] * len(others)
+
+
+def test_levels_that_the_embedded_model_cannot_serve_are_not_offered_for_it(opened: Open) -> None:
+    engine = Engine(SpaceOptions(model="smollm2"))
+    assert ("level", "choices") not in Visitor(opened(engine)).shown
+    # Nor are they for who asks the server itself.
+    works = rounds.Works(Desk(engine, None, None, (None, None), None), None, None)
+    assert {works._level(how) for how in (*rounds.LEVELS.values(), "x")} == {"decision"}
+
+
+@pytest.mark.parametrize(
+    ("options", "levels"),
+    [
+        ({"model": "hf:HuggingFaceTB/SmolLM2-135M-Instruct"}, ("decision",)),  # the same model by its name on the Hub
+        ({"model": "openai:x", "judge": "smollm2"}, ("decision",)),
+        ({"model": "smollm2", "judge": "openai:x"}, ("rubric", "checklist", "decision", "cascade")),
+        ({"model": "hf:HuggingFaceTB/SmolLM2-1.7B-Instruct"}, ("rubric", "checklist", "decision", "cascade")),
+    ],
+)
+def test_all_levels_are_offered_for_any_other_judge(options: dict[str, str], levels: tuple[str, ...]) -> None:
+    assert Engine(SpaceOptions(**options)).levels == levels
+
+
+def test_the_time_shown_holds_no_loading(opened: Open) -> None:
+    class Slow(ScriptedModel):
+        loaded = 0
+
+        async def complete(self, request: ChatRequest):  # type: ignore[no-untyped-def]
+            if not self.prompts:
+                time.sleep(1.5)
+                self.loaded += 1
+            return await super().complete(request)
+
+    engine = Engine(SpaceOptions(model="hf:org/slow"))
+    engine._model = model = Slow("slow", lambda request: "Tea.")
+    model.spec = "hf:org/slow"
+    page = Visitor(opened(engine))
+    page.shown["prompt", "value"] = "Tea?"
+    told = page.whole("answer")
+    assert "Loading the model, which is needed once" in told
+    seconds = re.search(r"Answered in ([\d.]+) s", line(page))
+    assert seconds is not None
+    assert float(seconds[1]) < 1
+    assert model.loaded == 1
+    assert "Loading" not in page.whole("answer")
+
+
+@pytest.mark.parametrize("died", [False, True], ids=["never there", "gone since"])
+def test_a_dead_server_shows_in_seconds_without_traceback_or_key(
+    opened: Open, died: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretkey0123456789")
+    with author.serving() as url:
+        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=url))))
+        page.shown["prompt", "value"] = "Write a notice."
+        page.shown["answer", "value"] = "Hello."
+        page.shown["checklist", "value"] = "It is polite.\nIt is kind.\nIt is fair."
+        if died:
+            page.whole("guided")
+            assert "judged in" in line(page)
+    for button in ("guided", "judge", "improve", "draft"):
+        page.shown["answer", "value"] = "Hello there."
+        began = time.monotonic()
+        page.whole(button)
+        assert time.monotonic() - began < 10
+        assert "openai:demo cannot be reached or used right now" in line(page)
+        assert "tb-bad" in line(page)
+        log = capsys.readouterr().err
+        assert log.count("\n") == 1, log
+        assert log.startswith("playground: openai:demo gave no answer: ")
+        assert "Traceback" not in log
+        assert "verysecret" not in log + line(page)
+
+
+def test_a_judge_without_probabilities_says_that_another_way_is_left(
+    opened: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404}])
+        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))
+        page.shown |= {("prompt", "value"): "p", ("answer", "value"): "a", ("checklist", "value"): "It is polite."}
+        page.shown["level", "value"] = rounds.LEVELS["decision"]
+        page.whole("judge")
+    assert "openai:demo gives no probabilities; choose a way to judge with reasons." in line(page)
+    assert capsys.readouterr().err.count("\n") == 1

@@ -20,7 +20,7 @@ from tests.support.runs import ROOT
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.space.board import conversation, explorer, runs, table
+from truebench_hf.space.board import conversation, runs, table
 from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
@@ -234,11 +234,12 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     found = _shown(tmp_path / "runs")
     assert {entry.name for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
     kind = Board().snapshot.kinds[0]
-    assert b"hf:org/x?" in _sent(table.framed(kind, found, kind.headers))
+    assert b"hf:org/x?" in _sent(table.to_csv(kind, found))
     patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
-    assert b'["?", "DE?"' in _sent(explorer.listing(list(RecentRuns().of(named).values())))
-    answered = RecentRuns().of(patchy)
-    assert b"Half of ?." in b"".join(_sent(conversation.render(row)) for row in answered.values())
+    odd = RecentRuns().of(named).items["?"]
+    assert _sent([odd.name, odd.instance.language]) == b'["?", "DE?"]'
+    page = conversation.shown(list(RecentRuns().of(patchy).items.values())[1:2])
+    assert b"Half of ?." in _sent(page.rounds[0].parts[0].said[0].text)
 
 
 def _sent(value: Any) -> bytes:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,10 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.space import guard, submit
+from truebench_hf.hub.submitted import Submitted
+from truebench_hf.space import guard, submissions, submit
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.submissions import Submissions
 
 RESULTS = "org/results"
 
@@ -23,7 +28,7 @@ def judgments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> None:
     rows, _ = submit._check(str(judgments), SpaceOptions())
-    assert ["Model", "scripted:Alpha-7B.json"] in rows
+    assert ("Model", "scripted:Alpha-7B.json") in rows
     assert "secret-folder" not in str(rows)
     (tmp_path / "torn.jsonl").write_text("{")
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
@@ -53,7 +58,62 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
             print(json.dumps(said))""")
         assert len(hub.pulls("dataset", RESULTS)) == 1
     first, second, third = said
-    assert first.startswith("Queued for review: http")
+    address = f"{hub.url}/datasets/{RESULTS}/discussions/1"
+    assert first == f'Queued for review: <a href="{address}" target="_blank" rel="noopener">{address}</a>'
     assert second == first.replace("Queued for review", "This file waits for review already")
     assert third == "This run is in the results data set already."
     assert "secret-folder" not in json.dumps(said)
+
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+FOUND = (
+    Submitted(3, "tea", "o3", "refused", "https://hub/3", DAY, "Not the <b>whole</b> ${data}."),
+    Submitted(2, "milk", "o3", "refused", "https://hub/2", DAY),
+    Submitted(1, "hf-water", "openai-o3", "merged", "https://hub/1", DAY),
+)
+
+
+def test_the_list_tells_states_and_reasons_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submissions, "submissions", lambda repo, most, known: FOUND)
+    shown = Submissions(f"{RESULTS}@main")
+    assert "Asking the Hub" in shown.html()
+    shown.renew()
+    html = shown.html()
+    assert '<a href="https://hub/1" target="_blank" rel="noopener">water</a>, judged by o3' in html
+    assert '<b class="tb-word tb-no">refused</b>' in html
+    assert "Not the &lt;b&gt;whole&lt;/b&gt; &#36;&#123;data&#125;." in html
+    assert html.count("No reason was given.") == 1
+    assert "Hub" not in html
+
+
+def test_a_hub_that_does_not_answer_is_named_and_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    hang, hung = threading.Event(), threading.Event()
+
+    def hub(repo: str, most: int, known: Sequence[Submitted]) -> tuple[Submitted, ...]:
+        asked.append(repo)
+        if len(asked) == 2:
+            raise OSError("no route to host")
+        if len(asked) == 4:
+            hung.set()
+            hang.wait(60)
+        return FOUND
+
+    monkeypatch.setattr(submissions, "submissions", hub)
+    monkeypatch.setattr(submissions, "_PATIENCE", 0.2)
+    shown = Submissions(RESULTS)
+    shown.renew()
+    shown.renew()
+    assert asked == [RESULTS], "asked a moment ago"
+    shown.renew(now=True)
+    assert "Nothing could be had from the Hub since" in shown.html()
+    assert "what stands here is older" in shown.html()
+    assert "water" in shown.html(), "what is known stays"
+    shown.renew(now=True)
+    assert "could be had" not in shown.html()
+    shown.renew(now=True)
+    assert hung.is_set()
+    assert "could be had" in shown.html(), "one that hangs is not waited for"
+    shown.renew(now=True)
+    assert len(asked) == 4, "and no other is sent after it"
+    hang.set()

@@ -36,6 +36,7 @@ VERBS = {
     "settings",
     "paths-info",
 }
+PAGE = 10  # pull requests of a page
 DATE = "2026-01-01T00:00:00.000Z"
 USER = {
     "type": "user",
@@ -130,8 +131,9 @@ def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
         case ["refs"]:
             return reply(_refs(repo, call.flag("include_prs")))
         case ["discussions"]:
+            start = PAGE * int(call.query.get("p", ["0"])[0])
             pulls = [_discussion(repo, pull) for pull in reversed(repo.pulls)]
-            return reply({"discussions": pulls, "count": len(pulls), "start": 0})
+            return reply({"discussions": pulls[start : start + PAGE], "count": len(pulls), "start": start})
         case ["discussions", num]:
             return reply(_discussion(repo, repo.pull(num)))
     raise HubError(404, "no such endpoint")
@@ -158,6 +160,12 @@ def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Respons
         case ["discussions", num, "merge"]:
             repo.merge(repo.pull(num))
             return reply({})
+        case ["discussions", num, "status"]:
+            pull, body = repo.pull(num), call.json()
+            pull.status = body["status"]
+            pull.events += [(USER["name"], None, body["comment"])] if body.get("comment") else []
+            pull.events.append((USER["name"], pull.status, None))
+            return reply({"newStatus": _event(len(pull.events), *pull.events[-1])})
     raise HubError(404, "no such endpoint")
 
 
@@ -178,6 +186,8 @@ def _commit(url: str, repo: Repo, revision: str, call: Call) -> web.Response:
         _apply(files, operation["key"], operation["value"])
     pull = repo.open_pull(about["summary"], about.get("parentCommit") or revision) if call.flag("create_pr") else None
     commit = repo.commit(pull.ref if pull else revision, about["summary"], about.get("description", ""), files)
+    if pull:
+        pull.events.append((USER["name"], None, about.get("description", "")))
     home = f"{url}/{PREFIX[repo.repo_type]}{repo.repo_id}"
     extra = {"pullRequestUrl": f"{home}/discussions/{pull.num}"} if pull else {}
     return reply({"success": True, "commitOid": commit.oid, "commitUrl": f"{home}/commit/{commit.oid}", **extra})
@@ -250,10 +260,16 @@ def _discussion(repo: Repo, pull: Pull) -> Json:
         "createdAt": DATE,
         "author": {"name": USER["name"]},
         "repo": {"name": repo.repo_id, "type": repo.repo_type},
-        "events": [],
+        "events": [_event(place, *event) for place, event in enumerate(pull.events)],
         "changes": {"base": "refs/heads/main"},
         "filesWithConflicts": [],
     }
+
+
+def _event(place: int, who: str, status: str | None, comment: str | None) -> Json:
+    data = {"status": status} if status else {"edited": False, "hidden": False, "latest": {"raw": comment}}
+    kind = "status-change" if status else "comment"
+    return {"id": f"{place:x}", "type": kind, "createdAt": DATE, "author": {"name": who}, "data": data}
 
 
 def _file(repos: Repos, segments: Sequence[str], call: Call) -> web.Response:

@@ -41,12 +41,13 @@ class Commit:
 
 @dataclass
 class Pull:
-    """A pull request; its commits are on `ref`, which starts at `base`."""
+    """A pull request; its commits are on `ref`, which starts at `base`. `events` are (who, status or None, comment or None)."""
 
     num: int
     title: str
     base: Commit
     status: str = "open"
+    events: list[tuple[str, str | None, str | None]] = field(default_factory=list)
 
     @property
     def ref(self) -> str:

@@ -18,7 +18,7 @@ from truebench_hf.cli.flex import flex
 from truebench_hf.cli.options import command, later
 from truebench_hf.terminal import complain, say
 
-# By name: where it is below `truebench_hf.benchmarks`, its options, its class, and what it does.
+# By name: where it is below `truebench_hf.benchmarks` (or in full), its options, its class, and what it does.
 _COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "run": (
         "truebench.study", "RunOptions", "Run",
@@ -48,6 +48,10 @@ _COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "calibrate": (
         "rubric_eval.calibration.study", "CalibrateOptions", "Calibration",
         "Fit a decision judge's probabilities and threshold on labelled data, and price cascades behind it.",
+    ),
+    "distil": (
+        "truebench_hf.distil.study", "DistilOptions", "Distil",
+        "Train a small judge of one's own on the verdicts of finished runs.",
     ),
     "arbitrate": (
         "rubric_eval.arbitration.study", "ArbitrateOptions", "Arbitration",
@@ -130,7 +134,8 @@ _COMMANDS: dict[str, tuple[str, str, str, str]] = {
 
 _PANELS = dict.fromkeys(("run", "generate", "judge", "validate", "refine-criteria", "rules"), panels.SCORE)
 _PANELS |= dict.fromkeys(
-    ("metaeval", "calibrate", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"), panels.JUDGES
+    ("metaeval", "calibrate", "distil", "arbitrate", "contrast", "taxonomy", "pairwise", "compare-criteria"),
+    panels.JUDGES,
 )
 _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 
@@ -138,7 +143,7 @@ _PANELS |= dict.fromkeys(("tick", "refine", "best-of"), panels.ANY)
 def load(name: str) -> tuple[type[Any], Callable[[Any], Any]]:
     """The options and the study of a command."""
     place, options, study, _ = _COMMANDS[name]
-    module = import_module(f"truebench_hf.benchmarks.{place}")
+    module = import_module(place if place.startswith("truebench_hf.") else f"truebench_hf.benchmarks.{place}")
     return getattr(module, options), getattr(module, study)
 
 

@@ -21,8 +21,8 @@ ARGUMENTS = {
         "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
     ),
     "openai:": (
-        "base_url", "api_key_env", "timeout", "attempts", "deadline", "chat_template_kwargs", "extra_body",
-        "reasoning_effort", "omit", "decisions",
+        "base_url", "api_key_env", "timeout", "connect_timeout", "attempts", "deadline", "chat_template_kwargs",
+        "extra_body", "reasoning_effort", "omit", "decisions",
     ),
     "scripted:": ("record",),
 }  # fmt: skip
@@ -126,6 +126,21 @@ TEXTS = {
     "where a judge reports none). The band that pays is named, or that none does, with a figure from instructions that "
     "had no say in the choice. `run --judge-level cascade --calibration` takes that band for the cascade judge it was "
     f"priced with, and no other.\n\n{_MODELS}\n\n{_GOING_ON}",
+    "distil": "A run's verdicts are paid for: a small model can learn them. RUNS are finished folders of run, judge, tick and "
+    "checklist score, whose judge may have been asked in any way; each of its verdicts becomes the question that a decision "
+    "judge is asked about the same response, to the token, with yes or no as the answer. Verdicts that are None teach "
+    "nothing, nor do those that rules gave: with --rules decide (as in `run`) no judge is asked about them. Instructions that share an id or any "
+    "user's message stay on one side. LoRA (peft, trl) trains the base, and OUT holds the merged weights with their "
+    "tokenizer, which load without either: --judge hf:OUT --judge-level decision --calibration OUT, or first in a cascade.\n\n"
+    "What is measured here is agreement with the teacher on held-out instructions. How often both are right: "
+    "`truebench metaeval --data rubric_mini --judge hf:OUT --judge TEACHER --paradigms decision`; a teacher without "
+    "probabilities in a folder of its own, both by `truebench leaderboard FOLDERS --kind metaeval`. What a cascade of them "
+    "costs, and the band for it: `truebench calibrate --data rubric_mini --judge hf:OUT --cascade-judge TEACHER`.\n\n"
+    "It wants thousands of verdicts and a base of a billion parameters or more on a GPU; SmolLM2-135M shows the workflow. See "
+    "whether the terms of the teacher allow training on what it writes. To publish the judge, upload config, weights and "
+    "tokenizer, never the whole folder: its ledger holds your data.\n\n"
+    "A training that was stopped begins anew, with the same seed; once done it is never repeated, and the folder is tied to "
+    f"it.\n\n{_MODELS}\n\n{_GOING_ON}",
     "arbitrate": "The funnel: a coarse pass over whole checklists (what all judges agree on is dropped as too easy), a "
     "fine pass rubric by rubric (agreement: easy), then meta-judges who read the reasons (agreement: hard). Held against "
     "--reference, ties and what else is undecided count as wrong; the accuracy of decided rubrics stands beside. "

@@ -17,6 +17,7 @@ from truebench_hf.records import Judged
 from truebench_hf.redaction import masked
 from truebench_hf.space.board import runs
 from truebench_hf.standings import finished
+from truebench_hf.study.board import COST
 from truebench_hf.types import Message, Score
 
 # Scores of a run that its board does not show, by their names in scores.json.
@@ -148,7 +149,7 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
             column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
         )
         for column in columns
-        if (score := entry.scores.get(column.name)) is not None
+        if column.group != COST and (score := entry.scores.get(column.name)) is not None
     ]  # fmt: skip
 
 

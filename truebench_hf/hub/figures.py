@@ -18,11 +18,11 @@ from truebench_hf.types import Score
 
 # Where a study writes its figures: the first of these that is there.
 FIGURES = (
-    "scores.json", "validation.json", "calibration.json", "contrast.json", "funnel.json", "refinement.json", "rules.json",
-    "selection.json", "counts.json", "checklists.json",
+    "scores.json", "distil.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
+    "refinement.json", "rules.json", "selection.json", "counts.json", "checklists.json",
 )  # fmt: skip
 _SIGNED = ("annotators", "human", "humans", "revisions")  # options that name people, or files after them
-_WHO = ("judges", "judge", "model", "validator", "generator", "writer")
+_WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {
     "flexbuild": "makes a benchmark; `truebench flex simulate` and `flex score` measure models by it",

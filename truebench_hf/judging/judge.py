@@ -140,10 +140,9 @@ class Judge:
 
         `shown` are the criteria as `sections` has them.
         """
-        questions = [self.prompts.render("decision_question", criterion=text) for text in shown]
         name = self.caller.model.spec
         try:
-            decision = await self.caller.decide(DecisionRequest(state, tuple(questions), sample))
+            decision = await self.caller.decide(DecisionRequest(state, decision_questions(shown, self.prompts), sample))
         except RequestFailed as error:
             return tuple(Verdict(one, None, f"the judge gave no answer: {error}", name) for one in criteria)
         pairs = zip(criteria, decision.probabilities, strict=True)
@@ -164,9 +163,19 @@ async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
 
 async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria as typed yes/no questions, answered by a probability each."""
+    state, shown = decision_state(case, judge.prompts)
+    return await judge.by_probability(case.criteria, shown, state, sample)
+
+
+def decision_state(case: Case, prompts: Prompts) -> tuple[str, list[str]]:
+    """What a decision judge is shown of a case, and the criteria as they stand in its questions."""
     values = sections(case)
-    state = judge.prompts.render("decision", **values)
-    return await judge.by_probability(case.criteria, values["criteria"], state, sample)
+    return prompts.render("decision", **values), values["criteria"]
+
+
+def decision_questions(shown: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
+    """The question about each criterion, as `decision_state` has it."""
+    return tuple(prompts.render("decision_question", criterion=text) for text in shown)
 
 
 def _decided(verdict: Verdict, probability: float | None, settings: JudgeSettings) -> Verdict:

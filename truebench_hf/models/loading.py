@@ -24,14 +24,46 @@ def locate() -> tuple[str, str | None]:
     return (str(file.parent), _FILE) if file and file.exists() else (EMBEDDED, None)
 
 
-@functools.cache
 def load(
     folder: str, gguf: str | None, revision: str, dtype: str, device: str, *, reward: bool = False
 ) -> tuple[Any, Any]:
     """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, or with `reward` one that rates.
 
-    Raises UserError when it cannot be had, and where a reward model has no head with a single logit.
+    A local folder that was written anew is loaded anew. Raises UserError when it cannot be had, and where a reward model
+    has no head with a single logit.
     """
+    file = Path(folder) / "config.json"
+    return _kept(folder, gguf, revision, dtype, device, reward, file.stat().st_mtime_ns if file.is_file() else 0)
+
+
+@functools.cache
+def _kept(
+    folder: str, gguf: str | None, revision: str, dtype: str, device: str, reward: bool, written: int
+) -> tuple[Any, Any]:
+    return _loaded(folder, gguf, revision, dtype, device, reward)
+
+
+def load_to_train(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
+    """(model, tokenizer) as `load` has them, in a copy of their own that may be changed and saved.
+
+    Raises UserError as `load`, and on weights that are quantised, which nothing can be merged into.
+    """
+    model, tokenizer = _loaded(folder, gguf, revision, dtype, device, False)
+    if gguf is None and getattr(model, "hf_quantizer", None) is not None:
+        raise UserError(f"hf:{folder}: its weights are quantised; choose the checkpoint that was not")
+    if gguf is None:
+        return model, tokenizer
+    # What was loaded from such a file refuses to be saved, although its weights are plain numbers by now.
+    config = model.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    plain = type(model)(config).to(device=model.device, dtype=model.dtype).eval()
+    plain.load_state_dict(model.state_dict())
+    plain.generation_config, plain.name_or_path = model.generation_config, model.name_or_path
+    return plain, tokenizer
+
+
+def _loaded(folder: str, gguf: str | None, revision: str, dtype: str, device: str, reward: bool) -> tuple[Any, Any]:
     target, precision = _prepared(dtype, device)
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 

@@ -15,7 +15,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat, tokens_left
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
-from truebench_hf.models.loading import EMBEDDED, load, locate
+from truebench_hf.models.loading import EMBEDDED, load, load_to_train, locate
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served
 from truebench_hf.types import Usage
@@ -52,7 +52,9 @@ class LocalModel:
             self.spec, shown = f"hf:{name}", name
         shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs}
         self.identity = Identity("transformers", shown, options.revision, shaping)
-        self._load = functools.partial(load, folder, gguf, options.revision, options.dtype, options.device)
+        where = (folder, gguf, options.revision, options.dtype, options.device)
+        self._load = functools.partial(load, *where)
+        self.load_to_train = functools.partial(load_to_train, *where)
         self.served = Served()
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
         self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)

@@ -16,7 +16,6 @@ from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.provider import Served
 
 T = TypeVar("T")
-_CONNECT_TIMEOUT = 30.0
 _MIB = 2**20
 LARGEST_ANSWER, LARGEST_ERROR = 16 * _MIB, _MIB  # bytes, after decompression
 
@@ -35,7 +34,7 @@ class Connection:
         self._worked: set[str] = set()  # the paths at which this model has answered
         self._client = AsyncOpenAI(
             api_key=server.key, base_url=server.url, default_headers=server.headers,
-            timeout=timeout(options.timeout), max_retries=0,
+            timeout=timeout(options.timeout, options.connect_timeout), max_retries=0,
             http_client=DefaultAioHttpClient(
                 limits=unlimited(), event_hooks={"response": [limit_size, self.served.head]}, verify=_certificates()
             ),
@@ -115,9 +114,9 @@ def _certificates() -> Any:
     return httpx2.create_ssl_context()
 
 
-def timeout(seconds: float) -> Any:
-    """An answer may take `seconds`; an address where nobody answers shows long before."""
-    connect = min(seconds, _CONNECT_TIMEOUT)
+def timeout(seconds: float, connect: float = 30.0) -> Any:
+    """An answer may take `seconds`; an address where nobody answers shows long before, in `connect` seconds."""
+    connect = min(seconds, connect)
     return httpx2.Timeout(seconds, connect=connect, pool=connect)  # to the aiohttp client "pool" is all of connecting
 
 

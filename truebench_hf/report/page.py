@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
+from truebench_hf.report.spoken import spoken
 from truebench_hf.terminal import steerless
 from truebench_hf.types import Verdict
 
@@ -85,5 +86,6 @@ _TEMPLATES.globals |= {
     "value": kinds.value,
     "interval": kinds.interval,
     "unit": kinds.Axis("", 0, 1),
+    "spoken": spoken,
 }
 _TEMPLATES.tests["verdict"] = lambda item: isinstance(item, Verdict)

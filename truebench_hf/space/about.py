@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from truebench_hf import __version__
+from truebench_hf.report.page import fragment, inert
+from truebench_hf.report.sections import Grid
+from truebench_hf.space.board.runs import Source
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.board.table import UNKNOWN
 from truebench_hf.space.look import QUIET
 
+_SOURCES: dict[Source, str] = {
+    "paper": "Published",
+    "measured": "Measured",
+    "submitted": "Submitted",
+    "others": "Told by others",
+}
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
-def build(board: Board, tab: Any) -> None:
+def build(board: Board, tab: Any, results: str = "") -> None:
     """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
+    from markdown_it import MarkdownIt
 
     facts = gr.HTML(held(board.snapshot), elem_id="about-board")
-    gr.Markdown(Path(__file__).with_name("about.md").read_text("utf-8"))
+    gr.HTML(links(results, os.environ.get("SPACE_ID", "")), elem_classes="tb-about")
+    # The Hub shows a Space in a frame, in which other sites refuse to stand.
+    text = MarkdownIt().render(Path(__file__).with_name("about.md").read_text("utf-8"))
+    gr.HTML(text.replace('href="https:', 'target="_blank" rel="noopener" href="https:'), elem_classes="tb-about")
     gr.Textbox(
         _CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(), label="Citations (BibTeX)",
-        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono",
+        interactive=False, lines=12, max_lines=12, buttons=["copy"], elem_classes="tb-mono", elem_id="bibtex",
     )  # fmt: skip
     tab.select(lambda: held(board.snapshot), None, facts, **QUIET)
 
 
+def links(results: str, space: str) -> str:
+    """Where the results and the code are; `results` is ORG/NAME[@REVISION], `space` the id of the Space on the Hub, if any."""
+    name, _, revision = results.partition("@")
+    told = [Markup("Code: the Python package <code>truebench_hf</code> {}, Apache-2.0").format(__version__)]
+    if space:
+        files = f"https://huggingface.co/spaces/{space}/tree/main/truebench_hf"
+        told[0] += Markup(", {} with {} that the judges are asked").format(
+            _link(files, "as it runs here"), _link(f"{files}/prompts", "the questions")
+        )
+    if name:
+        at = f"https://huggingface.co/datasets/{name}" + (f"/tree/{revision}" if revision else "")
+        told.append(Markup("Results, with every verdict: {}").format(_link(at, name)))
+    return Markup("<p>{}.</p>").format(Markup(".<br>").join(told))
+
+
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="{}" target="_blank" rel="noopener">{}</a>').format(address, text)
+
+
 def held(snapshot: Snapshot) -> str:
     """What a board holds, as HTML: how many results of which kind, over which data, and when it was last read."""
-    data = Counter(entry.facts.get("Data", UNKNOWN) for entry in snapshot.entries if entry.source != "paper")
-    results = []
+    rows = []
     for kind in snapshot.kinds:
         count = Counter(entry.source for entry in snapshot.of(kind))
-        told = f", {count['others']} told by others" if count["others"] else ""
-        results.append(
-            f"{kind.title}: {count['paper']} published, {count['measured']} measured, {count['submitted']} submitted{told}."
-        )
+        rows.append((kind.title, *(f"{count[source]:,}" for source in _SOURCES)))
+    data = Counter(entry.facts.get("Data", UNKNOWN) for entry in snapshot.entries if entry.source != "paper")
     named = ", ".join(f"{name} ({_count(lines, 'line')})" for name, lines in data.most_common(_MOST_DATA))
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
-    lines = [
-        f"This board holds results of {_count(len(results), 'kind')}. {' '.join(results)}",
-        f"Data of the runs: {named}{more}." if data else "No run has been measured here yet.",
-        f"Sources last read: {when}. {snapshot.stale}".strip(),
-    ]
-    return Markup("<p>{}</p>").format(Markup("<br>").join(escape(line) for line in lines))
+    told = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
+    table = Grid("What this board holds", ("Results", *_SOURCES.values()), tuple(rows))
+    return Markup(fragment(table)) + Markup('<p class="tb-soft">{}</p>').format(
+        Markup("<br>").join(map(inert, (told, f"Sources last read: {when}. {snapshot.stale}".strip())))
+    )
 
 
 def _count(number: int, one: str) -> str:

@@ -1,9 +1,9 @@
 // The leaderboard once it is in the page: sorting, search, keys, the opened row, and the address. It works on the table that
 // the library drew, before the app is there; what has to be asked of the server waits for it.
 window.tbBoard = (() => {
-  const OWN = ["board", "group", "view", "style", "sort", "q", "model"], FILE = "truebench_leaderboard.csv";
+  const FILE = "truebench_leaderboard.csv";
   const squashed = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-  let root = null, server = null, trigger = null, turn = 0, dirs = {}, ready;
+  let root = null, server = null, turn = 0, dirs = {}, ready;
   const live = new Promise(done => { ready = done; });
   const query = () => new URLSearchParams(location.search);
   const here = () => { const q = query(); return (q.get("tab") || "leaderboard") === "leaderboard"; };
@@ -29,9 +29,7 @@ window.tbBoard = (() => {
   }
   async function ask(name, what) {
     const mine = ++turn;
-    root.classList.add("waiting");
     const answer = await (server ? server[name](what) : early(name, what)).catch(() => null);
-    root.classList.remove("waiting");
     return mine === turn ? answer ?? null : undefined;  // null: no answer; undefined: something else was asked meanwhile
   }
   function put(html) {
@@ -50,7 +48,9 @@ window.tbBoard = (() => {
   async function show(again) {
     const want = wanted(), key = JSON.stringify(want);
     if (again || shown !== key) {
+      root.ariaBusy = "true";  // no class: with those of Gradio's styles on [class*=...] every cell would be styled anew
       const html = await ask("show_board", want);
+      root.ariaBusy = null;
       if (typeof html !== "string") return;
       shown = key;
       put(html);
@@ -110,19 +110,19 @@ window.tbBoard = (() => {
     return there;
   }
 
-  function shut() {
-    root.querySelector(".told")?.remove();
-    root.querySelectorAll("tr.chosen").forEach(row => { row.classList.remove("chosen"); row.querySelector(".model").setAttribute("aria-expanded", "false"); });
+  function mark(row, chosen) {
+    row.classList.toggle("chosen", chosen);
+    row.querySelector(".model").setAttribute("aria-expanded", chosen);
   }
   async function open(key) {
-    const row = key && rows().find(row => row.dataset.key === key);
-    if (root.querySelector(".told")?.of === row && row) return;
-    shut();
-    if (!row) return;
-    row.classList.add("chosen");
-    row.querySelector(".model").setAttribute("aria-expanded", "true");
+    const row = key && rows().find(row => row.dataset.key === key), old = root.querySelector(".told");
+    root.querySelectorAll("tr.chosen").forEach(one => mark(one, false));
+    if (!row) { old?.remove(); return; }
+    mark(row, true);
+    if (old?.of === row) return;
     const html = await ask("open_model", { ...wanted(), model: key });
     if (html === undefined || !row.isConnected || !row.classList.contains("chosen")) return;
+    root.querySelector(".told")?.remove();  // not before: the table is laid out once
     const told = document.createElement("tr"), cell = told.insertCell();
     told.className = "told";
     told.of = row;
@@ -155,8 +155,8 @@ window.tbBoard = (() => {
         sort(next);
       } else if (at("[data-close]")) {
         const row = at(".told").of;
-        choose(row);
-        row.querySelector(".model").focus();
+        choose(root.querySelector("tr.chosen"));
+        rove(row.querySelector(".model")).focus();
       } else if ((part = at("[data-run]"))) {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -199,8 +199,7 @@ window.tbBoard = (() => {
   }
   async function visit(to) {
     await live;
-    history.pushState(null, "", location.href);
-    trigger("select", { index: 0, value: { run: to.run, id: to.id || "", with: to.with || "" } });
+    window.tbViews.go("explorer", { run: to.run, id: to.id, with: to.with });
   }
   function save(csv) {
     if (typeof csv !== "string") return;
@@ -210,17 +209,8 @@ window.tbBoard = (() => {
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 5000);
   }
-  addEventListener("popstate", () => {
-    if (!root) return;
-    if (!here()) { location.reload(); return; }
-    const tab = document.querySelector("#tabs [data-tab-id=leaderboard]");
-    if (tab && tab.getAttribute("aria-selected") !== "true") { quiet = true; tab.click(); }
-    show();
-  });
-  let quiet = false, away = [];
-
   return {
-    OWN,
+    show() { if (root && here()) show(); },
     // The table that stands in the page's first view.
     begin(node, part) {
       root = node;
@@ -233,8 +223,8 @@ window.tbBoard = (() => {
       open(query().get("model") || "");
     },
     // The app is there: the node moves to its place, or is asked for where the page came without one.
-    async adopt(element, functions, fire) {
-      [server, trigger] = [functions, fire];
+    async adopt(element, functions) {
+      server = functions;
       const view = document.getElementById("first-view");
       if (!root) {
         root = document.createElement("div");
@@ -254,17 +244,6 @@ window.tbBoard = (() => {
       if (across) root.querySelector(".frame").scrollLeft = across;
       if (root.contains(focus)) focus.focus({ preventScroll: true });
       ready();
-    },
-    // A tab was chosen: on others the address says nothing of the leaderboard, and says it again on its own.
-    tab(name, q) {
-      const own = OWN.filter(one => q.has(one)).map(one => [one, q.get(one)]);
-      if (name !== "leaderboard") {
-        if (own.length) away = own;
-        own.forEach(([one]) => q.delete(one));
-      } else if (!quiet && !own.length) {
-        away.forEach(pair => q.set(...pair));
-      }
-      quiet = false;
     },
   };
 })();

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from difflib import SequenceMatcher
-from math import inf
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from truebench_hf import anonymous, redaction
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import Checklist, generate_checklist
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.types import Grounding, Source
+from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
+from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
-from truebench_hf.models.spec import open_model
-from truebench_hf.models.streaming import StreamedModel, stream
-from truebench_hf.options import pairs
+from truebench_hf.models.conversation import sent
+from truebench_hf.models.loading import EMBEDDED
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
+from truebench_hf.models.streaming import stream
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.guard import VisitorError
+from truebench_hf.space.guessing import guessed
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.terminal import warn
-from truebench_hf.types import Criterion, Message, Verdict
+from truebench_hf.space.seen import SeenModel, in_words, opened, tell
+from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
-_QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
+T = TypeVar("T")
+_TINY = ("smollm2", f"hf:{EMBEDDED}")
+# Measured on `rubric_mini`: this model writes no verdict that can be read, and its probabilities are at chance.
+_TINY_LEVELS = ("decision",)
+_HERE = ("smollm2", "hf", "vllm")  # kinds of models that are loaded into this process
+_FROM_DOCUMENT = "Answer the request from the document that comes with it, and from nothing else."
+_SENTENCES = 4  # a check of grounding quotes every sentence, reasons and excerpts beside: tokens of so many answers
 
 
 class Engine:
-    """One model and one judge for all visitors. Nothing is loaded before the first request."""
+    """One model and one judge for all visitors. Nothing is loaded before the first request, or `ready`."""
 
     def __init__(self, options: SpaceOptions) -> None:
         self.options = options
         self.prompts = Prompts()
         self._model: ChatModel | None = None
         self._judge: ChatModel | None = None
+        self._ready: set[str] = set()
 
     @property
     def model_name(self) -> str:
@@ -48,22 +59,26 @@ class Engine:
         return anonymous.name(self.options.judge or self.options.model)
 
     @property
-    def default_level(self) -> str:
-        """Decision for the embedded model, which cannot write verdicts worth reading; rubric for all others."""
-        return "decision" if self.judge_name == "smollm2" else "rubric"
+    def tiny(self) -> bool:
+        """Whether the judge is the embedded model, whose verdicts are guesses."""
+        return (self.options.judge or self.options.model) in _TINY
 
     @property
-    def warning(self) -> str:
-        """What to know about the judge, if anything."""
-        weak = "It is tiny: its answers and verdicts show how things work, and mean little."
-        return weak if self.judge_name == "smollm2" else ""
+    def small(self) -> bool:
+        """Whether the model is the embedded one, which seldom writes what can be read by program."""
+        return self.options.model in _TINY
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels at which the judge can be asked, the usual one first."""
+        return _TINY_LEVELS if self.tiny else ("rubric", *(level for level in LEVELS if level != "rubric"))
 
     @property
     def model(self) -> ChatModel:
         """The model under test. Raises UserError where its spec cannot be used."""
         if self._model is None:
             o = self.options
-            self._model = open_model(o.model, pairs(o.model_arg, "--model-arg"), o.model_base_url, inf)
+            self._model = opened(o.model, o.model_arg, "--model-arg", o.model_base_url)
         return self._model
 
     @property
@@ -73,96 +88,124 @@ class Engine:
         if o.judge is None:
             return self.model
         if self._judge is None:
-            self._judge = open_model(o.judge, pairs(o.judge_arg, "--judge-arg"), o.judge_base_url, inf)
+            self._judge = opened(o.judge, o.judge_arg, "--judge-arg", o.judge_base_url)
         return self._judge
 
-    async def answer(self, prompt: str, tokens: int) -> AsyncGenerator[Completion, None]:
-        """The answer as it grows."""
+    def loads(self, *models: ChatModel) -> bool:
+        """Whether one of these is yet to be loaded into this process."""
+        return any(_is_here(one) and one.spec not in self._ready for one in models)
+
+    async def ready(self, *models: ChatModel) -> None:
+        """Load what is run in this process, once, so that no time that is shown holds it. Raises UserError.
+
+        A single token is asked for: it takes all that a first request takes, whatever runs the model.
+        """
+        for one in models:
+            if self.loads(one):
+                await one.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
+                self._ready.add(one.spec)
+
+    async def answer(self, prompt: str, tokens: int, document: str = "") -> AsyncGenerator[Completion, None]:
+        """The answer as it grows, to a prompt alone or behind a document. Raises VisitorError."""
         sampling = Sampling(max_tokens=min(tokens, self.options.max_tokens))
+        asked = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
+        said = (Message("system", _FROM_DOCUMENT),) if document else ()
         try:
-            async for part in stream(self.model, ChatRequest((Message("user", prompt),), sampling)):
+            async for part in stream(self.model, ChatRequest(sent(asked, (*said, Message("user", prompt))), sampling)):
                 yield part
         except RequestFailed as error:
-            _note(self.model.spec, error, prompt)
-            raise _shown(error) from error
+            tell(self.options.model, error, prompt, document)
+            raise in_words(error) from error
+        except UserError as error:
+            tell(self.options.model, error, prompt, document)
 
     async def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
         """How many characters the model has written of a checklist, again and again; the checklist comes last.
 
         Raises VisitorError where the model gave no answer.
         """
-        grown = asyncio.Queue[int]()
-        model, ledger = _Noted(self.model, grown.put_nowait), _memory()
-        sampling = Sampling(max_tokens=self.options.max_tokens)
-        caller = Caller(model, ledger, "judge", 1)
-        asked = generate_checklist(caller, Case(prompt, "", ()), self.prompts, sampling=sampling)
-        job = asyncio.create_task(asked)
-        job.add_done_callback(lambda _: grown.put_nowait(0))
-        try:
-            while (count := await grown.get()) or not job.done():
-                yield count
-            made = await job
-            if made.problem and model.failed:
-                raise _shown(model.failed)
-            yield made
-        finally:
-            job.cancel()
-            ledger.close()
+
+        async def work(caller: Caller) -> Checklist:
+            return await generate_checklist(caller, Case(prompt, "", ()), self.prompts, sampling=self._sampling)
+
+        async for part in self._growing(self.model, work):
+            yield part
+
+    async def improved(
+        self, prompt: str, answer: str, verdicts: Sequence[Verdict]
+    ) -> AsyncGenerator[int | Rewrite | Problem, None]:
+        """One step of self-refinement by these verdicts (paper 004, section 4.1): characters so far, then its result.
+
+        Raises VisitorError where the model gave no answer.
+        """
+
+        async def work(caller: Caller) -> Rewrite | Problem:
+            case = Case(prompt, answer, ())
+            return await rewrite(caller, case, self.prompts, self._sampling, verdicts=verdicts)
+
+        async for part in self._growing(self.model, work):
+            yield part
 
     async def verdicts(
         self, prompt: str, answer: str, criteria: Sequence[str], level: str
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
-        sampling = Sampling(max_tokens=self.options.max_tokens)
-        settings = JudgeSettings(level=level, cascade_level="rubric", sampling=sampling, rules=self.options.rules)
+        settings = JudgeSettings(
+            level=level, cascade_level="rubric", sampling=self._sampling, rules=self.options.rules
+        )  # fmt: skip
         ledger = _memory()
         try:
-            judge = Judge(Caller(_Noted(self.judge), ledger, "judge", 1), settings, self.prompts)
+            judge = Judge(Caller(SeenModel(self.judge), ledger, "judge", 1), settings, self.prompts)
             async for done in judge.one_by_one(Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
         finally:
             ledger.close()
 
+    async def grounding(self, document: str, request: str, answer: str) -> AsyncGenerator[int | Grounding, None]:
+        """Whether an answer rests on a document, sentence by sentence: characters so far, then the finding.
 
-class _Noted(StreamedModel):
-    """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises."""
+        The tiny model guesses by probabilities, any other judge labels by the template `json`.
+        """
+        source = Source(request, document)
+        sampling = Sampling(max_tokens=_SENTENCES * self.options.max_tokens)
 
-    failed: RequestFailed | None = None  # the last failure
+        async def work(caller: Caller) -> Grounding:
+            if self.tiny:
+                return await guessed(Judge(caller, JudgeSettings(level="decision"), self.prompts), source, answer)
+            return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
 
-    async def complete(self, request: ChatRequest) -> Completion:
-        """See `ChatModel.complete`."""
+        async for part in self._growing(self.judge, work):
+            yield part
+
+    @property
+    def _sampling(self) -> Sampling:
+        return Sampling(max_tokens=self.options.max_tokens)
+
+    async def _growing(self, model: ChatModel, work: Callable[[Caller], Awaitable[T]]) -> AsyncGenerator[int | T, None]:
+        """How many characters stand there, again and again, while `work` asks the model; what it makes comes last.
+
+        Raises VisitorError where a request failed.
+        """
+        grown = asyncio.Queue[int]()
+        seen, ledger = SeenModel(model, grown.put_nowait), _memory()
+        job = asyncio.ensure_future(work(Caller(seen, ledger, "playground", 1)))
+        job.add_done_callback(lambda _: grown.put_nowait(0))
         try:
-            return await super().complete(request)
-        except RequestFailed as error:
-            self.failed = error
-            _note(self.spec, error, *(message.content for message in request.messages))
-            raise
-
-    async def decide(self, request: DecisionRequest) -> Decision:
-        """See `ChatModel.decide`."""
-        try:
-            return await super().decide(request)
-        except RequestFailed as error:
-            _note(self.spec, error, request.state, *request.questions)
-            raise
+            while (count := await grown.get()) or not job.done():
+                yield count
+            made = await job
+            if seen.failed:
+                raise in_words(seen.failed)
+            yield made
+        finally:
+            job.cancel()
+            ledger.close()
 
 
-def _note(spec: str, error: RequestFailed, *typed: str) -> None:
-    """Log why there was no answer, without keys and without what the error quotes of the visitor's text."""
-    said = " ".join(redaction.error(str(error)).split())[:500]
-    for text in typed:
-        given = " ".join(text.split())
-        while (same := SequenceMatcher(None, said, given, autojunk=False).find_longest_match()).size > _QUOTED:
-            said = f"{said[: same.a]}[…]{said[same.a + same.size :]}"
-    warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(said)}")
+def _is_here(model: ChatModel) -> bool:
+    return model.spec.partition(":")[0] in _HERE
 
 
 def _memory() -> Ledger:
     # What visitors type is not kept: this ledger lives as long as their request.
     return Ledger(Path(":memory:"))
-
-
-def _shown(error: RequestFailed) -> VisitorError:
-    if "window" in str(error):
-        return VisitorError("The text is too long for the model's window; please shorten it.")
-    return VisitorError("The model gave no answer; please try again later.")

@@ -18,14 +18,14 @@ _PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 
 
 class FirstView:
-    """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and `head` into its head.
+    """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and into its head.
 
-    `html` gets the query and returns what to put there; empty: nothing. The answer to HEAD tells no length, since that
-    of the page without the view would be wrong. All other answers pass as they are. It has to stand inside of whatever
-    compresses.
+    `html` gets the query and returns what to put there; empty: nothing. `head` gets the address of the page. The answer to
+    HEAD tells no length, since that of the page without the view would be wrong. All other answers pass as they are. It
+    has to stand inside of whatever compresses.
     """
 
-    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: str = "") -> None:
+    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: Callable[[str], str]) -> None:
         self._app, self._html, self._head = app, html, head
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -50,8 +50,8 @@ class FirstView:
                 return
             if start["status"] == 200 and _BEFORE in body:
                 body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
-                if self._head:
-                    body = _PREVIEW.sub(b"", body).replace(b"</head>", self._head.encode() + b"</head>", 1)
+                head = self._head(_address(scope)).encode()
+                body = _PREVIEW.sub(b"", body).replace(b"</head>", head + b"</head>", 1)
             plain = _unmeasured(start)
             await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
             await send({"type": "http.response.body", "body": body})
@@ -66,12 +66,26 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
 
 
-def preview(title: str, about: str) -> str:
-    """What a link to the page shows of it elsewhere."""
-    named = {"og:title": title, "og:type": "website", "og:description": about}
+def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
+    """What a link to the page shows of it elsewhere; `picture` is the whole address of one, of `size` pixels."""
+    named = {
+        "og:title": title, "og:type": "website", "og:description": about, "og:image": picture, "og:image:alt": title,
+        "og:image:width": size[0], "og:image:height": size[1],
+    }  # fmt: skip
     tags = [Markup('<meta property="{}" content="{}">').format(*pair) for pair in named.items()]
-    tags += [Markup('<meta name="{}" content="{}">').format("twitter:card", "summary")]
+    tags += [Markup('<meta name="twitter:card" content="summary_large_image">')]
     return Markup('<meta name="description" content="{}">').format(escape(about)) + Markup("").join(tags)
+
+
+def _address(scope: Any) -> str:
+    """Where a visitor has the page, without a slash at its end: what stands in front of the server knows best."""
+    told = {
+        name.decode("latin-1").lower(): value.decode("latin-1").split(",")[0].strip()
+        for name, value in scope["headers"]
+    }
+    scheme = told.get("x-forwarded-proto", scope.get("scheme", ""))
+    host = told.get("x-forwarded-host") or told.get("host", "")
+    return f"{'https' if scheme == 'https' else 'http'}://{host}{scope.get('root_path', '')}".rstrip("/")
 
 
 def render(

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from markupsafe import escape
 
+from truebench_hf import anonymous, redaction
+from truebench_hf.errors import UserError
 from truebench_hf.terminal import warn
 
 T = TypeVar("T")
@@ -56,12 +58,18 @@ def told(error: BaseException) -> str:
         return str(error)
     if isinstance(error, TimeoutError):
         return "This took too long and was stopped."
+    if isinstance(error, UserError):  # the operator can mend it: a line says how
+        warn(f"space: {' '.join(anonymous.text(redaction.error(str(error))).split())}")
+        return _BROKEN
     warn("".join(traceback.format_exception(error)).rstrip())
     return _BROKEN
 
 
 def status(text: str, kind: str = "info") -> str:
-    """A line about what is going on, as HTML that a screen reader speaks. `kind` is info, busy, good or bad."""
+    """A line about what is going on, as HTML that a screen reader speaks.
+
+    `kind` is info, busy, bad (it went wrong), or how an answer did: good, fail, open.
+    """
     kind = kind if text else "none"
     role = "alert" if kind == "bad" else "status"
     return f'<p class="tb-status tb-{kind}" role="{role}">{escape(text) or "&nbsp;"}</p>'

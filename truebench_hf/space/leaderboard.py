@@ -7,33 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
-from truebench_hf.report.page import inert
 from truebench_hf.space.board import boards, drawn, page, table
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.papers import PAPERS
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.told import told
+from truebench_hf.space.templates import filled
 
 _HERE = Path(__file__).parent
-
-
-def _said(value: Any) -> Any:
-    """What a template prints: texts as texts, whatever they hold; numbers and our own markup as they are."""
-    return value if isinstance(value, int | float | Markup) else inert(value)
-
-
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, finalize=_said, trim_blocks=True,
-    lstrip_blocks=True,
-)  # fmt: skip
 _KEPT = 40  # pages of one state of the results
-STYLE = (_HERE / "board.css").read_text("utf-8")
-SCRIPT = (_HERE / "board.js").read_text("utf-8")
-_ADOPT = "window.tbBoard.adopt(element, server, (name, data) => trigger('select', data));"
+STYLE = "".join((_HERE / name).read_text("utf-8") for name in ("board.css", "views.css"))
+SCRIPT = "".join((_HERE / name).read_text("utf-8") for name in ("board.js", "views.js"))
+_ADOPT = "window.tbBoard.adopt(element, server);"
 
 
 class Leaderboard:
@@ -61,7 +47,7 @@ class Leaderboard:
             return "<p>This result is not on the board, or no longer.</p>"
         story = self.board.stories.of(entry.folder)
         found = told(board.kind, group, entry, story[0] if story else None)
-        return _TEMPLATES.get_template("model.html.jinja").render(told=found)
+        return filled("model.html.jinja", told=found)
 
     def csv(self, asked: Asked) -> str:
         """The group that is asked for with every column, as CSV."""
@@ -74,15 +60,15 @@ class Leaderboard:
         if shown.view == page.CHART and shown.group:
             views = [view for view in shown.views if view not in (page.CHART, page.ABOUT)]
             figures = drawn.figures(shown.board.kind, shown.group.entries, views)
-            charts = _TEMPLATES.get_template("charts.html.jinja").render(figures=figures, width=round(drawn.WIDTH))
-        return _TEMPLATES.get_template("board.html.jinja").render(
-            page=shown, charts=charts, heading=boards.heading, few=page.FEW,
+            charts = filled("charts.html.jinja", figures=figures, width=round(drawn.WIDTH))
+        return filled(
+            "board.html.jinja", page=shown, charts=charts, heading=boards.heading, few=page.FEW,
             notes=_notes(shown.board.kind.name, shown.group) if shown.group else (),
         )  # fmt: skip
 
 
-def build(leaderboard: Leaderboard) -> Any:
-    """Lay out the tab inside the current Blocks. Its `select` event tells of conversations that a visitor wants to see."""
+def build(leaderboard: Leaderboard) -> None:
+    """Lay out the tab inside the current Blocks."""
     import gradio as gr
 
     # Gradio makes these public: anybody may send them anything.
@@ -96,7 +82,7 @@ def build(leaderboard: Leaderboard) -> Any:
         return leaderboard.csv(Asked.of(given))
 
     functions: list[Callable[[Any], str]] = [show_board, open_model, table_csv]
-    return gr.HTML(
+    gr.HTML(
         "", js_on_load=_ADOPT, server_functions=functions, apply_default_css=False, elem_id="leaderboard", padding=False
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,35 +34,31 @@ def theme() -> Any:
     return gr.themes.Base(
         primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
         font=[gr.themes.Font(name) for name in FONTS], font_mono=[gr.themes.Font(name) for name in MONO],
-    ).set(  # white on the shade that Gradio takes has a contrast of 3.7 to 1 only
+    ).set(  # what Gradio takes has a contrast of 3.7 and 2.6 to 1 only
+        body_text_color_subdued="*neutral_500",
         button_primary_background_fill="*primary_600", button_primary_background_fill_dark="*primary_600",
         button_primary_background_fill_hover="*primary_700", button_primary_background_fill_hover_dark="*primary_700",
     )  # fmt: skip
 
 
 def css() -> str:
-    """The style sheet: that of sections, which a report shows alike, and the Space's own."""
-    return style() + Path(__file__).with_name("space.css").read_text("utf-8")
+    """The style sheet: that of sections, which a report shows alike, that of the playground, and the Space's own."""
+    here = Path(__file__).parent
+    own = ("playground/playground.css", "space.css")
+    return "".join([style(), *((here / name).read_text("utf-8") for name in own)])
 
 
-# The address stays in step with what is shown, so that it can be copied from the browser as well. Gradio tells of a
-# tab being selected while the page is still being laid out: until the link was followed, the address is left alone.
+# Gradio tells of a tab being selected while the page is still being laid out: until the link was followed, the address is
+# left alone.
 FOLLOWED = "() => { window.tbFollowed = true; }"
-# What else the address says stays, as the theme; but not in a link to pass on what lets one into a private Space.
-_ADDRESS = """const asked = new URLSearchParams(location.search);
-  ["tab", "run", "id", "with"].forEach(name => asked.delete(name));
-  window.tbBoard?.tab("%s", asked);"""
-KEEP_TAB = f"""() => {{
-  {_ADDRESS}
-  asked.set("tab", "%s");
-  if (window.tbFollowed) history.replaceState(null, "", "?" + asked);
-}}"""
-KEEP_VIEW = f"""(run, id, other) => {{
-  if (!run) return "";
-  {_ADDRESS % "explorer"}
-  Object.entries({{ tab: "explorer", run: run, id: id }}).forEach(pair => asked.set(...pair));
-  if (other) asked.set("with", other);
-  if (window.tbFollowed) history.replaceState(null, "", "?" + asked);
-  asked.delete("__sign");
-  return new URL("?" + asked, location.href).href;
-}}"""
+CHOSEN = "() => window.tbViews?.chosen('%s')"
+
+
+def drawn_page(name: str, draw: Callable[[Any], str]) -> Any:
+    """A page of a tab of this name, that the library draws as HTML: `draw` gets what the address says, as anybody may send it."""
+    import gradio as gr
+
+    adopt = f"window.tbViews.adopt('{name}', element, server.{draw.__name__});"
+    return gr.HTML(
+        "", js_on_load=adopt, server_functions=[draw], apply_default_css=False, elem_id=f"{name}-page", padding=False
+    )

@@ -16,8 +16,11 @@ from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.spec import SPECS
 from truebench_hf.options import at_least_one, option, pairs
 
-_LEAST_ONE = ("refresh", "max_prompt", "max_criteria", "max_seconds", "max_queue", "concurrency", "max_upload_mb")
-_KINDS = {spec.partition(":")[0] for spec in SPECS}
+_LEAST_ONE = (
+    "refresh", "max_prompt", "max_document", "max_criteria", "max_seconds", "max_queue", "concurrency", "max_upload_mb",
+)  # fmt: skip
+# What only rates or classifies writes no answer and decides no criterion.
+_KINDS = {spec.partition(":")[0] for spec in SPECS} - {"smollm2", "reward", "hf-classifier"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +42,17 @@ class SpaceOptions:
     rules: str = option(
         "decide", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`."
     )
+    warm: bool = option(False, help="Load the playground's models before the first visitor comes.")
     port: int = option(7860, help="Port to listen on; 0 takes any free one.")
     host: str = option("127.0.0.1", help="Address to listen on.")
     refresh: int = option(60, help="Seconds between looks at the sources.")
     max_prompt: int = option(6000, help="Characters of a visitor's prompt or answer.")
-    max_tokens: int = option(512, help="Tokens of one answer, of the model or of the judge; at least 32.")
+    max_document: int = option(
+        12_000, help="Characters of a visitor's document, in the playground's check of grounding."
+    )
+    max_tokens: int = option(
+        512, help="Tokens of one answer, of the model or of the judge (four times as many to check grounding); at least 32."
+    )  # fmt: skip
     max_criteria: int = option(12, help="Criteria in a visitor's checklist.")
     max_seconds: int = option(180, help="Seconds one request may take.")
     max_queue: int = option(24, help="Visitors waiting at a time; further ones are turned away.")
@@ -118,7 +127,7 @@ def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
 
 def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:
     kind, _, name = spec.partition(":")
-    if spec != "smollm2" and (kind not in _KINDS - {"smollm2", "reward"} or not name):
+    if spec != "smollm2" and (kind not in _KINDS or not name):
         raise unknown(f"{flag} spec", spec, SPECS)
     if base_url is not None and kind != "openai":
         raise UserError(f"{flag}-base-url {base_url}: only goes with openai: specs, not with {flag} {spec}")

@@ -1,8 +1,8 @@
-"""One step of the playground: a button that starts work, one that stops it, and a line that says how it goes."""
+"""Work that a visitor starts: buttons that start it, one that stops it, and a line that says how it goes."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 from truebench_hf.space import guard
 from truebench_hf.space.look import QUIET
 
-# The values of a step's outputs (None leaves one as it is), and what the line says.
-Update = tuple[Sequence[Any], str]
+# The values of the outputs in order (None leaves one as it is) or by component, and what the line says.
+Update = tuple[Sequence[Any] | Mapping[Any, Any], str]
 Work = Callable[..., AsyncGenerator[Update, None]]
 
 _QUEUED = "Waiting for your turn …"
@@ -21,18 +21,38 @@ _STOPPED = "Stopped."
 
 @dataclass(frozen=True)
 class Controls:
-    """The three parts of a step's controls."""
+    """Buttons of which one starts work at a time, the button that stops it, and the line.
 
-    start: Any
+    `fields` cannot be edited meanwhile: what work shows always belongs to what stands there.
+    """
+
+    starts: tuple[Any, ...]
     stop: Any
     line: Any
+    fields: tuple[Any, ...] = ()
+
+    @property
+    def parts(self) -> list[Any]:
+        """All that `said` may change."""
+        return [self.line, *self.starts, self.stop, *self.fields]
 
     def said(self, text: str | None, kind: str = "info", *, start: bool, stop: bool) -> dict[Any, Any]:
-        """An update: what the line says (None leaves it), and which buttons can be pressed."""
+        """An update: what the line says (None leaves it), and what can be pressed and edited."""
         import gradio as gr
 
         line = {} if text is None else {self.line: guard.status(text, kind)}
-        return {self.start: gr.update(interactive=start), self.stop: gr.update(interactive=stop), **line}
+        open_ = {part: gr.update(interactive=start) for part in (*self.starts, *self.fields)}
+        return {**open_, self.stop: gr.update(interactive=stop), **line}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one of the buttons starts, with what it reads and what it may change."""
+
+    start: Any
+    work: Work
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
 
 
 def controls(label: str, name: str, primary: bool = False) -> Controls:
@@ -42,36 +62,39 @@ def controls(label: str, name: str, primary: bool = False) -> Controls:
     with gr.Row():
         start = gr.Button(label, variant="primary" if primary else "secondary", elem_id=f"{name}-start", min_width=180)
         stop = gr.Button("Stop", variant="stop", interactive=False, elem_id=f"{name}-stop", min_width=90, scale=0)
-    return Controls(start, stop, gr.HTML(guard.status(""), elem_id=f"{name}-line", min_height=30))
+    return Controls((start,), stop, gr.HTML(guard.status(""), elem_id=f"{name}-line", min_height=30))
 
 
 def wire(
-    parts: Controls,
-    work: Work,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    seconds: float,
-    concurrency: int,
+    parts: Controls, work: Work, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float, concurrency: int,
     lane: str = "model",
-) -> None:
-    """Make the buttons run and stop `work`. Errors become a line for the visitor; time is limited.
+) -> None:  # fmt: skip
+    """Make the one start button run `work`; see `wire_all`."""
+    wire_all(parts, [Job(parts.starts[0], work, inputs, outputs)], seconds, concurrency, lane)
 
-    `concurrency` counts over all steps of a `lane`. Only the work itself waits in the queue: the buttons change before
+
+def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int, lane: str = "model") -> None:
+    """Make the buttons run and stop work. Errors become a line for the visitor; time is limited.
+
+    `concurrency` counts over all work of a `lane`. Only the work itself waits in the queue: the buttons change before
     and after it at once, so that a visitor who still waits can leave, and they rest again however it ends.
     """
-    everything = [parts.line, parts.start, parts.stop]
-    begun = parts.start.click(
-        lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, everything, **QUIET
-    )  # fmt: skip
-    working = begun.then(
-        _guarded(parts, work, outputs, seconds), list(inputs), [*outputs, parts.line], concurrency_limit=concurrency,
-        concurrency_id=lane, show_progress="minimal", show_progress_on=parts.line, api_visibility="private",
-    )  # fmt: skip
-    # Gradio goes on to this after success, failure and cancelling alike, and when the queue took no more.
-    working.then(lambda line: _rest(parts, line), parts.line, everything, **QUIET)
+    under_way = []
+    for job in jobs:
+        begun = job.start.click(
+            lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET
+        )  # fmt: skip
+        working = begun.then(
+            _guarded(parts, job.work, job.outputs, seconds), list(job.inputs), [*job.outputs, parts.line],
+            concurrency_limit=concurrency, concurrency_id=lane, show_progress="minimal",
+            show_progress_on=parts.line, api_visibility="private",
+        )  # fmt: skip
+        # Gradio goes on to this after success, failure and cancelling alike, and when the queue took no more.
+        working.then(lambda line: _rest(parts, line), parts.line, parts.parts, **QUIET)
+        under_way.append(working)
     # Start stays as it is until the server has really let go of the work.
     parts.stop.click(
-        lambda: parts.said(_STOPPED, start=False, stop=False), None, everything, cancels=[working], **QUIET
+        lambda: parts.said(_STOPPED, start=False, stop=False), None, parts.parts, cancels=under_way, **QUIET
     )
 
 
@@ -80,8 +103,9 @@ def _guarded(parts: Controls, work: Work, outputs: Sequence[Any], seconds: float
         try:
             async with aclosing(guard.within(work(*values), seconds)) as updates:
                 async for shown, line in updates:
-                    changed = {part: value for part, value in zip(outputs, shown, strict=True) if value is not None}
-                    yield changed | {parts.line: line}
+                    if not isinstance(shown, Mapping):
+                        shown = dict(zip(outputs, shown, strict=True))
+                    yield {part: value for part, value in shown.items() if value is not None} | {parts.line: line}
         except Exception as error:  # whatever it is, a visitor sees one plain line and the operator the rest
             yield {parts.line: guard.status(guard.told(error), "bad")}
 

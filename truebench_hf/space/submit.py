@@ -1,4 +1,4 @@
-"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request."""
+"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request. What became of others."""
 
 from __future__ import annotations
 
@@ -7,53 +7,73 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from truebench_hf import anonymous
 from truebench_hf.errors import UserError
+from truebench_hf.report.page import fragment
+from truebench_hf.report.sections import Grid
 from truebench_hf.space import guard, steps
+from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.submissions import Submissions
+
+_CLOSED = "<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>"
 
 
-def build(options: SpaceOptions) -> None:
-    """Lay out the tab inside the current Blocks."""
+def build(options: SpaceOptions, tab: Any) -> None:
+    """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
     import gradio as gr
 
-    gr.HTML(
-        f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every line is "
-        "checked and the scores are computed again from its verdicts; what you claim is not taken over. If the file "
-        "holds together, it can be queued as a public pull request.</p>"
-    )
-    file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], file_count="single", elem_id="upload", height=140)
-    check = steps.controls("Check the file", "check", primary=True)
-    report = gr.Dataframe(headers=["What", "Found"], interactive=False, label="What the file gives", elem_id="checked")
-    is_open = options.submit and bool(options.results)
-    if is_open:
-        queue = steps.controls("Queue it as a pull request", "queue")
-    else:
-        gr.HTML("<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>")
+    with gr.Row(elem_classes="tb-pair"):
+        with gr.Column(min_width=320):
+            gr.HTML(
+                f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every "
+                "line is checked and the scores are computed again from its verdicts; what you claim is not taken over. If "
+                "the file holds together, it can be queued as a public pull request.</p>",
+            )  # fmt: skip
+            file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
+            check = steps.controls("Check the file", "check", primary=True)
+            report = gr.HTML(elem_id="checked", visible=False)
+            if taking := options.submit and bool(options.results):
+                queue = steps.controls("Queue it as a pull request", "queue")
+        with gr.Column(min_width=320):
+            others = Submissions(options.results or "")
+            shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions")
 
     async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [_table([])], guard.status("Checking …", "busy")
+        yield [gr.update(visible=False)], guard.status("Checking …", "busy")
         rows, notes = await _off_loop(functools.partial(_check, path, options))
-        yield [_table(rows)], guard.status(" ".join(["The file holds together.", *notes]), "good")
-
-    async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [], guard.status("Checking and sending …", "busy")
-        said = await _off_loop(functools.partial(_queue, path, options))
-        yield [], guard.status(said, "good")
+        found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
+        yield [found], guard.status(" ".join(["The file holds together.", *notes]), "good")
 
     steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
-    if is_open:
-        steps.wire(queue, queued, [file], [], options.max_seconds, 2, lane="files")
+    if taking:
+        _take(queue, file, options, others, shown)
+        tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
 
 
-def _table(rows: list[list[str]]) -> dict[str, Any]:
-    return {"headers": ["What", "Found"], "data": rows}
+def _take(queue: steps.Controls, file: Any, options: SpaceOptions, others: Submissions, shown: Any) -> None:
+    """Have the button hand the file on, and the list show it."""
+
+    async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
+        yield [None], guard.status("Checking and sending …", "busy")
+        said = guard.status(await _off_loop(functools.partial(_queue, path, options)), "good")
+        yield [None], said
+        yield [await _off_loop(functools.partial(_renewed, others, now=True))], said
+
+    steps.wire(queue, queued, [file], [shown], options.max_seconds, 2, lane="files")
 
 
-def _check(path: str | None, options: SpaceOptions) -> tuple[list[list[str]], tuple[str, ...]]:
+def _renewed(others: Submissions, now: bool = False) -> str:
+    others.renew(now=now)
+    return others.html()
+
+
+def _check(path: str | None, options: SpaceOptions) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     found = _validated(path, options)
     claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
-    return [list(row) for row in (claimed | found.computed).items()], found.notes
+    return tuple((claimed | found.computed).items()), found.notes
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
@@ -69,7 +89,8 @@ def _queue(path: str | None, options: SpaceOptions) -> str:
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
-    return f"{'Queued for review' if sent.new else 'This file waits for review already'}: {sent.url}"
+    said = "Queued for review" if sent.new else "This file waits for review already"
+    return Markup('{}: <a href="{}" target="_blank" rel="noopener">{}</a>').format(said, sent.url, sent.url)
 
 
 def _validated(path: str | None, options: SpaceOptions) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from truebench_hf.types import Score
 
+COST = "Cost"  # the group of columns that tell what was spent: no scores, so exports leave them out
 LONGEST = 500  # characters of a name, a title or a fact, and rows; of columns half as many
 
 

@@ -161,7 +161,7 @@ class RuleOptions(Options):
         if self.rules in MODES and self.rules not in self.RULES:
             raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
         if self.rules not in MODES:
-            raise unknown("mode of rules", self.rules, self.RULES)
+            raise unknown("mode of rules", self.rules, ("auto", *self.RULES))
 
     @property
     def usual_rules(self) -> str:

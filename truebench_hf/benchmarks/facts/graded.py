@@ -85,11 +85,7 @@ class Graded:
         verdicts = tuple(self._verdicts())
         instance = self.item.instance
         turn = replace(instance.turns[0], criteria=tuple(verdict.criterion for verdict in verdicts))
-        marked = tuple(
-            Marked(name, filled(self.answer, [(unit.start, _mark(unit)) for unit in one.units]))
-            for name, one in self.grounding.items()
-            if one.units
-        )
+        marked = tuple(marked_by(name, self.answer, one) for name, one in self.grounding.items() if one.units)
         return Judged(replace(instance, turns=(turn,)), self.response, (verdicts,), self.usage, marked=marked)
 
     def _verdicts(self) -> Iterator[Verdict]:
@@ -115,6 +111,11 @@ class Graded:
             "grounding": {name: asdict(one) for name, one in self.grounding.items()},
             "ratings": {name: asdict(one) for name, one in self.ratings.items()},
         }  # fmt: skip
+
+
+def marked_by(judge: str, answer: str, found: Grounding) -> Marked:
+    """An answer in pieces, each with its label and its excerpts, as reports and the Space show it."""
+    return Marked(judge, filled(answer, [(unit.start, _mark(unit)) for unit in found.units]))
 
 
 def _grounded(one: Grounding) -> Label | None:

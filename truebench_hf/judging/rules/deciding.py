@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.rules.measured import measure
-from truebench_hf.judging.rules.reading import found
-from truebench_hf.rules import Count
+from truebench_hf.judging.rules.measuring.answers import blocks
+from truebench_hf.judging.rules.measuring.measure import measure
+from truebench_hf.judging.rules.measuring.outcomes import all_of
+from truebench_hf.judging.rules.reading.criteria import found
+from truebench_hf.rules import Count, Rule
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
@@ -56,9 +58,9 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
 
     With `lengths` words and sentences are told in any case.
     """
-    told = _measured(Criterion(text), response)[0]
+    asked = _measured(Criterion(text), response)[0]
     more = [measure(rule, response).facts for rule in _LENGTHS] if lengths else []
-    return _joined([told, *more])
+    return _joined([asked, *more])
 
 
 def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
@@ -72,16 +74,21 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
         return "", None
     every = [measure(rule, response) for rule in rules.rules]
     for problem in filter(None, (one.problem for one in every)):
-        _tell(problem)
+        _warn_once(problem)
     stated = _joined([one.facts for one in every])
     if not rules.decides(response) or criterion.condition or not response.strip() or not stated:
         return stated, None
-    met = [one.met for one in every]
-    return stated, False if False in met else None if None in met else True
+    met = all_of(one.met for one in every)
+    return stated, None if met is False and rules.named and _one_block_keeps(rules.rules, response) else met
+
+
+def _one_block_keeps(rules: Sequence[Rule], response: str) -> bool:
+    """Whether a single paragraph may be the work that the rules are about, and what stands beside it another one."""
+    return any(all(measure(rule, one).met is not False for rule in rules) for one in blocks(response))
 
 
 @cache
-def _tell(problem: str) -> None:
+def _warn_once(problem: str) -> None:
     """Say once why something could not be measured; a judge decides then."""
     warn(problem)
 

@@ -1,12 +1,14 @@
-"""What an address asks of the leaderboard: which board, group, columns. It may come from anybody."""
+"""What an address asks of a page: which board, run, filter. It may come from anybody."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_LONGEST = 200  # characters of one thing that is asked
+_LONGEST = 600  # characters of one thing that is asked: keys hold a model's name
+_NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,49 @@ class Asked:
         return cls(board, group, view, told.get("style") == "average")
 
 
+@dataclass(frozen=True, slots=True)
+class AskedJudges:
+    """Results of judges that may be compared, and the judge that is shown by type of rubric; "" is the first."""
+
+    set: str = ""
+    judge: str = ""
+
+    @classmethod
+    def of(cls, given: Any) -> AskedJudges:
+        """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
+        told = given if isinstance(given, Mapping) else {}
+        return cls(text(told.get("set")), text(told.get("judge")))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConversations:
+    """A run, a conversation of it, a run beside it, a filter ("" sets no limit), a page of the list (0: that of the
+    conversation), and whether answers are shown as Markdown. `near` is the conversation that was shown before."""
+
+    run: str = ""
+    id: str = ""
+    beside: str = ""
+    language: str = ""
+    category: str = ""
+    outcome: str = ""
+    failed: str = ""
+    page: int = 0
+    markdown: bool = False
+    near: str = ""
+
+    @classmethod
+    def of(cls, given: Any) -> AskedConversations:
+        """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
+        told = given if isinstance(given, Mapping) else {}
+        run, name, beside, language, category, outcome, failed, number, near = (
+            text(told.get(one)) for one in ("run", "id", "with", "language", "category", "outcome", "failed", "page", "near")
+        )  # fmt: skip
+        page = int(number) if _NUMBER.fullmatch(number) else 0
+        markdown = told.get("show") == "markdown"
+        return cls(run, name, beside, language, category, outcome, failed, page, markdown, near)
+
+
 def text(given: Any) -> str:
-    """A short text, or nothing."""
-    return given if isinstance(given, str) and len(given) <= _LONGEST else ""
+    """A short text that any page can carry, or nothing."""
+    known = isinstance(given, str) and len(given) <= _LONGEST
+    return given.encode("utf-8", "replace").decode() if known else ""  # half a character is no text

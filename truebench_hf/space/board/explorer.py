@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from truebench_hf import jsonl
@@ -17,30 +18,45 @@ from truebench_hf.space.board.runs import Entry
 from truebench_hf.types import Message, Response
 
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
-OUTCOMES = {"passed": True, "failed": False, "unscored": None}
+OUTCOMES = {"failed": False, "unscored": None, "passed": True}  # in the order of lists: what went wrong comes first
+UNANSWERED, DIFFER = "not answered", "differ"
+_ORDER = {name: place for place, name in enumerate((*OUTCOMES, UNANSWERED))}
 _KEPT = 4
-_HEADERS = ("ID", "Language", "Category", "Outcome", "First words")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Which conversations are shown; an empty field sets no limit. `failed` is text in a criterion that was not met."""
 
-    languages: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
+    language: str = ""
+    category: str = ""
     outcome: str = ""
     failed: str = ""
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """Those of a run by name (the instance's id, behind it which sample), in file order; `ended` says how each ended:
+    `passed`, `failed`, `unscored`, or `not answered` for instances without a model."""
+
+    items: Mapping[str, Judged]
+    ended: Mapping[str, str]
+
+    @classmethod
+    def of(cls, items: Mapping[str, Judged]) -> Conversations:
+        """Those that are given."""
+        return cls(items, {name: _ended(item) for name, item in items.items()})
 
 
 class RecentRuns:
     """The conversations of the runs looked at last, so that a click does not read a file again."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[tuple[int, ...], dict[str, Judged]]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[tuple[int, ...], Conversations]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, entry: Entry | None) -> dict[str, Judged]:
-        """By name (the instance's id, behind it which sample), in file order; without a run the built-in sample. Raises UserError."""
+    def of(self, entry: Entry | None) -> Conversations:
+        """Those of a run; without one the built-in sample. Raises UserError."""
         if entry is None:
             return sample()
         if entry.folder is None:
@@ -49,7 +65,7 @@ class RecentRuns:
         with self._lock:
             kept = self._kept.get(entry.key)
             if kept is None or kept[0] != mark:
-                kept = mark, _read(entry.folder / "judgments.jsonl")
+                kept = mark, Conversations.of(_read(entry.folder / "judgments.jsonl"))
                 self._kept[entry.key] = kept
             self._kept.move_to_end(entry.key)
             while len(self._kept) > _KEPT:
@@ -57,56 +73,52 @@ class RecentRuns:
         return kept[1]
 
 
-def sample() -> dict[str, Judged]:
+@cache
+def sample() -> Conversations:
     """The built-in instances as conversations that no model has had: theirs has no name."""
     found = {}
     for instance in data.load("mini"):
         asked = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
         found[instance.id] = Judged(instance, asked, tuple(unanswered(instance, asked)))
-    return found
+    return Conversations.of(found)
 
 
-def select(items: Mapping[str, Judged], wanted: Wanted) -> list[Judged]:
-    """The conversations that pass a filter, in their order."""
-    return [item for item in items.values() if _passes(item, wanted)]
+def select(found: Conversations, wanted: Wanted, beside: Conversations | None = None) -> list[Judged]:
+    """The conversations that pass a filter, failures first; `beside` are those of a run that outcomes may `differ` from."""
+    chosen = [item for name, item in found.items.items() if _passes(name, item, found, wanted, beside)]
+    return sorted(chosen, key=lambda item: _ORDER[found.ended[item.name]])
 
 
-def listing(chosen: Sequence[Judged]) -> tuple[list[str], list[list[str]]]:
-    """(headers, one line per conversation) for the list to choose from."""
-    return list(_HEADERS), [
-        [item.name, item.instance.language, item.instance.category, outcome(item), _first_words(item)]
-        for item in chosen
-    ]
+def differ(name: str, one: Conversations, other: Conversations | None) -> bool:
+    """Whether a conversation ended in another way in two runs that both have it."""
+    return other is not None and name in other.ended and one.ended[name] != other.ended[name]
 
 
-def outcome(item: Judged) -> str:
-    """`passed`, `failed`, `unscored`, or `not answered` for instances without a model."""
-    if not item.response.model:
-        return "not answered"
-    return next(name for name, passed in OUTCOMES.items() if item.passed is passed)
-
-
-def choices(items: Mapping[str, Judged], field: str) -> list[str]:
+def choices(found: Conversations, field: str) -> list[str]:
     """The values of a field in the order of their first conversation."""
-    return list(dict.fromkeys(getattr(item.instance, field) for item in items.values()))
+    return list(dict.fromkeys(value for item in found.items.values() if (value := getattr(item.instance, field))))
 
 
-def neighbour(chosen: Sequence[Judged], current: str, step: int) -> str:
-    """The name `step` places on from `current` in a selection, stopping at its ends; the first when `current` is not in."""
-    ids = [item.name for item in chosen]
-    if not ids:
-        return ""
-    if current not in ids:
-        return ids[0]
-    return ids[min(max(ids.index(current) + step, 0), len(ids) - 1)]
+def first_words(item: Judged) -> str:
+    """What was asked first, cut."""
+    text = next((message.content for message in item.response.messages if message.role == "user"), "")
+    text = " ".join(text[:400].split())
+    return text if len(text) <= 90 else f"{text[:89]}…"
 
 
-def _passes(item: Judged, wanted: Wanted) -> bool:
+def _ended(item: Judged) -> str:
+    if not item.response.model:
+        return UNANSWERED
+    passed = item.passed
+    return next(name for name, state in OUTCOMES.items() if passed is state)
+
+
+def _passes(name: str, item: Judged, found: Conversations, wanted: Wanted, beside: Conversations | None) -> bool:
     text = wanted.failed.casefold().strip()
     return (
-        (not wanted.languages or item.instance.language in wanted.languages)
-        and (not wanted.categories or item.instance.category in wanted.categories)
-        and (not wanted.outcome or outcome(item) == wanted.outcome)
+        wanted.language in ("", item.instance.language)
+        and wanted.category in ("", item.instance.category)
+        and (differ(name, found, beside) if wanted.outcome == DIFFER else wanted.outcome in ("", found.ended[name]))
         and (not text or any(text in criterion.casefold() for criterion in _failed(item)))
     )
 
@@ -117,12 +129,6 @@ def _failed(item: Judged) -> list[str]:
     labels = [label for turn in item.outcomes for label in turn]
     told = zip(verdicts, labels, strict=True)
     return [verdict.criterion.text for verdict, label in told if label == "no" or not item.response.model]
-
-
-def _first_words(item: Judged) -> str:
-    text = next((message.content for message in item.response.messages if message.role == "user"), "")
-    text = " ".join(text[:400].split())
-    return text if len(text) <= 90 else f"{text[:89]}…"
 
 
 def _read(file: Path) -> dict[str, Judged]:

@@ -42,6 +42,7 @@ class Bar:
     low: float | None = None
     high: float | None = None
     why: str = ""
+    few: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def _views(kind: Kind, entries: Sequence[Entry]) -> tuple[str, ...]:
 def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
     there = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
-        yield from (Head(kind.scores[h], words.column(h), view) for h in kind.groups[view] if kind.scores[h] in there)
+        bare = {h: h.removesuffix(f" ({view})") for h in kind.groups[view] if kind.scores[h] in there}
+        yield from (Head(kind.scores[h], words.column(name), view) for h, name in bare.items())
         if any(coverage(e.overall) < 1 for e in entries):
             yield Head("coverage", "Decided")
         return

@@ -22,7 +22,7 @@ from truebench_hf.types import Score
 
 JUDGES = judges.KIND
 _BENCHMARKS = Path(truebench.__file__).parents[1]
-_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of RubricEval's Tables 3 and 9
+PARADIGM_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of RubricEval's Tables 3 and 9
 _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
 
 
@@ -97,7 +97,7 @@ def _judges() -> Run:
         for row in table(name)["rows"]:
             level = row["Granularity"].removesuffix("-level").lower()
             asked = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
-            rows += [_judge(model, number, row, f"/{short}", asked) for short, model in _MODELS.items()]
+            rows += [_judge(model, number, row, f"/{short}", asked) for short, model in PARADIGM_MODELS.items()]
     by_type = {
         name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
         for short, name in _TABLE_4.items()

@@ -6,10 +6,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.space.board.papers import PAPERS
@@ -21,12 +20,10 @@ Cell = str | float | int | None
 SOURCES = {"measured": "measured", "submitted": "submitted ‡", "others": "told by others", "paper": "paper †"}
 UNKNOWN = "unknown"
 MISPRINT = " (!)"
-OVERVIEW, _FACTS = "Overview", "Facts"
 SIZE = "Size (B)"  # the one fact that is read as a number: a model's parameters in billions
 _INTERVAL, _RESULTS = "95 % interval", "Results"
 _ABOUT = (_INTERVAL, _RESULTS, "n", "Unscored")  # the main score
 _OURS = frozenset(("Rank", "Last rank", "Model", *_ABOUT))  # headers that no result can take
-_APART = "font-style: italic; color: var(--tb-soft);"
 
 
 @dataclass(frozen=True)
@@ -78,20 +75,6 @@ class Kind:
         for header, name in list(self.scores.items())[1:]:
             members.setdefault(named[name], []).append(header)
         return {group: tuple(found) for group, found in members.items() if group}
-
-    @cached_property
-    def views(self) -> dict[str, tuple[str, ...]]:
-        """Choices of columns by name. The overview names what a rank is over; it is the lightest page to draw first."""
-        grouped = {header for found in self.groups.values() for header in found}
-        alone = [header for header in list(self.scores)[1:] if header not in grouped]
-        views = {OVERVIEW: (*_ABOUT, *self.facts[:2], *alone)}
-        views |= {name: (_INTERVAL, _RESULTS, *found) for name, found in self.groups.items() if name not in views}
-        return views | ({_FACTS: (*_ABOUT, *self.facts)} if self.facts else {})
-
-    def ordered(self, chosen: Iterable[str]) -> list[str]:
-        """The table's columns for a choice of `headers`: rank, name and main score, then those asked for in our order."""
-        wanted = set(chosen)
-        return ["Rank", "Model", self.main, *(name for name in self.headers if name in wanted)]
 
     def cell(self, entry: Entry, header: str) -> Cell:
         """What stands in a column: a score as it is shown, a number, a text, or None where there is nothing."""
@@ -158,20 +141,6 @@ def by_rank(entries: Sequence[Entry]) -> list[Entry]:
     top, submitted ones and those of others after, published ones last."""
     members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
     return sorted(entries, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
-
-
-def framed(kind: Kind, entries: Sequence[Entry], chosen: Sequence[str]) -> dict[str, Any]:
-    """A table for display: values to sort by, texts to read, and what was not measured here set apart by its type."""
-    names = kind.ordered(chosen)
-    apart = [_APART if entry.source != "measured" else "" for entry in entries]
-    return {
-        "headers": names,
-        "data": [[kind.cell(entry, name) for name in names] for entry in entries],
-        "metadata": {
-            "display_value": [[kind.text(entry, name) for name in names] for entry in entries],
-            "styling": [[style] * len(names) for style in apart] if any(apart) else None,
-        },
-    }
 
 
 def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:

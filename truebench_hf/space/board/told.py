@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from truebench_hf.space.board import words
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.page import FEW
+from truebench_hf.space.board.papers import JUDGES
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.story import Example, Story
 from truebench_hf.space.board.table import UNKNOWN, Kind
@@ -16,18 +17,6 @@ from truebench_hf.space.board.table import UNKNOWN, Kind
 _WEAKEST = 4
 _RIVALS = 60
 _HUB = re.compile(r"(?:hf:|vllm:)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@[\w./-]+)?\Z")
-_SPOKEN = re.compile(r"[A-Za-z]{2}\Z")  # what can be given as a language of a text
-
-
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """An example as it is shown; `lang` is that of what was asked."""
-
-    name: str
-    lang: str
-    asked: str
-    criterion: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,7 @@ class Told:
     weakest: tuple[tuple[str, tuple[tuple[str, str, bool], ...]], ...]
     missing: str
     missed: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    examples: tuple[Quoted, ...]
+    examples: tuple[Example, ...]
 
 
 def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
@@ -53,15 +42,14 @@ def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
     left = entry.overall.unscored
     facts = [(name, words.fact(name, said)) for name, said in entry.facts.items() if said != UNKNOWN]
     hub = _HUB.fullmatch(entry.name)
-    rivals = (
-        [(e.key, words.model(e.name)) for e in group.entries if e.folder and e.key != entry.key] if entry.folder else []
-    )
+    there = entry.folder is not None and kind.name != JUDGES  # what judges said of rubrics is no conversation
+    rivals = [(e.key, words.model(e.name)) for e in group.entries if there and e.folder and e.key != entry.key]
     return Told(
         entry.key, words.model(entry.name), _summary(kind, group, entry),
         f"{words.tasks(kind.name, left)} left open: no verdict could be had" if left else "", tuple(facts),
-        hub[1] if hub else "", entry.folder is not None, tuple(rivals[:_RIVALS]), tuple(_weakest(kind, entry)),
+        hub[1] if hub else "", there, tuple(rivals[:_RIVALS]), tuple(_weakest(kind, entry)),
         _missing(entry, story), tuple(_missed(story)) if story else (),
-        tuple(map(_quoted, story.examples)) if story else (),
+        story.examples if story else (),
     )  # fmt: skip
 
 
@@ -110,8 +98,3 @@ def _missed(story: Story) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
         lost, decided = story.missed[kind], story.decided[kind]
         title = f"{kind.replace('_', ' ').capitalize() if kind else 'Criteria'}: {lost:,} of {decided:,} missed"
         yield title, tuple((text, f"{count:,}×") for text, count in story.most[kind] if count > 1)
-
-
-def _quoted(one: Example) -> Quoted:
-    lang = one.language.lower() if _SPOKEN.match(one.language) else ""
-    return Quoted(one.name, lang, one.asked, one.criterion, one.reason)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, CascadeJudge
 from truebench_hf.judging.judge import prompts_used
-from truebench_hf.metrics.calibration import Calibration, best_threshold, calibration
+from truebench_hf.metrics.calibration import Calibration, Threshold, best_threshold, calibration
 from truebench_hf.metrics.calibrators import Calibrator, fit
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
 from truebench_hf.metrics.clustered import clustered_agreement
@@ -70,16 +70,8 @@ def measure(
     options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int, provenance: Mapping[str, Any]
 ) -> Fit:
     """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
-    calibrator = fit(options.kind, raw, gold)
-    if calibrator is None:
-        raise UserError(
-            f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
-        )
-    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
-    best = best_threshold(fair, gold)
-    if best is None:
-        raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
+    raw, gold, _ = _columns(rows)
+    calibrator, best, fair = crossed(options, rows, f"--data {options.data}")
     second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
     points = curve(fair, gold, spent.first, second, best.value) if spent.second else ()
     choice = cheapest(points)
@@ -99,7 +91,7 @@ def measure(
         ),
         calibration(raw, gold),
         calibration(fair, gold),
-        _agreement(options, rows, fair),
+        agreement(options, rows, fair),
         responses,
         points,
         choice,
@@ -107,6 +99,38 @@ def measure(
         provenance,
         _notes(options, rows, calibrator, choice, seems),
     )
+
+
+class Folding(Protocol):
+    """How a judge is calibrated: by which calibrator, in how many parts, dealt by which seed."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def folds(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def crossed(how: Folding, rows: Sequence[Row], where: str) -> tuple[Calibrator, Threshold, tuple[float | None, ...]]:
+    """(calibrator, best threshold, calibrated probability of each row by a fit that has not seen its instruction).
+
+    Raises UserError, beginning with `where` the rows come from, where no fit exists.
+    """
+    raw, gold, groups = _columns(rows)
+    calibrator = fit(how.kind, raw, gold)
+    if calibrator is None:
+        raise UserError(f"{where}: a calibrator needs probabilities of rubrics that are met and of some that are not")
+    fair = cross_fit(how.kind, raw, gold, groups, folds=how.folds, seed=how.seed)
+    best = best_threshold(fair, gold)
+    if best is None:
+        raise UserError(f"{where}: cross-fitting needs labels of both kinds in several instructions")
+    return calibrator, best, fair
+
+
+def _columns(rows: Sequence[Row]) -> tuple[list[float | None], list[Label], list[str]]:
+    """(probabilities, labels, instructions) of the rows."""
+    return [row.probability for row in rows], [row.label for row in rows], [row.instruction_id for row in rows]
 
 
 def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> CascadeJudge:
@@ -119,15 +143,15 @@ def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> 
 
 
 def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
+    raw, gold, groups = _columns(rows)
     labels = chosen_labels(options.kind, raw, gold, groups, first, second, folds=options.folds, seed=options.seed)
     return clustered_agreement(groups, gold, labels)["balanced_accuracy_strict"]
 
 
-def _agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
+def agreement(how: Folding, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
     """Balanced accuracy of each decision rule; `fair` are the cross-fitted probabilities."""
-    raw, gold, groups = ([getattr(row, n) for row in rows] for n in ("probability", "label", "instruction_id"))
-    cuts = cross_threshold(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
+    raw, gold, groups = _columns(rows)
+    cuts = cross_threshold(how.kind, raw, gold, groups, folds=how.folds, seed=how.seed)
     rules = {
         "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
         "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),

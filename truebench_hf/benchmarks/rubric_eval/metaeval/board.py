@@ -11,13 +11,15 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.board import COST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.types import Score
 
 KIND = "metaeval"
 # Balanced accuracy as the paper has it: the unweighted mean of the four instruction categories.
 MAIN = Column("category_mean", "Overall")
+BALANCED = "balanced:"  # of a rubric type, where the paper prints plain accuracy
+CALLS, TOKENS = "cost:calls", "cost:tokens"
 _POOLED = {
     "balanced_accuracy": "Balanced accuracy", "balanced_accuracy_strict": "Strict", "macro_f1": "Macro F1", "accuracy": "Accuracy",
     "tpr": "Met found", "tnr": "Unmet found",
@@ -36,6 +38,9 @@ COLUMNS = (
     *(Column(f"category:{name}", titled(name), "Categories") for name in INSTRUCTION_CATEGORIES),
     *(Column(f"dimension:{name}", titled(name), "Dimensions") for name in DIMENSIONS),
     *(Column(f"type:{name}", titled(name), "Rubric types") for name in RUBRIC_TYPES),
+    *(Column(f"{BALANCED}{name}", titled(name), "Balanced accuracy by type") for name in RUBRIC_TYPES),
+    Column(CALLS, "Calls per verdict", COST, percent=False),
+    Column(TOKENS, "Tokens per verdict", COST, percent=False),
 )
 
 
@@ -95,7 +100,16 @@ def _rows(scores: JudgeScores, made: Mapping[str, Any], marks: Mapping[str, str]
 
 
 def _whole(scores: JudgeScores) -> dict[str, Score]:
-    """What is told of all rows alone: pass rate, and accuracy by dimension and rubric type (the paper's Table 4)."""
+    """What is told of all rows alone: pass rate, accuracy by dimension and rubric type (the paper's Table 4), balanced
+    accuracy by type, and what a verdict cost."""
     by_group = {"dimension": scores.by_dimension, "type": scores.by_type}
     groups = {f"{what}:{name}": cell["accuracy"] for what, by in by_group.items() for name, cell in by.items()}
-    return {"pass_rate": scores.pass_rate} | groups
+    groups |= {f"{BALANCED}{name}": cell["balanced_accuracy"] for name, cell in scores.by_type.items()}
+    return {"pass_rate": scores.pass_rate} | groups | _cost(scores)
+
+
+def _cost(scores: JudgeScores) -> dict[str, Score]:
+    """Calls and tokens (read and written) per rubric, decided or not; only what was counted."""
+    rubrics = scores.pass_rate.n + scores.pass_rate.unscored
+    spent = {CALLS: scores.usage.calls, TOKENS: scores.usage.input_tokens + scores.usage.output_tokens}
+    return {name: Score(count / rubrics, rubrics) for name, count in spent.items() if count and rubrics}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from truebench_hf.judging.rules.reading import Found
+from truebench_hf.judging.rules.reading.criteria import Found
 from truebench_hf.report.sections import Grid
 from truebench_hf.rules import stored_text
 from truebench_hf.types import Criterion, Instance

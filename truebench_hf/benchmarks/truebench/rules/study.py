@@ -16,12 +16,12 @@ from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.rules.ruled import Ruled, rows, sections, summary, with_rules
-from truebench_hf.judging.rules.extraction import PROMPT, extracted
-from truebench_hf.judging.rules.reading import found
+from truebench_hf.judging.rules.reading.criteria import found
+from truebench_hf.judging.rules.reading.extraction import PROMPT, extracted
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import Problem, SchemaFallback
-from truebench_hf.options import Binds, option, role
+from truebench_hf.options import Binds, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions
@@ -36,11 +36,6 @@ DATA = "data.jsonl"
 class RulesOptions(InstanceOptions, ReplyOptions):
     """Whose criteria are read, and by whom."""
 
-    data: str = option(
-        argument=True, panel="Data",
-        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), or a "
-        "Hub id.",
-    )  # fmt: skip
     judge: str | None = role(
         None, binds=Binds(grows=True, late=True),
         help="Model that reads the criteria which no pattern knows; each rule it names is held against the text.",

@@ -1,0 +1,1 @@
+"""From the text of a criterion to the rules that it states."""

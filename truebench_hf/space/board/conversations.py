@@ -1,0 +1,196 @@
+"""The Explorer's page: runs and filters to choose from, the list of what passes them, and the conversation of it that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from truebench_hf.errors import UserError
+from truebench_hf.records import Judged
+from truebench_hf.space.board import boards, explorer, words
+from truebench_hf.space.board.asked import AskedConversations
+from truebench_hf.space.board.conversation import Shown, shown
+from truebench_hf.space.board.explorer import DIFFER, OUTCOMES, SAMPLE, UNANSWERED, Conversations, RecentRuns, Wanted
+from truebench_hf.space.board.papers import JUDGES
+from truebench_hf.space.board.runs import Entry
+from truebench_hf.space.board.store import Snapshot
+
+LISTED = 50  # conversations on a page of the list
+_GONE = "This board has no such run, or has it no longer. Choose one from the list of runs."
+_Choices = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # heading, (value, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A conversation in the list; `also` is how it ended beside."""
+
+    name: str
+    language: str
+    about: str
+    ended: str
+    also: str
+    words: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template draws. `told` says what is wrong with what was asked; `counted` is how many are shown of how many."""
+
+    asked: AskedConversations
+    run: str
+    runs: _Choices
+    others: _Choices
+    filters: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # name, label, (value, text)
+    filtered: bool
+    counted: str
+    more: str
+    number: int
+    numbers: int
+    lines: tuple[Line, ...]
+    before: str
+    after: str
+    shown: Shown | None
+    told: str
+    said: str
+
+    def at(self, name: str) -> str:
+        """The address of a conversation of the list."""
+        asked = self.asked
+        filters = {
+            "language": asked.language,
+            "category": asked.category,
+            "outcome": asked.outcome,
+            "failed": asked.failed,
+        }
+        more = {"with": asked.beside, **filters, "show": "markdown" if asked.markdown else ""}
+        pairs = {"tab": "explorer", "run": self.run, "id": name, **more}
+        return urlencode({key: value for key, value in pairs.items() if value})
+
+
+def page(snapshot: Snapshot, recent: RecentRuns, asked: AskedConversations) -> Page:
+    """The page that is asked for; what is not there is said."""
+    every = tuple(_runs(snapshot))
+    run = asked.run or next(key for _, of in every for key, _ in of)
+    found, told = _read(snapshot, recent, run)
+    other = asked.beside if asked.beside != run else ""
+    beside, without = _read(snapshot, recent, other) if other else (_none(), "")
+    wanted = Wanted(asked.language, asked.category, asked.outcome, asked.failed[:200].strip())
+    chosen = explorer.select(found, wanted, beside if other else None)
+    name, wrong = _chosen(asked, found, chosen)
+    names = [item.name for item in chosen]
+    place = names.index(name) if name in names else -1
+    numbers = max(1, -(-len(chosen) // LISTED))
+    number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
+    items: list[Judged | str] = [found.items[name]] if name else []
+    if other and name:
+        items.append(beside.items.get(name, without or "This run has no such conversation."))
+    known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
+    return Page(
+        asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, snapshot.entry(run))), other),
+        _filters(found, asked, bool(other)), wanted != Wanted(), *_counted(chosen, found, beside if other else None),
+        number, numbers,
+        tuple(_line(item, found, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
+        names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
+        shown(items, asked.markdown) if items else None, told or wrong,
+        urlencode({"run": run} | ({"id": name} if known else {})),
+    )  # fmt: skip
+
+
+def _chosen(asked: AskedConversations, found: Conversations, chosen: Sequence[Judged]) -> tuple[str, str]:
+    """The name of the conversation to show ("": none), and what is wrong with the one that was asked for."""
+    if asked.id and asked.id not in found.items:
+        return "", f"This run has no conversation “{asked.id}”. Choose one from the list." if found.items else ""
+    names = [item.name for item in chosen]
+    for name in (asked.id, asked.near):
+        if name in names:
+            return name, ""
+    if asked.id and names:
+        return names[0], f"Conversation “{asked.id}” does not pass this filter. Shown is the first that does."
+    return (names[0] if names else ""), ""
+
+
+def _none() -> Conversations:
+    return Conversations({}, {})
+
+
+def _read(snapshot: Snapshot, recent: RecentRuns, run: str) -> tuple[Conversations, str]:
+    """The conversations of a run, or none and why."""
+    entry = snapshot.entry(run)
+    if entry is None and run != SAMPLE:
+        return _none(), _GONE
+    try:
+        return recent.of(entry), ""
+    except UserError as error:
+        said = str(error)
+        return _none(), f"{said[:1].upper()}{said[1:]}."
+
+
+def _runs(snapshot: Snapshot) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """The runs that can be looked through, in the order of the leaderboard, under the headings of their groups."""
+    for board in boards.boards(snapshot):
+        for group in board.groups if board.kind.name != JUDGES else ():
+            also = boards.differing(group)
+            there = tuple(
+                (e.key, " · ".join(filter(None, (words.model(e.name), also.get(e.key, ""))))) for e in group.entries if e.folder
+            )  # fmt: skip
+            if there:
+                yield f"{board.title} · {boards.heading(group)}", there
+    yield "Without a model", ((SAMPLE, "Built-in sample"),)
+
+
+def _comparable(
+    snapshot: Snapshot, runs: _Choices, entry: Entry | None
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """The runs over what this one was asked."""
+    data = {e.key: (e.kind, e.data or e.setting) for e in snapshot.entries}
+    for heading, of in runs if entry else ():
+        there = tuple(pair for pair in of if entry and pair[0] != entry.key and data.get(pair[0]) == data[entry.key])
+        if there:
+            yield heading, there
+
+
+def _with(choices: _Choices, key: str) -> _Choices:
+    """The choices, with one that the board does not have named as such, not replaced."""
+    there = not key or any(key == known for _, of in choices for known, _ in of)
+    return choices if there else (("Not to be chosen here", ((key, key),)), *choices)
+
+
+def _filters(
+    found: Conversations, asked: AskedConversations, comparing: bool
+) -> tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]:
+    there = [name for name in (*OUTCOMES, UNANSWERED) if name in found.ended.values()]
+    ended = [(name, name.capitalize()) for name in there]
+    ended += [(DIFFER, "The two differ")] if comparing else []
+    languages = sorted((words.column(one), one) for one in explorer.choices(found, "language"))
+    made: tuple[tuple[str, str, list[tuple[str, str]], str], ...] = (
+        ("language", "Language", [(one, name) for name, one in languages], asked.language),
+        ("category", "Category", [(one, one) for one in explorer.choices(found, "category")], asked.category),
+        ("outcome", "Outcome", ended, asked.outcome),
+    )
+    return tuple(
+        (name, label, (*known, *([(now, f"{now} (none here)")] if now and now not in dict(known) else [])))
+        for name, label, known, now in made
+    )  # fmt: skip
+
+
+def _counted(chosen: Sequence[Judged], found: Conversations, beside: Conversations | None) -> tuple[str, str]:
+    """How many are shown, and what else is told of them."""
+    if not found.items:
+        return "", ""
+    more = ["failures first"] if any(found.ended[item.name] != UNANSWERED for item in chosen) else []
+    if beside is not None:
+        apart = sum(explorer.differ(item.name, found, beside) for item in chosen)
+        more += [f"{apart:,} with another outcome beside"]
+    return f"{len(chosen):,} of {len(found.items):,}", ", ".join(more)
+
+
+def _line(item: Judged, found: Conversations, beside: Conversations, current: bool) -> Line:
+    first, instance = explorer.first_words(item), item.instance
+    about = " · ".join(filter(None, (words.column(instance.language), instance.category)))
+    ended = found.ended[item.name]
+    return Line(
+        item.name, instance.language, about, "" if ended == UNANSWERED else ended,
+        beside.ended.get(item.name, ""), first, current,
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""What both modes are made of: fields whose edits clear what depends on them, and waiting for a model that is loaded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.space import guard, steps
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.look import QUIET
+
+# New values by component, and what the line says.
+Shown = tuple[dict[Any, Any], str]
+
+# Gradio's event of an input misses what is pasted and deleted; that of a change comes for what work writes as well, while
+# the field cannot be edited. Too long a text stays where it was pasted, and is refused at once; the server refuses it again.
+_EDITED = """(text, made, answer) => {
+  const as = { __type__: "update" }, field = document.querySelector("#%(name)s textarea");
+  if (!field || field.disabled) return %(nothing)s;
+  const limit = %(limit)d, size = [...text].length, what = %(what)s;
+  const over = `${what} has ${size.toLocaleString("en")} characters; the limit is ${limit.toLocaleString("en")}. Please shorten it.`;
+  const refused = document.querySelector("#%(line)s [data-of]")?.dataset.of ?? "%(name)s";
+  const line = size > limit ? `<p class="tb-status tb-bad" role="alert" data-of="%(name)s">${over}</p>`
+    : refused === "%(name)s" ? %(none)s : as;  // what is said of another field still holds
+  return [line, "", ""%(answer)s];
+}"""
+# An answer that the model gave to what stood there before goes; one that a visitor wrote, or has edited, stays.
+_ITS_ANSWER = ', made && made === answer ? "" : answer'
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The components of a mode. `made` holds the last answer as the model gave it; `results` are two, cleared together."""
+
+    engine: Engine
+    answer: Any
+    made: Any
+    results: tuple[Any, Any]
+    line: Any
+
+    def follow(self, part: Any, limit: int, what: str, *, asks: bool) -> None:
+        """Clear what no longer fits once `part` is edited: results, and where it `asks` for it the model's answer."""
+        outputs = [self.line, *self.results, *([self.answer] if asks else [])]
+        values = {
+            "name": part.elem_id, "line": self.line.elem_id, "limit": limit, "what": json.dumps(what), "none": json.dumps(guard.status("")),
+            "nothing": f"[{', '.join(['as'] * len(outputs))}]", "answer": _ITS_ANSWER if asks else "",
+        }  # fmt: skip
+        part.change(None, [part, self.made, self.answer], outputs, js=_EDITED % values, **QUIET)
+
+    def cleared(self) -> dict[Any, Any]:
+        """An update without results."""
+        return dict.fromkeys(self.results, "")
+
+
+@dataclass
+class Clock:
+    """How long each part of some work took, without what a model takes to load."""
+
+    parts: list[str] = field(default_factory=list)
+    _began: float = 0.0
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._began = time.monotonic()
+
+    def stop(self, what: str, more: str = "") -> None:
+        """Note how long it took."""
+        self.parts.append(f"{what} in {time.monotonic() - self._began:.1f} s{more}")
+
+    def __str__(self) -> str:
+        text = ", ".join(self.parts)
+        return f"{text[:1].upper()}{text[1:]}."
+
+
+async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> AsyncGenerator[Shown, None]:
+    """Show `shown` and wait until the models are loaded, where they are run in this process."""
+    if engine.loads(*models):
+        yield shown, guard.status("Loading the model, which is needed once …", "busy")
+        await engine.ready(*models)
+    yield shown, guard.status("Waiting for the model …", "busy")
+
+
+async def written(
+    engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: float, document: str = ""
+) -> AsyncGenerator[Shown, None]:
+    """The model's answer as it grows. What was there before goes, results on it included."""
+    async for update in loaded(engine, [engine.model], {desk.answer: "", desk.made: "", **desk.cleared()}):
+        yield update
+    clock.start()
+    last = None
+    async for last in engine.answer(asked, int(tokens), document):
+        line = guard.status("Writing …" if last.text else "Thinking …", "busy")
+        yield {desk.answer: last.text, desk.made: last.text}, line
+    if last is None or not last.text.strip():
+        raise guard.VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
+    cut = ", cut off at the token limit" if last.truncated else ""
+    clock.stop("answered", f" ({last.usage.output_tokens} tokens{cut})")
+    yield {}, guard.status(str(clock), "busy")
+
+
+def longest(engine: Engine, name: str) -> Any:
+    """A slider for the longest answer."""
+    import gradio as gr
+
+    most = engine.options.max_tokens
+    return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
+
+
+def buttons(label: str, name: str) -> tuple[Any, Any, Any]:
+    """The button that a visitor is to press first, the one that stops, and the line."""
+    made = steps.controls(label, name, primary=True)
+    return made.starts[0], made.stop, made.line
+
+
+def apart(name: str) -> Any:
+    """A text that the page keeps and does not show: the last answer as the model gave it."""
+    import gradio as gr
+
+    return gr.Textbox("", label="The model's own answer", elem_id=name, elem_classes="tb-apart")

@@ -1,0 +1,148 @@
+"""The second mode: a document and a request, and an answer coloured sentence by sentence by whether the document bears it out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from functools import cache
+
+from truebench_hf.benchmarks.facts.data import MINI, Item, load
+from truebench_hf.judging.grounding.types import Grounding
+from truebench_hf.space import guard, steps
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.look import QUIET
+from truebench_hf.space.playground import desk as desks
+from truebench_hf.space.playground import shown
+from truebench_hf.space.playground.desk import Clock, Desk, Shown
+from truebench_hf.space.steps import Job
+
+_EXAMPLES = 6  # the shortest documents of the built-in sample
+_LABELLED = (
+    "<p class='tb-soft'>The judge labels every sentence of the answer: supported by the document, contradicted, not in it, or "
+    "nothing to verify. Excerpts that it quotes are looked up in the document by program.</p>"
+)
+_GUESSED = (
+    "<p class='tb-soft'>This judge writes no labels that can be read: it guesses a probability for every sentence of the "
+    "answer. Beside each stands the sentence of the document that has most words in common with it, found by program.</p>"
+)
+
+
+def build(engine: Engine) -> None:
+    """Lay out the mode inside the current Blocks."""
+    import gradio as gr
+
+    limits = engine.options
+    with gr.Row(elem_classes="tb-pair"):
+        with gr.Column(min_width=320):
+            choices = [(_label(item), item.id) for item in _examples()]
+            example = gr.Dropdown(choices, value=None, label="Start from an example", elem_id="document-example")
+            document = gr.Textbox(
+                label="Document", lines=8, max_lines=14, elem_id="document",
+                placeholder="What the answer has to rest on, and nothing else.",
+            )  # fmt: skip
+            request = gr.Textbox(label="Request", lines=2, max_lines=6, elem_id="request")
+            go, stop, line = desks.buttons("Answer and check", "checked")
+            with gr.Accordion("Step by step, and settings", open=False, elem_id="document-alone"):
+                with gr.Row():
+                    answer_it = gr.Button("Answer", elem_id="from-document-start", min_width=140)
+                    check_it = gr.Button("Check", elem_id="grounding-start", min_width=140)
+                tokens = desks.longest(engine, "document-tokens")
+        with gr.Column(min_width=320):
+            answer = gr.Textbox(
+                label="Answer (edit it, or paste one of your own, and check)", lines=6, max_lines=14,
+                elem_id="document-answer", buttons=["copy"],
+            )  # fmt: skip
+            gr.HTML(_GUESSED if engine.tiny else _LABELLED)
+            head = gr.HTML("", elem_id="grounding-outcome")
+            pieces = gr.HTML("", elem_id="grounding")
+    made = desks.apart("document-made")
+    desk = Desk(engine, answer, made, (head, pieces), line)
+    desk.follow(document, limits.max_document, "The document", asks=True)
+    desk.follow(request, limits.max_prompt, "The request", asks=True)
+    desk.follow(answer, limits.max_prompt, "The answer", asks=False)
+    example.input(_fill, example, [document, request, answer, made, line, *desk.results], **QUIET)
+
+    works = Works(desk)
+    changed = [answer, made, *desk.results]
+    jobs = [
+        Job(go, works.guided, [document, request, tokens], changed),
+        Job(answer_it, works.answered, [document, request, tokens], changed),
+        Job(check_it, works.checked, [document, request, answer], [*desk.results]),
+    ]
+    parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, document, request, answer))
+    steps.wire_all(parts, jobs, limits.max_seconds, limits.concurrency)
+
+
+@dataclass(frozen=True)
+class Works:
+    """What the buttons start."""
+
+    desk: Desk
+
+    async def guided(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+        """An answer from the document, and whether it rests on it."""
+        clock, answer = Clock(), ""
+        async for update in self._write(clock, document, request, tokens):
+            answer = update[0].get(self.desk.answer, answer)
+            yield update
+        async for update in self._check(clock, document, request, answer):
+            yield update
+
+    async def answered(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+        """An answer alone."""
+        clock = Clock()
+        async for update in self._write(clock, document, request, tokens):
+            yield update
+        yield {}, guard.status(str(clock))
+
+    async def checked(self, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
+        """A check alone."""
+        async for update in self._check(Clock(), document, request, answer):
+            yield update
+
+    async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+        rests_on, asked = self._given(document, request)
+        async for update in desks.written(self.desk.engine, self.desk, clock, asked, tokens, rests_on):
+            yield update
+
+    async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
+        desk, engine = self.desk, self.desk.engine
+        rests_on, asked = self._given(document, request)
+        given = guard.text_within(answer, engine.options.max_prompt, "The answer")
+        async for update in desks.loaded(engine, [engine.judge], desk.cleared()):
+            yield update
+        clock.start()
+        found: Grounding | None = None
+        async for part in engine.grounding(rests_on, asked, given):
+            if isinstance(part, int):
+                yield {}, guard.status(f"Labelling the sentences: {part:,} characters so far …", "busy")
+            else:
+                found = part
+        assert found is not None
+        clock.stop("checked")
+        outcome = shown.grounding_outcome(found)
+        page = {desk.results[0]: shown.outcome_html(outcome), desk.results[1]: shown.grounding_html(given, found)}
+        yield page, guard.status(f"{outcome.head}. {clock}", outcome.kind)
+
+    def _given(self, document: str, request: str) -> tuple[str, str]:
+        limits = self.desk.engine.options
+        rests_on = guard.text_within(document, limits.max_document, "The document")
+        return rests_on, guard.text_within(request, limits.max_prompt, "The request")
+
+
+@cache
+def _examples() -> tuple[Item, ...]:
+    """The items with the shortest documents, so that a small model on a small machine reads them in time."""
+    short = sorted(load(str(MINI)), key=lambda item: len(item.document))[:_EXAMPLES]
+    return tuple(sorted(short, key=lambda item: item.language != "EN"))
+
+
+def _label(item: Item) -> str:
+    return f"{item.language} · {item.domain} · {' '.join(item.source.request.split())[:60]}…"
+
+
+def _fill(name: str | None) -> tuple[str, ...]:
+    """The example's document and request; all that belonged to what was there before is cleared."""
+    item = next((item for item in _examples() if item.id == name), None)
+    document, request = ("", "") if item is None else (item.document, item.source.request)
+    return document, request, "", "", guard.status(""), "", ""

@@ -1,0 +1,136 @@
+"""Verdicts, an improvement and a check of grounding as HTML, each verdict with who gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from truebench_hf import anonymous
+from truebench_hf.benchmarks.facts.graded import marked_by
+from truebench_hf.benchmarks.tick.revision import Rewrite
+from truebench_hf.judging.grounding.types import Grounding
+from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.metrics.transitions import transitions
+from truebench_hf.records import public_verdict
+from truebench_hf.report.conversation import highlighted
+from truebench_hf.report.page import fragment, inert
+from truebench_hf.space.playground.difference import difference
+from truebench_hf.types import Verdict
+
+State = Literal["good", "fail", "open"]
+_CLASSES = {"good": "yes", "fail": "no", "open": "open"}
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=inert,
+    trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What verdicts come to: a state for the line, a heading, and the counts behind it."""
+
+    kind: State
+    head: str
+    more: str
+
+    @property
+    def state(self) -> str:
+        """The class that colours it."""
+        return _CLASSES[self.kind]
+
+
+def outcome(verdicts: Sequence[Verdict], tiny: bool) -> Outcome:
+    """What all verdicts on an answer come to, and how many of them were measured, or guessed by the tiny model."""
+    labels = [verdict.label for verdict in verdicts]
+    met, missed = labels.count("yes"), labels.count("no")
+    left = len(labels) - met - missed
+    measured = sum(verdict.judge == JUDGE for verdict in verdicts)
+    settling = [v for v in verdicts if v.label == "no"] or [v for v in verdicts if v.label == "yes"]
+    # One failed criterion that was measured settles it; a pass rests on every verdict.
+    sure = any(map(_measured, settling)) if missed else all(map(_measured, settling))
+    kind: State = "fail" if missed else "open" if left or not labels else "good"
+    head = {"fail": "The answer fails", "open": "Left open", "good": "The answer passes"}[kind]
+    guess = " by a tiny model's guess" if tiny and not sure and kind != "open" else ""
+    by = [f"{measured} measured"] if measured else []
+    by += [f"{met + missed - measured} a tiny model's guess"] if tiny and met + missed > measured else []
+    parts = [f"{met} of {len(labels)} criteria met"]
+    parts += [f"{count} {what}" for count, what in ((missed, "not met"), (left, "not decided")) if count]
+    behind = f" ({', '.join(by)})" if by else ""
+    return Outcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
+
+
+def outcome_html(found: Outcome) -> str:
+    """What it comes to, in its colour."""
+    return _macro("head")(found)
+
+
+def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
+    """Verdicts as a list under what they come to, once they are all there; criteria still waiting stand behind them."""
+    items = [_item(public_verdict(verdict), tiny) for verdict in verdicts]
+    whole = outcome(verdicts, tiny) if verdicts and not waiting else None
+    return _macro("verdicts")(whole, items, waiting)
+
+
+def improved_html(
+    old: str, rewrite: Rewrite, before: Sequence[Verdict], after: Sequence[Verdict] = ()
+) -> str:  # fmt: skip
+    """What one step of refinement changed: in the text, and, where there are verdicts on both, in those."""
+    rows = [(was.criterion.text, was.label, now.label) for was, now in zip(before, after, strict=False)]
+    return _macro("improved")(difference(old, rewrite.text), turned(before, after), rewrite.plan, rows)
+
+
+def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
+    """What became of the criteria of one checklist, in a line; "" before all are judged."""
+    if len(before) != len(after):
+        return ""
+    found = transitions([one.label for one in before], [one.label for one in after])
+    open_ = f", {found.undecided} open on one side" if found.undecided else ""
+    return f"Criteria: {found.mended} mended, {found.broken} broken{open_}"
+
+
+def grounding_html(answer: str, found: Grounding) -> str:
+    """The answer in pieces, coloured by label, with excerpts beside them."""
+    marked = marked_by(anonymous.name(found.judge), answer, found)
+    return fragment(highlighted(marked))
+
+
+def grounding_outcome(found: Grounding) -> Outcome:
+    """What a check of grounding comes to."""
+    kind: State = "open" if found.accurate is None else "good" if found.accurate else "fail"
+    head = {"good": "Grounded", "fail": "Not grounded", "open": "Left open"}[kind]
+    guess = " by a tiny model's guess" if found.template == "decision" and found.units and kind != "open" else ""
+    wrong = sum(unit.label in ("unsupported", "contradictory") for unit in found.units)
+    if wrong:
+        more = f"{wrong} of {len(found.units)} sentences are not supported by the document."
+    elif found.accurate and found.units:
+        more = f"all {len(found.units)} sentences are supported or need no evidence."
+    else:
+        more = anonymous.text(found.reason)
+    return Outcome(kind, f"{head}{guess}", more)
+
+
+@dataclass(frozen=True)
+class _Item:
+    verdict: Verdict
+    by: str
+    said: str
+
+
+def _item(verdict: Verdict, tiny: bool) -> _Item:
+    if _measured(verdict) or not tiny:
+        return _Item(verdict, "", verdict.reason)
+    said = f"a tiny model's guess: {verdict.reason}" if verdict.label else verdict.reason
+    return _Item(verdict, "guess", said)
+
+
+def _measured(verdict: Verdict) -> bool:
+    return verdict.judge == JUDGE
+
+
+def _macro(name: str) -> Callable[..., str]:
+    macro = getattr(_TEMPLATES.get_template("shown.html.jinja").module, name)
+    return lambda *values: str(macro(*values))

@@ -1,0 +1,39 @@
+"""Tab 4: an answer is written, judged and improved in the first mode, and held against a document in the second."""
+
+from __future__ import annotations
+
+from markupsafe import escape
+
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.playground import answers, grounding
+
+_MODES = ("Answer and judge", "Grounding")
+_TINY = "{} tiny: its {} show how things work, and mean little."
+_COUNTED = "What a program can count is measured, the rest is {}."
+
+
+def build(engine: Engine) -> None:
+    """Lay out the tab inside the current Blocks."""
+    import gradio as gr
+
+    same = engine.judge_name == engine.model_name
+    names = engine.model_name if same else f"{engine.model_name}, judge {engine.judge_name}"
+    notes = [_TINY.format(*of) for of in [_weak(engine, same)] if of]
+    if engine.options.rules == "decide":
+        notes.append(_COUNTED.format("its guess" if engine.tiny else "judged"))
+    gr.HTML(f"<p>Model: <b>{escape(names)}</b>. {' '.join(notes)} Nothing you type is kept.</p>")
+    # Which mode is shown is a matter of the style sheet: both stay as they are, and nothing is asked of the server.
+    gr.Radio(list(_MODES), value=_MODES[0], label="What to try", elem_id="mode", interactive=True)
+    with gr.Column(elem_id="by-checklist"):
+        answers.build(engine)
+    with gr.Column(elem_id="by-document"):
+        grounding.build(engine)
+
+
+def _weak(engine: Engine, same: bool) -> tuple[str, str] | None:
+    """Who is tiny, and what of it means little for that; None where nobody is."""
+    if engine.tiny and same:
+        return "It is", "answers and verdicts"
+    if engine.tiny:
+        return "The judge is", "verdicts"
+    return ("The model is", "answers") if engine.small else None
