@@ -355,7 +355,9 @@ def test_a_log_without_the_library_says_what_to_install(tmp_path: Path, monkeypa
     (tmp_path / "x.json").write_text(json.dumps({"version": 2, "eval": {}, "samples": []}))
     (tmp_path / "x.eval").write_bytes(b"PK")
     for name in ("x.json", "x.eval"):
-        with pytest.raises(UserError, match="a log of inspect needs its library: pip install inspect-ai"):
+        with pytest.raises(
+            UserError, match=r"a log of inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"
+        ):
             given(tmp_path / name)
 
 

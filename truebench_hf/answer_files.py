@@ -15,6 +15,7 @@ from typing import Any
 
 from truebench_hf import jsonl, row_files
 from truebench_hf.errors import UserError
+from truebench_hf.extras import need
 from truebench_hf.rows import Record
 
 IDS = ("id", "instance_id", "index", "key")
@@ -200,10 +201,9 @@ def _is_log(path: Path) -> bool:
 
 
 def _log(path: Path) -> Any:
-    try:
-        from inspect_ai.log import read_eval_log
-    except ImportError as error:
-        raise UserError(f"{path}: a log of inspect needs its library: pip install inspect-ai") from error
+    need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
+    from inspect_ai.log import read_eval_log
+
     try:
         return read_eval_log(str(path))
     except Exception as error:  # the library has many errors of its own

@@ -25,6 +25,8 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 def write_error(where: str, error: object) -> UserError:
     """The error for something that could not be written there; `error` says why."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return UserError(f"{where}: a file is where one of its folders should be; name another folder")
     return UserError(f"{where}: {error}; free space or make it writable, then repeat the command: what is done is kept")
 
 

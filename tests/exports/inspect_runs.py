@@ -40,7 +40,11 @@ def scripted(name: str, file: str) -> Model:
 def told(log: Any) -> dict[str, Any]:
     """What a log holds, NaN as None."""
     if log.results is None:
-        return {"status": log.status, "error": log.error.message if log.error else ""}
+        return {
+            "status": log.status,
+            "error": log.error.message if log.error else "",
+            "asked": bool(log.stats.model_usage),
+        }
     scores = {
         one.name: {name.rpartition("/")[2]: None if math.isnan(m.value) else m.value for name, m in one.metrics.items()}
         | {"scored": one.scored_samples, "unscored": one.unscored_samples}

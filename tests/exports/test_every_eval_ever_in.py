@@ -157,6 +157,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ({"source_metadata": {**LOG["source_metadata"], "evaluator_relationship": "friend"}}, "evaluator_relationship"),
         ({"evaluation_results": [{**LOG["evaluation_results"][1], "score_details": {"score": float("nan")}}]}, "score"),
         ({"evaluation_results": [{**LOG["evaluation_results"][0], "metric_config": {"lower_is_better": False, "score_type": "continuous"}}]}, "needs min_score"),
+        ({"evaluation_results": [{**LOG["evaluation_results"][0], "score_details": {"score": 160}}]}, "evaluation_results.0: Value error, score 160 is not within its min_score 0"),
+        ({"evaluation_results": [{**LOG["evaluation_results"][0], "score_details": {"score": 0.5, "uncertainty": {"confidence_interval": {"lower": 0.9, "upper": 0.1}}}}]}, "goes from 0.9 to 0.1"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_not_of_the_form(tmp_path: Path, change: dict[str, Any], told: str) -> None:
@@ -170,7 +172,7 @@ def test_a_file_that_is_not_of_the_form(tmp_path: Path, change: dict[str, Any], 
 
 def test_hostile_files_stay_within_a_board(tmp_path: Path) -> None:
     many = [LOG["evaluation_results"][0] | {"evaluation_name": f"{'x' * 900}{number}"} for number in range(300)]
-    twice = [LOG["evaluation_results"][0], LOG["evaluation_results"][0] | {"metric_config": LOG["evaluation_results"][2]["metric_config"]}]  # fmt: skip
+    twice = [LOG["evaluation_results"][0], LOG["evaluation_results"][0] | {"metric_config": LOG["evaluation_results"][1]["metric_config"]}]  # fmt: skip
     model = {"name": "\x1b[31m" + "m" * 2000, "id": "a/b"}
     (found,) = read(log(tmp_path / "x.json", evaluation_results=many, model_info=model))
     assert found.more == 100
@@ -183,6 +185,18 @@ def test_hostile_files_stay_within_a_board(tmp_path: Path) -> None:
     assert [column.title for column in found.board.columns] == ["Accuracy", "tea"]
     (folder,) = write([found], tmp_path / "theirs")
     assert folder.parent == tmp_path / "theirs"
+
+
+@pytest.mark.parametrize("part", ["", "data", "data/tea", "data/tea/org", "data/tea/org/model"])
+def test_a_part_of_a_data_store_is_read(tmp_path: Path, part: str) -> None:
+    """A folder below `data/` was taken for a run that lacks its judgments."""
+    folder = tmp_path / "data" / "tea" / "org" / "model"
+    folder.mkdir(parents=True)
+    log(folder / "x.json")
+    assert [Path(one.where).name for one in read(tmp_path / part)] == ["x.json"]
+    (folder / "y.json").write_text("{")
+    with pytest.raises(UserError, match=r"y\.json"):
+        read(tmp_path / part)
 
 
 def test_other_files_are_none(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from tests.support.weighted import weighted_run
 from truebench_hf.errors import UserError
+from truebench_hf.exports.every_eval_ever.scores import model_info
 from truebench_hf.exports.export import FORMS, export
+from truebench_hf.exports.run import Exported
 from truebench_hf.instances import of_row
 from truebench_hf.rows import Record
 
@@ -49,6 +51,24 @@ def test_every_study_with_scores_keeps_the_rules_of_every_eval_ever(study: str, 
             assert main["evaluation_name"].endswith(f".{board['main']}")
             assert main["score_details"]["score"] == scores[board["main"]]["value"]
         assert not by_response or main["metric_config"]["llm_scoring"]["input_prompt"].startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("spec", "provider", "told"),
+    [
+        ("openai:Q/m", "openai", ("Q/m", "Q")),
+        ("openai:Q/m:groq", "huggingface:groq", ("Q/m", "Q")),  # it was unknown/Q-m-groq
+        ("Q/m", "", ("Q/m", "Q")),  # answers that were given
+        ("Q/m:free", "", ("unknown/Q-m-free", None)),  # it was unknown/free
+        ("llama3:8b", "", ("unknown/llama3-8b", None)),  # it was unknown/8b
+        ("openai:llama3:8b", "openai", ("unknown/llama3-8b", None)),
+        ("모델", "", ("unknown/모델", None)),
+    ],
+)
+def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str, told: tuple[str, str | None]) -> None:
+    settings = {"model": spec, "models": {"model": {"provider": provider}} if provider else {}}
+    info = model_info(Exported("", "run", {"settings": settings}, {}, {}), spec)
+    assert (info.id, info.developer, info.name) == (*told, spec)
 
 
 def test_records_are_what_was_judged_and_the_rest_is_counted(weighted: str, tmp_path: Path) -> None:
@@ -190,6 +210,16 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
         export(str(folder), "csv", tmp_path / "out")
     with pytest.raises(UserError, match="unknown --relationship"):
         export(str(folder), "every-eval-ever", tmp_path / "out", relationship="friend")
+
+
+@pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv", "parquet"])
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_where_the_folder_should_be(weighted: str, tmp_path: Path, to: str, below: str) -> None:
+    """It said to free space."""
+    (taken := tmp_path / "taken").write_text("mine")
+    with pytest.raises(UserError, match=r"a file is where one of its folders should be; name another folder$"):
+        export(weighted, to, taken / below)
+    assert taken.read_text() == "mine"
 
 
 def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,7 +170,7 @@ def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        ("no judge", "Model role 'grader' is required"),  # nobody is judged by itself unasked
+        ("no judge", "nobody is to judge: add --model-role grader=MODEL, or -T judge=SPEC"),  # not by itself unasked
         ("decision", "judge_level=decision: models of inspect give no probabilities"),
         ("misspelt", "unknown argument of the task 'lnaguage': did you mean language"),
         ("language", "unknown language 'XX'"),
@@ -181,6 +181,7 @@ def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]
 )
 def test_what_makes_no_sense_is_refused(found: dict[str, dict[str, Any]], call: str, told: str) -> None:
     assert told in found[call].get("refused", found[call].get("error", ""))
+    assert not found[call].get("asked")
 
 
 def test_the_command_of_inspect_knows_the_task_by_its_name(both: Both, tmp_path: Path) -> None:

@@ -207,6 +207,8 @@ def info_of(identity: dict[str, Any], served: dict[str, Any], spec: str) -> dict
          "Q__m/no_revision_available--not-pinned", "left open"),
         ("mine", {}, {}, "mine/no_revision_available", "its answers were given"),
         ("openai:../../x", {"provider": "openai", "model": "../../x"}, {}, "x/no_revision_available--openai", "no way out"),
+        ("모델", {}, {}, "unnamed-f9f4d411/no_revision_available", "another than 다른 모델, which went for it"),
+        ("org/mo del:free", {}, {}, "org__mo-del-free/no_revision_available", "a name, and no spec"),
         ("openai:..", {"provider": "openai", "model": ".."}, {}, "unnamed/no_revision_available--openai", "nor here"),
     ],
 )  # fmt: skip
@@ -362,3 +364,31 @@ def test_a_study_of_several_models_does_not_go_for_the_run_of_one(tmp_path: Path
             former._patterns("org/r", run, None, names, names[:1])
         with pytest.raises(UserError, match="which is no run there"):
             former._patterns("org/r", "runs/../x", None, names, names)
+
+
+def test_a_data_set_without_results_is_told_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told by the folder of a cache."""
+    monkeypatch.setattr("truebench_hf.hub.former.fetched", lambda place: tmp_path)
+    done = command_here(capsys, "publish", "check", "org/other")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "truebench: org/other: no results repository there (it has no folder `runs`)\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (403, "your token may not read there"),  # all of these were a traceback
+        (429, "refused with 429: injected failure 429; try again"),
+        (500, "refused with 500: injected failure 500; try again"),
+    ],
+)
+def test_a_hub_that_refuses_a_check_is_one_line(hub: HubStub, client: HubClient, status: int, told: str) -> None:
+    hub.fail_next("GET", "org/results", status, times=20)
+    done = client.truebench("publish", "check", "org/results")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("truebench: org/results: ")
+    assert told in done.stderr
+    assert "pushed" not in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -123,7 +123,9 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
         (["whole", "--model-repo", "org/m"], "--dataset"),
         (["whole", "--repo-id", "results"], "ORGANISATION/NAME"),
         (["whole", "--repo-id", "org/a--b"], "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
-        (["absent", "--repo-id", "org/r"], "not a run folder|no scores.json"),
+        (["absent", "--repo-id", "org/r"], "absent: is no run folder; give the --out of a finished run"),
+        (["judge.json", "--repo-id", "org/r"], "judge.json: is no run folder"),
+        ([".", "--repo-id", "org/r"], "is no run folder"),  # what holds the runs
     ],
 )
 def test_bad_input_is_one_line(hub: HubStub, runs: Path, tmp_path: Path, arguments: list[str], message: str) -> None:

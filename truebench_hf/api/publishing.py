@@ -97,7 +97,7 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     from truebench_hf.hub.check import check
     from truebench_hf.hub.former import fetched
 
-    return check(fetched(place), fetched(before) if before else None)
+    return check(fetched(place), fetched(before) if before else None, name=str(place))
 
 
 def publish_space(repo_id: str, folder: str | Path | None = None, **how: Unpack[How]) -> Pushed:

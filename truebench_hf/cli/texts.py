@@ -266,8 +266,8 @@ TEXTS = {
     "models.",
     "score": "--protocol official prints the official tables by the official pass rule. Where that rule gives another "
     "number than ours, every report states both. Rows of several models or judges are reported apart.\n\n"
-    "Scores of others in Every Eval Ever (a JSON file, or a folder with data/) are shown as they tell them; with --out FOLDER "
-    "boards show them, too (`truebench leaderboard --runs FOLDER --kind KIND`, the Space), marked as theirs and never ranked "
+    "Scores of others in Every Eval Ever (a JSON file, a folder with data/, or a folder in that) are shown as they "
+    "tell them; with --out FOLDER boards show them, too (`truebench leaderboard --runs FOLDER --kind KIND`, the Space), marked as theirs and never ranked "
     "with what was measured here.\n\n"
     "Exit code 3: instances are unscored, unless --allow-unscored.",
     "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "

@@ -49,13 +49,14 @@ class _Seen:
     contents: dict[str, str] = field(default_factory=dict)  # by hash of answers and verdicts the run
 
 
-def check(folder: Path, before: Path | None = None, *, again: bool = True) -> Checked:
+def check(folder: Path, before: Path | None = None, *, again: bool = True, name: str = "") -> Checked:
     """Check a results repository in a folder; `before` is one that it must not have less than, say its main branch.
 
-    With `again` the scores of runs with judgments are computed again. Raises UserError where there is no such folder.
+    `name` is what the user calls it. With `again` the scores of runs with judgments are computed again. Raises UserError
+    where there is no such folder.
     """
     if not (folder / "runs").is_dir():
-        raise UserError(f"{folder}: no results repository there (it has no folder `runs`)")
+        raise UserError(f"{name or folder}: no results repository there (it has no folder `runs`)")
     faults: list[str] = []
     seen = _Seen()
     runs = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())

@@ -54,8 +54,10 @@ def fetched(place: str | Path) -> Path:
     if str(place).count("/") != 1:
         raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
     name, revision = name_and_revision(str(place), "PLACE")
-    with hub_errors(name):
-        return Path(snapshot_download(name, repo_type="dataset", revision=revision or None))
+    with hub_errors(name, reads=True):
+        # The commit first: without the Hub `snapshot_download` is content with what it fetched some other day.
+        commit = hub_api().repo_info(name, repo_type="dataset", revision=revision or None).sha
+        return Path(snapshot_download(name, repo_type="dataset", revision=commit))
 
 
 def _patterns(repo_id: str, run: str, place: str | None, there: Collection[str], new: Collection[str]) -> list[str]:

@@ -16,15 +16,15 @@ from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.hub.tasks import task_of
 from truebench_hf.models.provider import OPEN, unpinned
-from truebench_hf.models.spec import SPECS
+from truebench_hf.models.spec import without_kind
 from truebench_hf.study.board import Board, Row
 from truebench_hf.study.providers import identities, values
 from truebench_hf.types import Score
 
 RESULTS, META = "results", "model_meta.json"
 UNKNOWN = "no_revision_available"  # as mteb calls it
-_KINDS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec)
 _SAMPLING = ("sampling", "temperature", "top_p", "repetition_penalty", "max_tokens")
+_LONGEST = 80  # characters of a part of a path
 _GIVEN = "answers were given, and nobody told who made them"
 _NO_REVISION = "neither asked for nor told, or several are told"
 _UNTOLD = "neither its name nor published facts tell"
@@ -129,8 +129,8 @@ def _model(row: Row, info: Mapping[str, Any]) -> _Model:
     key, identity = asked.get(row.name) or asked.get(line) or ("", {})
     given = str(identity.get("provider") or "")
     provider = "not pinned" if given == OPEN else given.rpartition(":")[2] or None
-    kind, colon, rest = (spec := unpinned(line, given)).partition(":")
-    name = (rest if colon and kind in _KINDS else spec) + (f", {how}" if how else "")
+    spec = unpinned(line, given)
+    name = without_kind(spec) + (f", {how}" if how else "")
     revision, why = _revision(key, identity, info.get("served"))
     settings = _object(info.get("settings"))
     asked_so = {name: settings[name] for name in _SAMPLING if name in settings}
@@ -180,5 +180,6 @@ def _last(info: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _safe(text: str) -> str:
-    """A name as a part of a path, wherever it is checked out."""
-    return re.sub(r"[^A-Za-z0-9._]+", lambda m: m[0] if set(m[0]) == {"-"} else "-", text).strip("-.")[:80] or "unnamed"
+    """A name as a part of a path, wherever it is checked out; names that such a part cannot hold stay apart by a hash."""
+    plain = re.sub(r"[^A-Za-z0-9._]+", lambda m: m[0] if set(m[0]) == {"-"} else "-", text).strip("-.") or "unnamed"
+    return plain if text.isascii() and len(plain) <= _LONGEST else f"{plain[:_LONGEST]}-{digest(text)[:8]}"

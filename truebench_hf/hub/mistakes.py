@@ -13,8 +13,11 @@ from truebench_hf.redaction import learn
 
 
 @contextmanager
-def hub_errors(repo_id: str) -> Iterator[None]:
-    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
+def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
+    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token.
+
+    It says that nothing was pushed, unless the block only `reads`.
+    """
     from huggingface_hub import get_token
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
@@ -22,7 +25,7 @@ def hub_errors(repo_id: str) -> Iterator[None]:
     try:
         yield
     except HfHubHTTPError as error:
-        raise UserError(_http_message(repo_id, error)) from None
+        raise UserError(_http_message(repo_id, error, reads)) from None
     except OfflineModeIsEnabled:
         raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
     except ValueError as error:  # all that the client makes of the validator's answer
@@ -36,9 +39,8 @@ def hub_errors(repo_id: str) -> Iterator[None]:
     except Exception as error:
         if not _is_network(error):
             raise
-        raise UserError(
-            f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); nothing was pushed, try again"
-        ) from None
+        undone = "" if reads else "nothing was pushed, "
+        raise UserError(f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); {undone}try again") from None
 
 
 def check_name(repo_id: str, option: str = "--repo-id") -> None:
@@ -63,30 +65,35 @@ def name_and_revision(text: str, option: str) -> tuple[str, str]:
     return name, revision
 
 
-def _http_message(repo_id: str, error: Any) -> str:
+def _http_message(repo_id: str, error: Any, reads: bool) -> str:
     from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
 
     status = error.response.status_code
     if isinstance(error, GatedRepoError):
         return f"{repo_id}: is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
     if isinstance(error, RevisionNotFoundError):
-        return (
-            f"{repo_id}: has no such branch or revision; leave out --create-pr to have the branch made, or push to main"
-        )
+        remedy = "" if reads else "; leave out --create-pr to have the branch made, or push to main"
+        return f"{repo_id}: has no such branch or revision{remedy}"
     if status == 401:
         return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
     if status == 403:
-        return f"{repo_id}: your token may not write there; use one with write permission for {repo_id.split('/')[0]}"
+        right = "read" if reads else "write"
+        return (
+            f"{repo_id}: your token may not {right} there; use one with {right} permission for {repo_id.split('/')[0]}"
+        )
     if status == 404:
         return f"{repo_id}: the Hub has no such repository, or your token may not see it"
-    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}; nothing was pushed"
+    undone = "; try again" if reads else "; nothing was pushed"
+    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}{undone}"
 
 
 def _is_network(error: Exception) -> bool:
     import httpx2  # the Hub client's own transport
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
-    # The xet transport reports its network failures as RuntimeError.
-    return isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError)
+    # The xet transport reports its network failures as RuntimeError, and a download that failed is a file not found.
+    network = httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError | LocalEntryNotFoundError
+    return isinstance(error, network)
 
 
 def _one_line(error: object) -> str:

@@ -41,19 +41,8 @@ def stage_run(run: Path, out: Path) -> Staged:
     Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
     the data of the run.
     """
-    try:
-        scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-        info = read_info(run)
-    except FileNotFoundError as error:
-        if (run / RESPONSES).is_file() and not (run / "judgments.jsonl").is_file():
-            raise UserError(
-                f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it"
-            ) from error
-        raise UserError(f"{run}: holds no scores.json; finish the run first, with the same command") from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"{run}: scores.json cannot be read: {error}") from error
-    if not info or not isinstance(scores, dict):
-        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
+    info = read_info(run)
+    scores = _claimed(run, info)
     if info.get("kind", "") not in ("", KIND):
         raise UserError(
             f"{run}: is a study of kind {info['kind']}, and the tasks of a model page are those of {KIND}; its figures go "
@@ -67,6 +56,25 @@ def stage_run(run: Path, out: Path) -> Staged:
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
     claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
     return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)
+
+
+def _claimed(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores that stand in the folder of a run."""
+    try:
+        scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not info:
+            raise UserError(f"{run}: is no run folder; give the --out of a finished run") from error
+        if (run / RESPONSES).is_file() and not (run / "judgments.jsonl").is_file():
+            raise UserError(
+                f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it"
+            ) from error
+        raise UserError(f"{run}: holds no scores.json; finish the run first, with the same command") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{run}: scores.json cannot be read: {error}") from error
+    if not info or not isinstance(scores, dict):
+        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
+    return scores
 
 
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:

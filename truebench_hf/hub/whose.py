@@ -10,6 +10,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.provider import unpinned
+from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 
 
@@ -43,8 +44,7 @@ def _is_of(spec: str, model_repo: str) -> bool:
     """Whether a spec names the model of a repository: by name and organisation, or by name where no other is told."""
     if spec == "smollm2":
         spec = EMBEDDED
-    kind, colon, rest = spec.partition(":")
-    name = (rest if colon and "/" not in kind else spec).partition("@")[0].rstrip("/").casefold()
+    name = without_kind(spec).partition("@")[0].rstrip("/").casefold()
     organisation, own = model_repo.casefold().split("/")
     *before, last = name.split("/")
     on_the_hub = len(before) == 1 and before[0] not in (".", "..", "~")  # else it is a folder, or a name alone

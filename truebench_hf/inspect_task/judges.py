@@ -119,12 +119,13 @@ class Judges:
         if self._kept is not None:  # on a loop of its own, so that clients outlive an `eval`
             background, kept = self._kept
             return list(await asyncio.gather(*(background.ask(kept.judge.verdicts(case)) for case in cases)))
+        check_named(self.name)
         several = None if self.name else model_roles().get(ROLE)
         judge: CaseJudge
         if isinstance(several, list) and len(several) > 1:  # as inspect's own scorers take them
             judge = Panel(list(map(self._of, several)))
         else:
-            judge = self._of(get_model(self.name) if self.name else get_model(role=ROLE, required=True))
+            judge = self._of(get_model(self.name) if self.name else get_model(role=ROLE))
         return list(await asyncio.gather(*map(judge.verdicts, cases)))
 
     def _of(self, model: Model) -> Judge:
@@ -133,6 +134,12 @@ class Judges:
             caller = Caller(InspectModel(model), Ledger(Path(":memory:")), "judge", _AT_ONCE)
             self._made[key] = Judge(caller, self.options.settings, self.options.prompts)
         return self._made[key]
+
+
+def check_named(judge: str | None) -> None:
+    """Raise UserError, in a running evaluation, where nobody is to judge: no model is judged by itself unasked."""
+    if not judge and not model_roles().get(ROLE):
+        raise UserError(f"nobody is to judge: add --model-role {ROLE}=MODEL, or -T judge=SPEC")
 
 
 def described(judge: str | None, rules: str | bool, **told: Any) -> Judges:

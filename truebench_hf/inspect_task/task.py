@@ -14,7 +14,7 @@ from truebench_hf import __version__
 from truebench_hf.benchmarks.truebench.options import GenerateOptions
 from truebench_hf.benchmarks.truebench.study import selection
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.inspect_task.judges import generate_config, texts
+from truebench_hf.inspect_task.judges import check_named, generate_config, texts
 from truebench_hf.inspect_task.samples import instance_of, to_sample
 from truebench_hf.inspect_task.scorer import criteria
 from truebench_hf.options import from_values
@@ -32,6 +32,20 @@ def turns() -> Solver:
             if place:
                 state.messages.append(ChatMessageUser(content=turn.prompt))
             state = await generate(state)
+        return state
+
+    return solve
+
+
+@solver
+def judged(by: str | None) -> Solver:
+    """Refuses an evaluation without a judge before its model is asked anything."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        try:
+            check_named(by)
+        except UserError as error:
+            raise PrerequisiteError(str(error)) from error
         return state
 
     return solve
@@ -62,6 +76,7 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
     judging = {name: arguments[name] for name in JUDGING if arguments.get(name) is not None}
     return Task(
         dataset=MemoryDataset([to_sample(one) for one in chosen], name=str(data)),
+        setup=judged(judging.get("judge")),
         solver=turns(),
         scorer=criteria(**judging),
         config=generate_config(options.sampling).merge({"reasoning_history": "none"}),

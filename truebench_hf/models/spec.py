@@ -141,10 +141,15 @@ _FAMILIES = {
 _PROVIDERS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec) | {"loaded", "function"}
 
 
+def without_kind(spec: str) -> str:
+    """A model's name as its kind of spec has it: `openai:org/m:free` -> `org/m:free`; a name that is no spec as it is."""
+    kind, colon, rest = spec.partition(":")
+    return rest if colon and rest and kind in _PROVIDERS else spec
+
+
 def without_provider(spec: str) -> str:
     """A model's name without who provides it: `openai:gpt-4o` and `vllm:Qwen/Qwen3-8B` -> `gpt-4o` and `Qwen3-8B`."""
-    kind, colon, rest = spec.strip().partition(":")
-    name = (rest if colon and kind in _PROVIDERS else spec).strip()
+    name = without_kind(spec.strip()).strip()
     return name if re.search(r"\s", name) else name.rstrip("/").rpartition("/")[2]  # a path has no blanks
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 VERSION = "0.3.0"
+_ROUNDING = 1e-6  # by which a mean may be out of bounds
 Details = dict[str, str]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
@@ -82,6 +83,12 @@ class ConfidenceInterval(_Form):
     upper: Finite
     confidence_level: Annotated[float, Field(ge=0, le=1)] | None = None
 
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.lower > self.upper:
+            raise ValueError(f"goes from {self.lower:g} to {self.upper:g}")
+        return self
+
 
 class Uncertainty(_Form):
     """How sure a score is."""
@@ -133,6 +140,15 @@ class EvaluationResult(_Form):
     metric_config: MetricConfig
     score_details: ScoreDetails
     generation_config: GenerationConfig | None = None
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        score, metric = self.score_details.score, self.metric_config
+        least, most = metric.min_score, metric.max_score
+        unknown = score == -1 and metric.has_unknown_level
+        if least is None or most is None or unknown or float(least) - _ROUNDING <= score <= float(most) + _ROUNDING:
+            return self
+        raise ValueError(f"score {score:g} is not within its min_score {least} and max_score {most}")
 
 
 class SourceMetadata(_Form):

@@ -24,6 +24,7 @@ from truebench_hf.types import Score
 
 _MOST = 200  # scores of a file that a board can show
 _MARK = "evaluation_results"
+_LEVELS = ("data/*/*/*/*.json", "*/*/*/*.json", "*/*/*.json", "*/*.json", "*.json")  # a whole data store, and its parts
 _OURS = "truebench-hf"
 
 
@@ -43,7 +44,7 @@ class Theirs:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is one of Every Eval Ever, or a folder holds `data/BENCHMARK/DEVELOPER/MODEL/*.json`."""
+    """Whether a file is one of Every Eval Ever, or a folder holds `data/BENCHMARK/DEVELOPER/MODEL/*.json` or a part of that."""
     return bool(next(_files(path), None))
 
 
@@ -54,9 +55,15 @@ def read(path: Path) -> list[Theirs]:
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        yield from sorted(file for file in path.glob("data/*/*/*/*.json") if file.is_file())
-    elif path.suffix == ".json" and path.is_file() and isinstance(held := _held(path), dict) and _MARK in held:
+        levels = (sorted(file for file in path.glob(level) if file.is_file()) for level in _LEVELS)
+        # All of them, so that a damaged one is told of.
+        yield from next((files for files in levels if any(map(_marked, files))), ())
+    elif _marked(path):
         yield path
+
+
+def _marked(path: Path) -> bool:
+    return path.suffix == ".json" and path.is_file() and isinstance(held := _held(path), dict) and _MARK in held
 
 
 def _held(path: Path) -> Any:

@@ -25,6 +25,9 @@ from truebench_hf.exports.every_eval_ever.form import (
     Uncertainty,
 )
 from truebench_hf.exports.run import Exported, Measured
+from truebench_hf.models.provider import unpinned
+from truebench_hf.models.spec import without_kind
+from truebench_hf.study.providers import identities
 
 _AVERAGED = ("facts",)  # kinds in which the scores of several judges are averaged
 _HERE = ("hf", "vllm", "smollm2", "hf-classifier")  # providers that run a model in our process
@@ -34,7 +37,7 @@ _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
 
 def log(run: Exported, model: str, organization: str, relationship: Any, now: int) -> Log:
     """All scores of a model. `organization` tells them, `relationship` is its to the model; `now` is the Unix time."""
-    info = model_info(model)
+    info = model_info(run, model)
     return Log(
         schema_version=VERSION,
         evaluation_id=f"{run.kind}/{info.id}/{now}",
@@ -50,10 +53,11 @@ def log(run: Exported, model: str, organization: str, relationship: Any, now: in
     )  # fmt: skip
 
 
-def model_info(spec: str) -> ModelInfo:
+def model_info(run: Exported, spec: str) -> ModelInfo:
     """A model by its spec; who developed it is told where its Hub id does."""
-    kind, colon, rest = spec.partition(":")
-    bare = rest if colon and rest else spec
+    _, identity = identities(run.settings).get(spec, ("", {}))
+    kind = spec.partition(":")[0]
+    bare = without_kind(unpinned(spec, str(identity.get("provider"))))
     developer, slash, _ = bare.partition("/")
     known = slash and _HUB.fullmatch(bare)
     details = {
@@ -133,7 +137,7 @@ def _judges(run: Exported) -> LlmScoring | None:
     else:
         method = {"majority": "majority_vote", "weighted": "weighted_average"}.get(str(rule))
     drawn = ((settings.get("judging") or {}).get("sampling") or {}).get("temperature")
-    judges = [JudgeConfig(model_info=model_info(spec), temperature=drawn) for spec in run.judges]
+    judges = [JudgeConfig(model_info=model_info(run, spec), temperature=drawn) for spec in run.judges]
     judging = settings.get("judging") or {}
     told = {name: str(judging[name]) for name in ("level", "reasoning", "votes", "threshold") if name in judging}
     if rule and method is None:
