@@ -185,6 +185,18 @@ def test_a_run_that_is_killed_goes_on(cluster: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+def test_a_cluster_of_its_own_lasts_from_answers_to_verdicts(tmp_path: Path) -> None:
+    """Linux ends what a thread started with that thread, and every round has a thread of its own."""
+    write_jsonl(tmp_path / "data.jsonl", [row(1, [("Task 1.", ["It holds"])])])
+    model = script(tmp_path / "script.json", [{"contains": "<criteria", "verdicts": {}}], {"reply": "Blue."})
+    given = ["--data", str(tmp_path / "data.jsonl"), "--model", model, "--judge", model, "--engine", "ray"]
+    done = command("run", *given, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert len(ledger(tmp_path / "out")) == 2, "an answer and its verdicts"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_transformers_answer_on_a_worker_as_they_do_here(cluster: Any, data: str, tmp_path: Path) -> None:
     model, tokenizer = tiny_chat()
     for part in (model, tokenizer):

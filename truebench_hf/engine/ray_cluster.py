@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,8 @@ class Cluster:
         self.address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._joined = self._ours = False
         self._lock = threading.Lock()
+        # Linux ends what a thread started together with that thread: Ray's processes are started by one that stays.
+        self._starter = ThreadPoolExecutor(1, "ray")
 
     def put(self, value: Any) -> Any:
         """A reference to a value, which no log of Ray shows. Raises UserError as `join` does."""
@@ -105,8 +108,9 @@ class Cluster:
                 if self.address not in ("local", "auto"):
                     _check_answers(self.address)
                 own = {"include_dashboard": False} if self.address == "local" else {}
+                given = {"address": self.address, "log_to_driver": False, "logging_level": "ERROR", **own}
                 try:
-                    ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
+                    self._starter.submit(ray.init, **given).result()
                 except (ConnectionError, RuntimeError, ValueError, OSError) as error:
                     raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
                 self._ours = True
@@ -121,6 +125,7 @@ class Cluster:
 
                 ray.shutdown()
             self._joined = self._ours = False
+            self._starter.shutdown()
 
     def _room(self, seat: Seat) -> tuple[int, float]:
         """How many workers the cluster holds at once, and the processors each takes."""
