@@ -3,7 +3,7 @@ window.tbViews = (() => {
   // What each page says of itself in the address; on other tabs the address says nothing of it.
   const OWN = {
     leaderboard: ["board", "group", "view", "style", "sort", "q", "model"], judges: ["set", "judge"],
-    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "page", "show"],
+    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "part", "show"],
   };
   const views = {}, away = {};
   let quiet = "";  // the tab that is chosen by us, whose address stands already
@@ -95,7 +95,7 @@ window.tbViews = (() => {
       return show(more);
     }
     // A filter shows another list: the conversation stays where it is still in it.
-    const filter = (one, push) => step({ [one.name]: one.value.trim(), id: "", page: "" }, push, { near: query().get("id") || "" });
+    const filter = (one, push) => step({ [one.name]: one.value.trim(), id: "", part: "" }, push, { near: query().get("id") || "" });
     element.addEventListener("click", async event => {
       const part = event.target.closest("[data-go]");
       if (event.target.closest("[data-copy]")) return copy(event);
@@ -113,7 +113,7 @@ window.tbViews = (() => {
     });
     element.addEventListener("change", event => {
       const one = event.target;
-      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", page: "" }, true);
+      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
       else if (one.name === "with") step({ with: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
       else if (one.matches("select[name]")) filter(one, true);
     });
