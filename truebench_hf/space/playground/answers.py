@@ -6,6 +6,7 @@ from typing import Any
 
 from truebench_hf.judging.rules.reading.criteria import found
 from truebench_hf.space import guard, steps
+from truebench_hf.space.board import words
 from truebench_hf.space.board.papers import mini
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
@@ -16,6 +17,7 @@ from truebench_hf.space.steps import Job
 from truebench_hf.types import Criterion
 
 _PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."
+_CHECKLIST, _SELDOM = "Checklist ({})", "a model this small seldom writes one that can be used"
 _ONE_LEVEL = (
     "<p class='tb-soft'>The judge is asked for a probability per criterion. On rubric_mini this model wrote no verdict "
     "that could be read, so levels with reasons are not offered; its probabilities are at chance.</p>"
@@ -35,7 +37,7 @@ def build(engine: Engine) -> None:
                 placeholder="Ask for something with conditions that can be checked.",
             )  # fmt: skip
             checklist = gr.Textbox(
-                label="Checklist (left empty, the model writes one)", lines=4,
+                label=_CHECKLIST.format(_SELDOM if engine.small else "left empty, the model writes one"), lines=4,
                 max_lines=12, placeholder=_PLACE, elem_id="checklist",
             )  # fmt: skip
             go, stop, line = desks.buttons("Answer and judge", "guided")
@@ -106,7 +108,7 @@ def _choices() -> list[tuple[str, str]]:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return f"{row['language']} · {row['category']} · {' '.join(row['input'][0].split())[:60]}…"
+    return f"{words.column(row['language'])} · {row['category']} · {' '.join(row['input'][0].split())[:60]}…"
 
 
 def _fill(index: str | None) -> tuple[str, ...]:
