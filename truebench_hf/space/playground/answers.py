@@ -19,8 +19,8 @@ from truebench_hf.types import Criterion
 _PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."
 _CHECKLIST, _SELDOM = "Checklist ({})", "a model this small seldom writes one that can be used"
 _ONE_LEVEL = (
-    "<p class='tb-soft'>The judge is asked for a probability per criterion. On rubric_mini this model wrote no verdict "
-    "that could be read, so levels with reasons are not offered; its probabilities are at chance.</p>"
+    "<p class='tb-soft'>The judge is asked for a probability per criterion. On a sample of rubrics (rubric_mini) this model "
+    "wrote no verdict that could be read, so judging with reasons is not offered; its probabilities are at chance.</p>"
 )
 
 
@@ -41,19 +41,9 @@ def build(engine: Engine) -> None:
                 max_lines=12, placeholder=_PLACE, elem_id="checklist",
             )  # fmt: skip
             go, stop, line = desks.buttons("Answer and judge", "guided")
-            with gr.Accordion("Step by step, and settings", open=False, elem_id="alone"):
-                with gr.Row():
-                    draft, answer_it, judge_it = (
-                        gr.Button(label, elem_id=f"{name}-start", min_width=140)
-                        for label, name in (("Write a checklist", "draft"), ("Answer", "answer"), ("Judge", "judge"))
-                    )
-                tokens = desks.longest(engine, "tokens")
-                level = _level_choice(engine)
+            (draft, answer_it, judge_it), tokens, level = _alone(engine)
         with gr.Column(min_width=320):
-            answer = gr.Textbox(
-                label="Answer (edit it, or paste one of your own, and judge)", lines=7, max_lines=16, elem_id="answer",
-                buttons=["copy"],
-            )  # fmt: skip
+            answer = desks.answer_box("judge", "answer", lines=7)
             verdicts = gr.HTML("", elem_id="verdicts")
             improve = gr.Button("Improve the answer by its verdicts", elem_id="improve-start", min_width=200)
             improved = gr.HTML("", elem_id="improved")
@@ -78,6 +68,17 @@ def build(engine: Engine) -> None:
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, prompt, checklist, answer))
     steps.wire_all(parts, jobs, limits.max_seconds, limits.concurrency)
+
+
+def _alone(engine: Engine) -> tuple[tuple[Any, ...], Any, Any | None]:
+    """The steps one by one, how long an answer may be, and how the judge is asked."""
+    import gradio as gr
+
+    single = (("Write a checklist", "draft"), ("Answer", "answer"), ("Judge", "judge"))
+    with gr.Accordion("Step by step, and settings", open=False, elem_id="alone"):
+        with gr.Row():
+            made = tuple(gr.Button(label, elem_id=f"{name}-start", min_width=140) for label, name in single)
+        return made, desks.longest(engine, "tokens"), _level_choice(engine)
 
 
 def _level_choice(engine: Engine) -> Any | None:

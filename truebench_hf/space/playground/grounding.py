@@ -49,10 +49,7 @@ def build(engine: Engine) -> None:
                     check_it = gr.Button("Check", elem_id="grounding-start", min_width=140)
                 tokens = desks.longest(engine, "document-tokens")
         with gr.Column(min_width=320):
-            answer = gr.Textbox(
-                label="Answer (edit it, or paste one of your own, and check)", lines=6, max_lines=14,
-                elem_id="document-answer", buttons=["copy"],
-            )  # fmt: skip
+            answer = desks.answer_box("check", "document-answer", lines=6)
             gr.HTML(_GUESSED if engine.tiny else _LABELLED)
             head = gr.HTML("", elem_id="grounding-outcome")
             pieces = gr.HTML("", elem_id="grounding")
