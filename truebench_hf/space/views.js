@@ -45,6 +45,13 @@ window.tbViews = (() => {
     if (tab && tab.getAttribute("aria-selected") !== "true") { quiet = name; tab.click(); }
     (name === "leaderboard" ? window.tbBoard : views[name])?.show();
   }
+  // A tab that a visitor chose before the link was followed, which then went to its own, is gone back to.
+  let hasty = "";
+  addEventListener("click", event => {
+    const tab = event.isTrusted && !window.tbFollowed && event.target.closest?.("#tabs [role=tab]");
+    if (tab) hasty = tab.dataset.tabId || "";
+  }, true);
+  const followed = () => { if (hasty) setTimeout(() => button(hasty)?.click(), 50); };
   addEventListener("popstate", () => choose(current()));
 
   // A page in its tab: `draw` asks the server for its HTML, by what the address says.
@@ -134,5 +141,5 @@ window.tbViews = (() => {
     views[name] = { show };
     show();
   }
-  return { adopt, chosen, go };
+  return { adopt, chosen, followed, go };
 })();
