@@ -22,7 +22,7 @@ def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path
     assert rows[0] == ["Results", "Published", "Measured", "Submitted", "Told by others"]
     assert ["TRUEBench", "32", "2", "0", "0"] in rows
     assert ["Judges", "50", "0", "0", "0"] in rows
-    assert "v0.6.1 (2 lines)" in told
+    assert "v0.6.1 (2 results)" in told
     assert " UTC" in told
     assert "No run has been measured here yet." in about.held(Board().snapshot)
 
@@ -30,7 +30,7 @@ def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path
 def test_names_given_by_strangers_are_text_and_few() -> None:
     entries = tuple(_submitted(f"<b>{number}") for number in range(20))
     told = about.held(Snapshot(entries, (), True, 0.0, stale="Since 04:00 UTC the data set is out of reach."))
-    assert "&lt;b&gt;0 (1 line)" in told
+    assert "&lt;b&gt;0 (1 result)" in told
     assert "<b>" not in told
     assert "and 12 more" in told
     assert "not yet" in told

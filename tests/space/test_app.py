@@ -71,6 +71,11 @@ def _groups(page: str) -> dict[str, str]:
     return dict(found)
 
 
+@pytest.mark.parametrize("query", ["tab=explorer&page=2", "pag%65=x", "page=&page=1", "deep_link=../x", "%ff=%fe&&="])
+def test_any_address_opens_the_page(url: str, query: str) -> None:
+    assert "<gradio-app" in _page(f"{url}?{query}"), "Gradio reads some of it, too"
+
+
 def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
     with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
         assert answer.headers["Content-Type"] == "image/png"
@@ -99,8 +104,8 @@ HOSTILE = [
     None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
     {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
     {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
-    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "page": "٣"},
-    {"run": ["sample"], "id": 3, "page": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "page": "9" * 500, "failed": "x" * 599},
+    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "part": "٣"},
+    {"run": ["sample"], "id": 3, "part": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "part": "9" * 500, "failed": "x" * 599},
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from truebench_hf.records import Judged
-from truebench_hf.space.board import conversation, conversations, explorer
+from truebench_hf.space.board import conversations, explorer
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversations import LISTED, Page
 from truebench_hf.space.board.explorer import Conversations, RecentRuns, Wanted
@@ -137,13 +137,14 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: Board) -> None
     page = _page(board, run=alpha, beside=beta, outcome="differ")
     assert page.lines
     assert all(line.ended != line.also for line in page.lines)
-    assert page.more == f"failures first, {len(page.lines)} with another outcome beside"
+    assert page.more == f"failures first, {len(page.lines)} end differently"
     assert [pair[0] for _, of in _page(board, run=alpha).others for pair in of] == [beta], (
         "only what was asked the same"
     )
     other = _page(board, run=alpha, beside=_key(board, "Model-000"), id="1")
     assert other.shown is not None
     assert other.shown.sides[1].missing == "This run has no such conversation."
+    assert _page(board, run=alpha, beside="nobody").more == "failures first", "there is nothing to differ from"
     assert _page(board, run=alpha, beside="nobody", id="1").shown.sides[1].missing.startswith("This board has no")  # type: ignore[union-attr]
 
 
@@ -179,7 +180,6 @@ def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> N
     recent.of = lambda entry: found  # type: ignore[method-assign]
     asked = AskedConversations("sample", text, "", text, text, "", text, markdown=markdown)
     page = html(Board(), recent, asked) + html(Board(), recent, AskedConversations("sample", text, markdown=markdown))
-    page += conversation.verdict_list([Verdict(Criterion(text), "yes", text)], [text])
     assert text not in page or (markdown and text == "&lt;b&gt;"), (
         "which Markdown reads as <b>, and prints as it stands"
     )

@@ -26,6 +26,11 @@ def test_texts_out_of_bounds(text: str | None, why: str) -> None:
         guard.text_within(text, 10, "The prompt")
 
 
+def test_half_a_character_is_no_text_for_a_model() -> None:
+    assert guard.text_within("half \ud83c", 10, "The prompt") == "half ?"
+    assert guard.lines_within("\ud83c is named", 2, 30) == ["? is named"]
+
+
 @pytest.mark.parametrize(
     ("line", "kept"),
     [
@@ -104,7 +109,7 @@ def test_time_is_limited_and_the_source_closed() -> None:
 
 def test_an_engine_opens_nothing_before_its_first_use() -> None:
     engine = Engine(SpaceOptions(model="hf:/no/such/folder"))
-    assert engine.model_name == "hf:folder"
+    assert engine.model_name == "folder"
     assert engine.levels[0] == "rubric"
     assert not engine.tiny
     assert not engine.small

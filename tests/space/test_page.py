@@ -53,6 +53,9 @@ def _snapshot(*entries: Entry) -> Snapshot:
         ("TRUEBench-v0.6.1.jsonl", "v0.6.1", words.data),
         ("truebench, KO, sample of 20", "v0.6.1, Korean, sample of 20", words.data),
         ("mini", "built-in sample", words.data),
+        ("1", "1 task", lambda said: words.tasks("truebench", int(said))),
+        ("2485", "2,485 tasks", lambda said: words.tasks("truebench", int(said))),
+        ("1", "1 result", lambda said: words.tasks("tick", int(said))),
         ("my tasks.csv", "my tasks", words.data),
         ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
         ("KO", "Korean", words.column),
@@ -224,6 +227,14 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     html = Leaderboard(shown).html(Asked(view=page.CHART))
     assert "<svg" in html
     assert "<script" not in html
+
+
+def test_of_several_that_are_best_none_is_named_alone() -> None:
+    now = _snapshot(*(_entry(name, 0.5, safety=Score(0.9, 100)) for name in "abc"))
+    (board, *_) = boards.boards(now)
+    spread = drawn.spread(board.kind, board.groups[0].entries, "Categories")
+    assert spread
+    assert [point.label[3] for point in spread.points if point.label] == ["a and 2 more 90"]
 
 
 def test_no_results_at_all() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.grounding.types import Grounding, Source
+from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.caller import Caller
@@ -38,9 +38,9 @@ def verdict(
         ([verdict("no", JUDGE), verdict("no")], "fail", "The answer fails", "0 of 2 criteria met, 2 not met (1 measured, 1 a tiny model's guess)."),
         ([verdict("yes", JUDGE), verdict("no")], "fail", "The answer fails by a tiny model's guess", "1 of 2 criteria met, 1 not met (1 measured, 1 a tiny model's guess)."),
         ([verdict("yes", JUDGE), verdict("yes")], "good", "The answer passes by a tiny model's guess", "2 of 2 criteria met (1 measured, 1 a tiny model's guess)."),
-        ([verdict("yes", JUDGE)], "good", "The answer passes", "1 of 1 criteria met (1 measured)."),
+        ([verdict("yes", JUDGE)], "good", "The answer passes", "1 of 1 criterion met (1 measured)."),
         ([verdict("yes", JUDGE), verdict(None)], "open", "Left open", "1 of 2 criteria met, 1 not decided (1 measured)."),
-        ([verdict("unknown")], "open", "Left open", "0 of 1 criteria met, 1 not decided."),  # never a fail
+        ([verdict("unknown")], "open", "Left open", "0 of 1 criterion met, 1 not decided."),  # never a fail
     ],
 )  # fmt: skip
 def test_what_is_measured_settles_and_what_is_guessed_says_so(
@@ -80,6 +80,29 @@ def test_hostile_text_stays_text() -> None:
         assert "{{" not in page
 
 
+def test_an_open_verdict_tells_no_address() -> None:
+    page = shown.verdicts_html([verdict(None, reason="no answer from http://10.0.0.1:8000/v1")])
+    assert "10.0.0.1" not in page
+    assert "Open" in page
+
+
+@pytest.mark.parametrize(
+    ("labels", "more"),
+    [
+        (("unsupported",), "1 of 1 sentence is not supported by the document."),
+        (("supported", "contradictory"), "1 of 2 sentences is not supported by the document."),
+        (("unsupported", "unsupported"), "2 of 2 sentences are not supported by the document."),
+        ((), "No sentence of the answer claims anything."),
+        (("supported",), "The one sentence is supported or needs no evidence."),
+        (("supported", "no_rad"), "All 2 sentences are supported or need no evidence."),
+    ],
+)
+def test_what_a_check_of_grounding_comes_to(labels: tuple[UnitLabel, ...], more: str) -> None:
+    units = tuple(Unit("a", 0, 1, label, "") for label in labels)
+    found = Grounding(not {"unsupported", "contradictory"} & set(labels), "", "json", "openai:x", units)
+    assert shown.grounding_outcome(found).more == more
+
+
 @pytest.mark.parametrize(
     ("old", "new", "pieces"),
     [
@@ -90,6 +113,7 @@ def test_hostile_text_stays_text() -> None:
         ("the cat sat", "the dog sat", [Piece("same", "the "), Piece("gone", "cat"), Piece("new", "dog"), Piece("same", " sat")]),
         ("is it so", "was he so", [Piece("gone", "is it"), Piece("new", "was he"), Piece("same", " so")]),  # one change
         ("今日は雨です", "今日は晴です", [Piece("same", "今日は"), Piece("gone", "雨"), Piece("new", "晴"), Piece("same", "です")]),
+        ("PDFを開く", "PDFを閉じる", [Piece("same", "PDFを"), Piece("gone", "開く"), Piece("new", "閉じる")]),
         ("a\nb", "a\n\nb", [Piece("same", "a"), Piece("gone", "\n"), Piece("new", "\n\n"), Piece("same", "b")]),
     ],
 )  # fmt: skip

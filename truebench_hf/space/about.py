@@ -13,6 +13,7 @@ from markupsafe import Markup
 from truebench_hf import __version__
 from truebench_hf.report.page import fragment, inert
 from truebench_hf.report.sections import Grid
+from truebench_hf.space.board import words
 from truebench_hf.space.board.runs import Source
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.board.table import UNKNOWN
@@ -70,8 +71,10 @@ def held(snapshot: Snapshot) -> str:
     for kind in snapshot.kinds:
         count = Counter(entry.source for entry in snapshot.of(kind))
         rows.append((kind.title, *(f"{count[source]:,}" for source in _SOURCES)))
-    data = Counter(entry.facts.get("Data", UNKNOWN) for entry in snapshot.entries if entry.source != "paper")
-    named = ", ".join(f"{name} ({_count(lines, 'line')})" for name, lines in data.most_common(_MOST_DATA))
+    data = Counter(
+        words.data(entry.facts.get("Data", UNKNOWN)) for entry in snapshot.entries if entry.source != "paper"
+    )
+    named = ", ".join(f"{name} ({words.counted(lines, 'result')})" for name, lines in data.most_common(_MOST_DATA))
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
     told = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
@@ -79,7 +82,3 @@ def held(snapshot: Snapshot) -> str:
     return Markup(fragment(table)) + Markup('<p class="tb-soft">{}</p>').format(
         Markup("<br>").join(map(inert, (told, f"Sources last read: {when}. {snapshot.stale}".strip())))
     )
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number:,} {one if number == 1 else one + 's'}"

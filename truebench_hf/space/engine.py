@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -26,7 +25,7 @@ from truebench_hf.models.streaming import stream
 from truebench_hf.prompts import Prompts
 from truebench_hf.space.guessing import guessed
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.seen import SeenModel, in_words, opened, tell
+from truebench_hf.space.seen import SeenModel, in_words, opened, shown_name, tell
 from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
 T = TypeVar("T")
@@ -50,13 +49,13 @@ class Engine:
 
     @property
     def model_name(self) -> str:
-        """The model's spec as a visitor may see it."""
-        return anonymous.name(self.options.model)
+        """The model's name as a visitor may see it."""
+        return shown_name(self.options.model)
 
     @property
     def judge_name(self) -> str:
-        """The judge's spec as a visitor may see it."""
-        return anonymous.name(self.options.judge or self.options.model)
+        """The judge's name as a visitor may see it."""
+        return shown_name(self.options.judge or self.options.model)
 
     @property
     def tiny(self) -> bool:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote_plus
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from truebench_hf.space.templates import filled
+
 _BEFORE = b"<gradio-app"
-_TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
 # What Gradio tells those who show a preview of a link: its own name and picture.
 _PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 
@@ -33,6 +32,7 @@ class FirstView:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
+        scope = {**scope, "query_string": _of_one_page(scope["query_string"])}
         if scope["method"] == "HEAD":
             await self._app(scope, receive, lambda message: send(_unmeasured(message)))
             return
@@ -57,6 +57,13 @@ class FirstView:
             await send({"type": "http.response.body", "body": body})
 
         await self._app(scope, receive, changed)
+
+
+def _of_one_page(query: bytes) -> bytes:
+    """A query without what Gradio reads as the page of an app of several: it falls over one that is not there."""
+    return b"&".join(
+        pair for pair in query.split(b"&") if unquote_plus(pair.partition(b"=")[0].decode("latin-1")) != "page"
+    )
 
 
 def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +100,7 @@ def render(
 ) -> str:
     """The view: `head` and `board` are HTML of ours, laid out as the live page is. Without a board only the script comes,
     for the page that was opened at another tab. `part` is the number of the app's component that the board is to stand in."""
-    return _TEMPLATES.get_template("first_view.html.jinja").render(
-        scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(fonts), head=Markup(head), tabs=tabs,
+    return filled(
+        "first_view.html.jinja", scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(fonts), head=Markup(head), tabs=tabs,
         board=Markup(board), part=part, style=Markup(style), script=Markup(script),
     )  # fmt: skip

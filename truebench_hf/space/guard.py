@@ -28,7 +28,7 @@ class VisitorError(Exception):
 
 def text_within(text: str | None, limit: int, what: str) -> str:
     """A visitor's text without surrounding space. Raises VisitorError when it is empty or too long."""
-    kept = (text or "").replace("\0", "").strip()
+    kept = _sendable(text).strip()
     if not kept:
         raise VisitorError(f"{what} is empty.")
     if len(kept) > limit:
@@ -41,7 +41,7 @@ def lines_within(text: str | None, most: int, longest: int) -> list[str]:
 
     Raises VisitorError when there is none, or too many, or one too long.
     """
-    lines = [_MARK.sub("", line.strip()) for line in (text or "").replace("\0", "").splitlines()]
+    lines = [_MARK.sub("", line.strip()) for line in _sendable(text).splitlines()]
     kept = [line for line in lines if line]
     if not kept:
         raise VisitorError("The checklist is empty: write one criterion per line.")
@@ -50,6 +50,11 @@ def lines_within(text: str | None, most: int, longest: int) -> list[str]:
     if any(len(line) > longest for line in kept):
         raise VisitorError(f"A criterion is longer than {longest} characters.")
     return kept
+
+
+def _sendable(text: str | None) -> str:
+    """What a visitor typed, without what no model can be sent: nulls, and halves of characters, which become `?`."""
+    return (text or "").replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def told(error: BaseException) -> str:

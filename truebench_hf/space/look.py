@@ -50,7 +50,7 @@ def css() -> str:
 
 # Gradio tells of a tab being selected while the page is still being laid out: until the link was followed, the address is
 # left alone.
-FOLLOWED = "() => { window.tbFollowed = true; }"
+FOLLOWED = "() => { window.tbFollowed = true; window.tbViews?.followed(); }"
 CHOSEN = "() => window.tbViews?.chosen('%s')"
 
 

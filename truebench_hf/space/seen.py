@@ -13,6 +13,7 @@ from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Dec
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel
 from truebench_hf.options import pairs
+from truebench_hf.space.board import words
 from truebench_hf.space.guard import VisitorError
 from truebench_hf.terminal import warn
 
@@ -20,6 +21,11 @@ _NO_LEVEL = "no decision level"  # how models say that they cannot be asked so
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
 _SOON = {"attempts": "2", "connect_timeout": "3"}
+
+
+def shown_name(spec: str) -> str:
+    """A model's name as a visitor may see it: without who provides it, and without folders."""
+    return words.model(anonymous.name(spec))
 
 
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
@@ -62,12 +68,10 @@ def tell(spec: str, error: RequestFailed | UserError, *typed: str) -> None:
     """Tell the operator of a failure; `typed` is what the visitor wrote. Raises VisitorError where nothing else helps."""
     _note(spec, error, typed)
     if _NO_LEVEL in str(error):
-        raise VisitorError(
-            f"{anonymous.name(spec)} gives no probabilities; choose a way to judge with reasons."
-        ) from error
+        raise VisitorError(f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons.") from error
     if isinstance(error, UserError) or isinstance(error.__cause__, Missing):
         raise VisitorError(
-            f"{anonymous.name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
+            f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
             "typed is still here."
         ) from error
 

@@ -18,24 +18,26 @@ from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.submissions import Submissions
 
-_CLOSED = "<p class='tb-soft'>This Space checks files but takes none in: no results data set is configured.</p>"
+_QUEUED = " If the file holds together, it can be queued as a public pull request."
+_CLOSED = "<p class='tb-soft'>This Space checks files but takes none in.</p>"
 
 
 def build(options: SpaceOptions, tab: Any) -> None:
     """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
     import gradio as gr
 
+    taking = options.submit and bool(options.results)
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
             gr.HTML(
                 f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every "
-                "line is checked and the scores are computed again from its verdicts; what you claim is not taken over. If "
-                "the file holds together, it can be queued as a public pull request.</p>",
+                "line is checked and the scores are computed again from its verdicts; what you claim is not taken over."
+                f"{_QUEUED if taking else ''}</p>",
             )  # fmt: skip
             file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
             check = steps.controls("Check the file", "check", primary=True)
             report = gr.HTML(elem_id="checked", visible=False)
-            if taking := options.submit and bool(options.results):
+            if taking:
                 queue = steps.controls("Queue it as a pull request", "queue")
         with gr.Column(min_width=320):
             others = Submissions(options.results or "")

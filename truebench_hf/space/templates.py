@@ -18,6 +18,11 @@ def filled(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(template).render(**values)
 
 
+def macro(template: str, name: str, *values: Any) -> str:
+    """One of a template's macros, filled."""
+    return str(getattr(_TEMPLATES.get_template(template).module, name)(*values))
+
+
 def _said(value: Any) -> Any:
     return value if isinstance(value, int | float | Markup) else inert(value)
 

@@ -3,7 +3,7 @@ window.tbViews = (() => {
   // What each page says of itself in the address; on other tabs the address says nothing of it.
   const OWN = {
     leaderboard: ["board", "group", "view", "style", "sort", "q", "model"], judges: ["set", "judge"],
-    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "page", "show"],
+    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "part", "show"],
   };
   const views = {}, away = {};
   let quiet = "";  // the tab that is chosen by us, whose address stands already
@@ -45,6 +45,13 @@ window.tbViews = (() => {
     if (tab && tab.getAttribute("aria-selected") !== "true") { quiet = name; tab.click(); }
     (name === "leaderboard" ? window.tbBoard : views[name])?.show();
   }
+  // A tab that a visitor chose before the link was followed, which then went to its own, is gone back to.
+  let hasty = "";
+  addEventListener("click", event => {
+    const tab = event.isTrusted && !window.tbFollowed && event.target.closest?.("#tabs [role=tab]");
+    if (tab) hasty = tab.dataset.tabId || "";
+  }, true);
+  const followed = () => { if (hasty) setTimeout(() => button(hasty)?.click(), 50); };
   addEventListener("popstate", () => choose(current()));
 
   // A page in its tab: `draw` asks the server for its HTML, by what the address says.
@@ -95,7 +102,7 @@ window.tbViews = (() => {
       return show(more);
     }
     // A filter shows another list: the conversation stays where it is still in it.
-    const filter = (one, push) => step({ [one.name]: one.value.trim(), id: "", page: "" }, push, { near: query().get("id") || "" });
+    const filter = (one, push) => step({ [one.name]: one.value.trim(), id: "", part: "" }, push, { near: query().get("id") || "" });
     element.addEventListener("click", async event => {
       const part = event.target.closest("[data-go]");
       if (event.target.closest("[data-copy]")) return copy(event);
@@ -113,7 +120,7 @@ window.tbViews = (() => {
     });
     element.addEventListener("change", event => {
       const one = event.target;
-      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", page: "" }, true);
+      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
       else if (one.name === "with") step({ with: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
       else if (one.matches("select[name]")) filter(one, true);
     });
@@ -134,5 +141,5 @@ window.tbViews = (() => {
     views[name] = { show };
     show();
   }
-  return { adopt, chosen, go };
+  return { adopt, chosen, followed, go };
 })();

@@ -45,7 +45,8 @@ class AskedJudges:
 @dataclass(frozen=True, slots=True)
 class AskedConversations:
     """A run, a conversation of it, a run beside it, a filter ("" sets no limit), a page of the list (0: that of the
-    conversation), and whether answers are shown as Markdown. `near` is the conversation that was shown before."""
+    conversation), and whether answers are shown as Markdown. `near` is the conversation that was shown before.
+    In the address the page of the list is `part`: `page` is read by Gradio."""
 
     run: str = ""
     id: str = ""
@@ -63,7 +64,7 @@ class AskedConversations:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
         told = given if isinstance(given, Mapping) else {}
         run, name, beside, language, category, outcome, failed, number, near = (
-            text(told.get(one)) for one in ("run", "id", "with", "language", "category", "outcome", "failed", "page", "near")
+            text(told.get(one)) for one in ("run", "id", "with", "language", "category", "outcome", "failed", "part", "near")
         )  # fmt: skip
         page = int(number) if _NUMBER.fullmatch(number) else 0
         markdown = told.get("show") == "markdown"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from truebench_hf.records import Judged, public, public_verdict
+from truebench_hf.records import Judged, public
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges
 from truebench_hf.space.board import words
 from truebench_hf.space.board.rich_text import rich
 from truebench_hf.space.board.words_apart import Pieces, differing
-from truebench_hf.types import Criterion, Message, Verdict
+from truebench_hf.types import Message
 
 _ALIKE = 0.25  # of the words; below, nearly all would be marked
 
@@ -88,11 +88,6 @@ def shown(items: Sequence[Judged | str], markdown: bool = False) -> Shown:
         shares += [share] if share is not None else []
     told = _told(shares, markdown) if len(there) > 1 else ""
     return Shown(name, first.language, first.context, sides, tuple(rounds), told)
-
-
-def verdict_list(verdicts: Sequence[Verdict], waiting: Sequence[str] = ()) -> str:
-    """Verdicts as an HTML list, with the criteria still waiting after them."""
-    return fragment(Exchange((), (*map(public_verdict, verdicts), *map(Criterion, waiting))))
 
 
 def _public(item: Judged) -> Conversation:

@@ -89,7 +89,7 @@ def page(snapshot: Snapshot, recent: RecentRuns, asked: AskedConversations) -> P
     known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
     return Page(
         asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, snapshot.entry(run))), other),
-        _filters(found, asked, bool(other)), wanted != Wanted(), *_counted(chosen, found, beside if other else None),
+        _filters(found, asked, bool(other)), wanted != Wanted(), *_counted(chosen, found, beside if other and not without else None),
         number, numbers,
         tuple(_line(item, found, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
         names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
@@ -182,7 +182,7 @@ def _counted(chosen: Sequence[Judged], found: Conversations, beside: Conversatio
     more = ["failures first"] if any(found.ended[item.name] != UNANSWERED for item in chosen) else []
     if beside is not None:
         apart = sum(explorer.differ(item.name, found, beside) for item in chosen)
-        more += [f"{apart:,} with another outcome beside"]
+        more += [f"{apart:,} {'ends' if apart == 1 else 'end'} differently"]
     return f"{len(chosen):,} of {len(found.items):,}", ", ".join(more)
 
 

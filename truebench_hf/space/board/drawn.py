@@ -90,15 +90,14 @@ def spread(kind: Kind, entries: Sequence[Entry], view: str) -> Figure | None:
         y = _TOP + _LINE * (len(lines) + 0.5)
         lines.append((y, words.column(head)))
         best = max(found, key=lambda one: one[2])
+        also = sum(value == best[2] for *_, value in found) - 1
+        leads = words.model(best[0].name)
+        leads = f"{leads[:20]} and {also} more" if also else leads[:28]
         for entry, score, value in found:
             across = round(_LABELS + (WIDTH - _LABELS - 230) * min(1.0, max(0.0, value)), 1)
             told = f"{words.model(entry.name)}, {words.column(head)}: {100 * value:.1f}"
             told += f" ({words.tasks(kind.name, score.n)})" if score.n else ""
-            named = (
-                (WIDTH - 220, y + 4, "start", f"{words.model(entry.name)[:28]} {100 * value:.0f}")
-                if entry is best[0]
-                else None
-            )
+            named = (WIDTH - 220, y + 4, "start", f"{leads} {100 * value:.0f}") if entry is best[0] else None
             points.append(Point(across, y, words.model(entry.name), told, named, None, 0 < score.n < FEW))
     if not lines:
         return None

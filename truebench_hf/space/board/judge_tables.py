@@ -45,7 +45,10 @@ def _main() -> Chart:
         Rows(split, tuple(Row(model, (_bar(of[model]),)) for model in sorted(of, key=lambda model: -of[model])))
         for split, of in found.items()
     )
-    note = "In %, mean of the four instruction categories; rubric by rubric, with reasoning. Four judges were run on both parts."
+    note = (
+        "In %, mean of the four instruction categories; rubric by rubric, with reasoning. The mark at 50 is chance. Four "
+        "judges were run on both parts."
+    )
     return Chart("Judges on easy and hard rubrics (Table 2)", ("Judge", "Balanced accuracy"), groups, note)
 
 
@@ -62,7 +65,7 @@ def _paradigms() -> Chart:
         for short, model in PARADIGM_MODELS.items()
     )  # fmt: skip
     heads = ("Judge and paradigm", "Both", *(name for name in parts if name))
-    note = "In %, on a subset of the paper's data; the paper does not measure typed decisions."
+    note = "In %, on a subset of the paper's data; the mark at 50 is chance. The paper does not ask for decisions."
     return Chart("Balanced accuracy by paradigm (Tables 3 and 9)", heads, groups, note)
 
 

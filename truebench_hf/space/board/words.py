@@ -11,7 +11,7 @@ _LANGUAGES = {
     "KO": "Korean", "EN": "English", "JA": "Japanese", "ZH": "Chinese", "PL": "Polish", "DE": "German", "PT": "Portuguese",
     "ES": "Spanish", "FR": "French", "IT": "Italian", "RU": "Russian", "VI": "Vietnamese",
 }  # fmt: skip
-_TASKS = {"truebench": "tasks", "facts": "answers", "metaeval": "rubrics"}
+_TASKS = {"truebench": "task", "facts": "answer", "metaeval": "rubric"}
 
 
 def column(title: str) -> str:
@@ -19,9 +19,14 @@ def column(title: str) -> str:
     return _LANGUAGES.get(title, title)
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 result`, `2,485 results`; `many` where it is not `one` with an s."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def tasks(kind: str, count: int) -> str:
     """`2,485 tasks`: how many, and of what a score of this kind is a share."""
-    return f"{count:,} {_TASKS.get(kind, 'results')}"
+    return counted(count, _TASKS.get(kind, "result"))
 
 
 def model(name: str) -> str:

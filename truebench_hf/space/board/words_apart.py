@@ -5,8 +5,10 @@ from __future__ import annotations
 import regex
 from rapidfuzz.distance import Indel
 
-# Words; of scripts without spaces, letters.
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|[^\w\s]")
+# Words and other signs one by one; so are letters of scripts that set no blanks between words.
+_ALONE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
+WORD = rf"(?V1)[{_ALONE}]|[\w--[{_ALONE}]]+|[^\w\s]"
+_WORD = regex.compile(WORD)
 _MOST = 20_000  # words of both answers: beyond, comparing takes longer than visitors wait
 _SHORTEST = 3  # words in common, in a row, between two differences; fewer are chance
 Pieces = tuple[tuple[str, bool], ...]

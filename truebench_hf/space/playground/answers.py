@@ -6,6 +6,7 @@ from typing import Any
 
 from truebench_hf.judging.rules.reading.criteria import found
 from truebench_hf.space import guard, steps
+from truebench_hf.space.board import words
 from truebench_hf.space.board.papers import mini
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
@@ -16,9 +17,10 @@ from truebench_hf.space.steps import Job
 from truebench_hf.types import Criterion
 
 _PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."
+_CHECKLIST, _SELDOM = "Checklist ({})", "a model this small seldom writes one that can be used"
 _ONE_LEVEL = (
-    "<p class='tb-soft'>The judge is asked for a probability per criterion. On rubric_mini this model wrote no verdict "
-    "that could be read, so levels with reasons are not offered; its probabilities are at chance.</p>"
+    "<p class='tb-soft'>The judge is asked for a probability per criterion. On a sample of rubrics (rubric_mini) this model "
+    "wrote no verdict that could be read, so judging with reasons is not offered; its probabilities are at chance.</p>"
 )
 
 
@@ -35,23 +37,13 @@ def build(engine: Engine) -> None:
                 placeholder="Ask for something with conditions that can be checked.",
             )  # fmt: skip
             checklist = gr.Textbox(
-                label="Checklist (left empty, the model writes one)", lines=4,
+                label=_CHECKLIST.format(_SELDOM if engine.small else "left empty, the model writes one"), lines=4,
                 max_lines=12, placeholder=_PLACE, elem_id="checklist",
             )  # fmt: skip
             go, stop, line = desks.buttons("Answer and judge", "guided")
-            with gr.Accordion("Step by step, and settings", open=False, elem_id="alone"):
-                with gr.Row():
-                    draft, answer_it, judge_it = (
-                        gr.Button(label, elem_id=f"{name}-start", min_width=140)
-                        for label, name in (("Write a checklist", "draft"), ("Answer", "answer"), ("Judge", "judge"))
-                    )
-                tokens = desks.longest(engine, "tokens")
-                level = _level_choice(engine)
+            (draft, answer_it, judge_it), tokens, level = _alone(engine)
         with gr.Column(min_width=320):
-            answer = gr.Textbox(
-                label="Answer (edit it, or paste one of your own, and judge)", lines=7, max_lines=16, elem_id="answer",
-                buttons=["copy"],
-            )  # fmt: skip
+            answer = desks.answer_box("judge", "answer", lines=7)
             verdicts = gr.HTML("", elem_id="verdicts")
             improve = gr.Button("Improve the answer by its verdicts", elem_id="improve-start", min_width=200)
             improved = gr.HTML("", elem_id="improved")
@@ -76,6 +68,17 @@ def build(engine: Engine) -> None:
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, prompt, checklist, answer))
     steps.wire_all(parts, jobs, limits.max_seconds, limits.concurrency)
+
+
+def _alone(engine: Engine) -> tuple[tuple[Any, ...], Any, Any | None]:
+    """The steps one by one, how long an answer may be, and how the judge is asked."""
+    import gradio as gr
+
+    single = (("Write a checklist", "draft"), ("Answer", "answer"), ("Judge", "judge"))
+    with gr.Accordion("Step by step, and settings", open=False, elem_id="alone"):
+        with gr.Row():
+            made = tuple(gr.Button(label, elem_id=f"{name}-start", min_width=140) for label, name in single)
+        return made, desks.longest(engine, "tokens"), _level_choice(engine)
 
 
 def _level_choice(engine: Engine) -> Any | None:
@@ -106,7 +109,7 @@ def _choices() -> list[tuple[str, str]]:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return f"{row['language']} · {row['category']} · {' '.join(row['input'][0].split())[:60]}…"
+    return f"{words.column(row['language'])} · {row['category']} · {' '.join(row['input'][0].split())[:60]}…"
 
 
 def _fill(index: str | None) -> tuple[str, ...]:

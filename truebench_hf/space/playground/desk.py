@@ -116,6 +116,14 @@ def buttons(label: str, name: str) -> tuple[Any, Any, Any]:
     return made.starts[0], made.stop, made.line
 
 
+def answer_box(what: str, name: str, lines: int) -> Any:
+    """The field of the answer, which a visitor may fill as well; `what` is to be done with it."""
+    import gradio as gr
+
+    label = f"Answer (edit it, or paste one of your own, and {what})"
+    return gr.Textbox(label=label, lines=lines, max_lines=16, elem_id=name, buttons=["copy"])
+
+
 def apart(name: str) -> Any:
     """A text that the page keeps and does not show: the last answer as the model gave it."""
     import gradio as gr

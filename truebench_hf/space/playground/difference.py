@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+import regex
+
+from truebench_hf.space.board.words_apart import WORD
+
 Kind = Literal["same", "gone", "new"]
-# Words, blanks, and other signs one by one; so are letters of scripts that set no blanks between words.
-_ALONE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+|\s+|[^\w\s]")
+_TOKEN = regex.compile(rf"{WORD}|\s+")
 
 
 class Piece(NamedTuple):

@@ -9,6 +9,7 @@ from functools import cache
 from truebench_hf.benchmarks.facts.data import MINI, Item, load
 from truebench_hf.judging.grounding.types import Grounding
 from truebench_hf.space import guard, steps
+from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
@@ -18,8 +19,8 @@ from truebench_hf.space.steps import Job
 
 _EXAMPLES = 6  # the shortest documents of the built-in sample
 _LABELLED = (
-    "<p class='tb-soft'>The judge labels every sentence of the answer: supported by the document, contradicted, not in it, or "
-    "nothing to verify. Excerpts that it quotes are looked up in the document by program.</p>"
+    "<p class='tb-soft'>The judge labels every sentence of the answer: supported by the document, contradictory to it, unsupported (it "
+    "is not there), or nothing to verify. Excerpts that it quotes are looked up in the document by program.</p>"
 )
 _GUESSED = (
     "<p class='tb-soft'>This judge writes no labels that can be read: it guesses a probability for every sentence of the "
@@ -48,10 +49,7 @@ def build(engine: Engine) -> None:
                     check_it = gr.Button("Check", elem_id="grounding-start", min_width=140)
                 tokens = desks.longest(engine, "document-tokens")
         with gr.Column(min_width=320):
-            answer = gr.Textbox(
-                label="Answer (edit it, or paste one of your own, and check)", lines=6, max_lines=14,
-                elem_id="document-answer", buttons=["copy"],
-            )  # fmt: skip
+            answer = desks.answer_box("check", "document-answer", lines=6)
             gr.HTML(_GUESSED if engine.tiny else _LABELLED)
             head = gr.HTML("", elem_id="grounding-outcome")
             pieces = gr.HTML("", elem_id="grounding")
@@ -138,7 +136,7 @@ def _examples() -> tuple[Item, ...]:
 
 
 def _label(item: Item) -> str:
-    return f"{item.language} · {item.domain} · {' '.join(item.source.request.split())[:60]}…"
+    return f"{words.column(item.language)} · {item.domain} · {' '.join(item.source.request.split())[:60]}…"
 
 
 def _fill(name: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import guard
+from truebench_hf.space.board import words
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
 from truebench_hf.space.playground.desk import Clock, Desk, Shown
@@ -66,7 +67,7 @@ class Round:
             fitting = [one for one in part.questions if len(one) <= LONGEST_CRITERION]
             self.criteria = fitting[: engine.options.max_criteria]
         if self.criteria:
-            self.clock.stop(f"checklist of {len(self.criteria)} questions")
+            self.clock.stop(f"checklist of {words.counted(len(self.criteria), 'question')}")
             yield {self.checklist: "\n".join(self.criteria)}, guard.status(str(self.clock), "busy")
 
     async def write(self, tokens: float) -> AsyncGenerator[Shown, None]:
@@ -210,6 +211,8 @@ def _readable(part: Rewrite | Problem, old: str, small: bool) -> Rewrite:
 
 def _judging(done: int, count: int, level: str) -> str:
     what = (
-        f"all {count} criteria in one call" if level == "checklist" else f"criterion {min(done + 1, count)} of {count}"
+        f"{words.counted(count, 'criterion', 'criteria')} in one call"
+        if level == "checklist"
+        else f"criterion {min(done + 1, count)} of {count}"
     )
     return guard.status(f"Judging {what} …", "busy")

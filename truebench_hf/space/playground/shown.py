@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.graded import marked_by
@@ -17,16 +14,16 @@ from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.transitions import transitions
 from truebench_hf.records import public_verdict
 from truebench_hf.report.conversation import highlighted
-from truebench_hf.report.page import fragment, inert
+from truebench_hf.report.page import fragment
+from truebench_hf.space.board import words
 from truebench_hf.space.playground.difference import difference
+from truebench_hf.space.seen import shown_name
+from truebench_hf.space.templates import macro
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]
 _CLASSES = {"good": "yes", "fail": "no", "open": "open"}
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=inert,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+_TEMPLATE = "playground/shown.html.jinja"
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> Outcome:
     guess = " by a tiny model's guess" if tiny and not sure and kind != "open" else ""
     by = [f"{measured} measured"] if measured else []
     by += [f"{met + missed - measured} a tiny model's guess"] if tiny and met + missed > measured else []
-    parts = [f"{met} of {len(labels)} criteria met"]
+    parts = [f"{met} of {words.counted(len(labels), 'criterion', 'criteria')} met"]
     parts += [f"{count} {what}" for count, what in ((missed, "not met"), (left, "not decided")) if count]
     behind = f" ({', '.join(by)})" if by else ""
     return Outcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
@@ -65,14 +62,14 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> Outcome:
 
 def outcome_html(found: Outcome) -> str:
     """What it comes to, in its colour."""
-    return _macro("head")(found)
+    return macro(_TEMPLATE, "head", found)
 
 
 def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
     """Verdicts as a list under what they come to, once they are all there; criteria still waiting stand behind them."""
     items = [_item(public_verdict(verdict), tiny) for verdict in verdicts]
     whole = outcome(verdicts, tiny) if verdicts and not waiting else None
-    return _macro("verdicts")(whole, items, waiting)
+    return macro(_TEMPLATE, "verdicts", whole, items, waiting)
 
 
 def improved_html(
@@ -80,7 +77,7 @@ def improved_html(
 ) -> str:  # fmt: skip
     """What one step of refinement changed: in the text, and, where there are verdicts on both, in those."""
     rows = [(was.criterion.text, was.label, now.label) for was, now in zip(before, after, strict=False)]
-    return _macro("improved")(difference(old, rewrite.text), turned(before, after), rewrite.plan, rows)
+    return macro(_TEMPLATE, "improved", difference(old, rewrite.text), turned(before, after), rewrite.plan, rows)
 
 
 def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
@@ -94,22 +91,28 @@ def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
 
 def grounding_html(answer: str, found: Grounding) -> str:
     """The answer in pieces, coloured by label, with excerpts beside them."""
-    marked = marked_by(anonymous.name(found.judge), answer, found)
+    marked = marked_by(shown_name(found.judge), answer, found)
     return fragment(highlighted(marked))
 
 
 def grounding_outcome(found: Grounding) -> Outcome:
     """What a check of grounding comes to."""
+    if found.accurate and not found.units:
+        return Outcome("open", "Nothing to check", "No sentence of the answer claims anything.")
     kind: State = "open" if found.accurate is None else "good" if found.accurate else "fail"
     head = {"good": "Grounded", "fail": "Not grounded", "open": "Left open"}[kind]
-    guess = " by a tiny model's guess" if found.template == "decision" and found.units and kind != "open" else ""
+    guess = " by a tiny model's guess" if found.template == "decision" and kind != "open" else ""
     wrong = sum(unit.label in ("unsupported", "contradictory") for unit in found.units)
     if wrong:
-        more = f"{wrong} of {len(found.units)} sentences are not supported by the document."
-    elif found.accurate and found.units:
-        more = f"all {len(found.units)} sentences are supported or need no evidence."
+        many = words.counted(len(found.units), "sentence")
+        more = f"{wrong} of {many} {'is' if wrong == 1 else 'are'} not supported by the document."
+    elif found.accurate:
+        one = len(found.units) == 1
+        all_ = "The one sentence is" if one else f"All {len(found.units):,} sentences are"
+        more = f"{all_} supported or {'needs' if one else 'need'} no evidence."
     else:
-        more = anonymous.text(found.reason)
+        said = anonymous.text(found.reason)
+        more = f"{said[:1].upper()}{said[1:]}"
     return Outcome(kind, f"{head}{guess}", more)
 
 
@@ -129,8 +132,3 @@ def _item(verdict: Verdict, tiny: bool) -> _Item:
 
 def _measured(verdict: Verdict) -> bool:
     return verdict.judge == JUDGE
-
-
-def _macro(name: str) -> Callable[..., str]:
-    macro = getattr(_TEMPLATES.get_template("shown.html.jinja").module, name)
-    return lambda *values: str(macro(*values))
