@@ -162,20 +162,21 @@ def test_a_run_that_is_killed_goes_on(cluster: Any, tmp_path: Path) -> None:
             cwd=ROOT, env={**os.environ, "OPENAI_API_KEY": KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         until = time.monotonic() + 180
-        while server.stats()["total"] < 30:
+        while server.stats()["total"] <= 60:  # a verdict is asked for: some answers are kept
             assert process.poll() is None, "it was over before its time"
             assert time.monotonic() < until
             time.sleep(0.02)
         process.kill()
         assert process.wait(timeout=10) == -signal.SIGKILL
-        kept = len(ledger(tmp_path / "killed"))
+        kept, before = len(ledger(tmp_path / "killed")), server.stats()["total"]
         assert 0 < kept < 120
         assert not (tmp_path / "killed" / "scores.json").exists()
 
         done = command(*arguments("killed", *on_ray), OPENAI_API_KEY=KEY)
         assert done.returncode == 0, done.stderr
         assert ledger(tmp_path / "killed") == ledger(tmp_path / "plain")
-        assert 120 <= server.stats()["total"] <= 120 + 40, "only what was under way is asked again"
+        missing = 120 - kept
+        assert missing <= server.stats()["total"] - before <= missing + 16, "what is kept is not asked again"
         for name in ("judgments.jsonl", "scores_category.csv"):
             assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
         asked = server.stats()["total"]
