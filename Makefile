@@ -38,7 +38,6 @@ test: setup
 
 test-slow: setup
 	sh tests/exports/setup.sh
-	sh tests/space/setup.sh
 	$(BIN)/python -m pytest -m slow
 
 test-vllm: setup
@@ -49,4 +48,4 @@ bench: setup
 	$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf .venv .venv-vllm .axe runs build dist *.egg-info
+	rm -rf .venv .venv-vllm runs build dist *.egg-info
