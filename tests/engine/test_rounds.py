@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -162,5 +163,7 @@ def test_nobody_waits_for_what_was_closed() -> None:
         task.cancel()
         await made.close()
 
-    asyncio.run(work())  # returns though the round goes on
+    began = time.monotonic()
+    asyncio.run(work())
+    assert time.monotonic() - began < 8, "it returned though the round went on"
     waits.set()

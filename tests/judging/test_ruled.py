@@ -17,9 +17,10 @@ from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
-from truebench_hf.judging.rules import deciding
 from truebench_hf.judging.rules.deciding import MODES, Ruled, ruled
+from truebench_hf.judging.rules.measuring import measure as measuring
 from truebench_hf.judging.rules.measuring.measure import Measured, measure
+from truebench_hf.judging.rules.reading import criteria as reading
 from truebench_hf.judging.rules.reading.criteria import Found
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
@@ -160,8 +161,8 @@ def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete
     """What becomes of a criterion whose rules measure so."""
     rules = [rule_of({"kind": "count", "unit": "words", "max": n}) for n in range(len(measured))]
     made = dict(zip(rules, measured, strict=True))
-    monkeypatch.setattr(deciding, "found", lambda criterion: Found(tuple(rules), complete) if rules else None)
-    monkeypatch.setattr(deciding, "measure", lambda rule, response: made[rule])
+    monkeypatch.setattr(reading, "found", lambda criterion: Found(tuple(rules), complete) if rules else None)
+    monkeypatch.setattr(measuring, "measure", lambda rule, response: made[rule])
     return ruled(Case("?", "An answer.", (RIVER,)), "decide")
 
 

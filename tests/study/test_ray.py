@@ -226,8 +226,11 @@ def test_an_estimate_and_a_finished_run_need_no_cluster(data: str, tmp_path: Pat
     model = script(tmp_path / "m.json", [])
     gone = {"engine": "ray", "ray_address": "127.0.0.1:1"}
     opened(data, tmp_path / "out", model, estimate=True, **gone)
+    assert not (tmp_path / "out").exists()
     opened(data, tmp_path / "out", model)
+    answers = ledger(tmp_path / "out")
     opened(data, tmp_path / "out", model, **gone)
+    assert ledger(tmp_path / "out") == answers
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ from truebench_hf.engine.retry import RequestFailed
 
 Q = TypeVar("Q")
 A = TypeVar("A")
-_SETTLED, _LONGEST = (
-    0.2,
-    2.0,
-)  # seconds without a new request after which a round begins, and the longest wait for anything
+# Seconds without a new request after which a round begins, and the longest wait for anything.
+_SETTLED, _LONGEST = 0.2, 2.0
 TRIES = 3  # a request that is lost so often may be what kills the workers
 
 
