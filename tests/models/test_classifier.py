@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support import tiny_classifier
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.classifier import ClassifierModel, chunks, own_window
-from truebench_hf.models.loading import load_classifier
+from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, chunks, own_window
+from truebench_hf.models.loading import _KEPT
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest
 from truebench_hf.models.spec import family, open_model
 from truebench_hf.types import Message
@@ -179,10 +179,16 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_loaded_says_so(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UserError, match=r"hf-classifier:.*cannot be loaded"):
         decide(f"hf-classifier:{tmp_path}", "w1", "w2")
     with pytest.raises(UserError, match="window"):
         open_model("hf-classifier:x", {"window": "-1"})
+    with pytest.raises(UserError, match="dtype=half: Input should be 'auto', 'float32', 'bfloat16' or 'float16'"):
+        open_model("hf-classifier:x", {"dtype": "half"})
+    tiny_classifier.save(tmp_path)
+    with pytest.raises(UserError, match=r"cannot be put on the device nowhere: .*; name another, e\.g\. device=cpu"):
+        decide(f"hf-classifier:{tmp_path}", "w1", "w2", device="nowhere")
     with pytest.raises(UserError, match="unknown option"):
         open_model("hf-classifier:x", {"threshold": "1"})
 
@@ -245,7 +251,7 @@ def test_every_common_architecture_reads_its_whole_window(tmp_path: Path, kind: 
         share = decide(spec, FILLER, "w1 w2", **arguments).probabilities[0]
         assert share is not None
         assert 0 < share < 1
-    model, tokenizer = load_classifier(str(tmp_path), "", "auto", "auto")
+    model, tokenizer = ClassifierModel(str(tmp_path), ClassifierOptions())._load()
     assert own_window("s", model, tokenizer) == (49 if kind == "Roberta" else 50)  # its padding has position 0
 
 
@@ -253,8 +259,21 @@ def test_no_number_is_a_failed_request(tmp_path: Path) -> None:
     import torch
 
     spec = f"hf-classifier:{tiny_classifier.save(tmp_path, names={0: 'no', 1: 'supported'})}"
-    model, _ = load_classifier(str(tmp_path), "", "auto", "auto")
+    model, _ = ClassifierModel(str(tmp_path), ClassifierOptions())._load()
     with torch.no_grad():
         model.classifier.bias[0] = float("nan")
     with pytest.raises(RequestFailed, match="dtype=float32"):
         decide(spec, "w1", "w2")
+
+
+def test_weights_that_were_written_anew_are_loaded_anew_in_place_of_the_old(tmp_path: Path) -> None:
+    def loaded() -> Any:
+        return ClassifierModel(str(tmp_path), ClassifierOptions())._load()[0]
+
+    tiny_classifier.save(tmp_path)
+    first = loaded()
+    tiny_classifier.save(tmp_path)  # the same weights, written a second time
+    assert loaded() is first
+    tiny_classifier.save(tmp_path, exact=True)
+    assert loaded() is not first
+    assert len([asked for asked in _KEPT if str(tmp_path) in asked]) == 1

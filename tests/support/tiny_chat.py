@@ -11,8 +11,8 @@ _TEMPLATE = (
 _SPECIAL = ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
 
 
-def tiny_chat(dropout: float = 0.0, window: int = 8192) -> tuple[Any, Any]:
-    """(model, tokenizer): a Llama of one layer, the same each time."""
+def tiny_chat(dropout: float = 0.0, window: int = 8192, labels: tuple[str, ...] = ("Yes", "No")) -> tuple[Any, Any]:
+    """(model, tokenizer): a Llama of one layer, the same each time. `labels` are words that are one token each."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -24,7 +24,7 @@ def tiny_chat(dropout: float = 0.0, window: int = 8192) -> tuple[Any, Any]:
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=plain, eos_token="<|end|>", pad_token="<|end|>", additional_special_tokens=_SPECIAL[1:]
     )
-    tokenizer.add_tokens(["Yes", "No"])  # what probabilities are read at
+    tokenizer.add_tokens([*labels])  # what probabilities are read at
     tokenizer.chat_template = _TEMPLATE
     torch.manual_seed(0)
     config = LlamaConfig(

@@ -10,6 +10,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.models.fingerprint import of_spec
 from truebench_hf.prompts import Prompts
 from truebench_hf.redaction import known
 
@@ -46,14 +47,16 @@ class Calibrated:
 def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
     """The part of `calibration.json` that `read_calibration` needs."""
     hashes = {name: prompts.hash(name) for name in DECISION_PROMPTS}
-    return json.loads(json.dumps(asdict(calibrated) | {"prompts": hashes}))  # type: ignore[no-any-return]
+    more = {"prompts": hashes, "content": of_spec(calibrated.judge)}
+    return json.loads(json.dumps(asdict(calibrated) | more))  # type: ignore[no-any-return]
 
 
 def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off") -> Calibrated:
     """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
-    Raises UserError when it cannot be read, or was fitted for another judge, other prompts or another mode:
-    probabilities of those mean something else.
+    A judge in a local folder is the same wherever it was copied to, and another once it was trained anew. Raises
+    UserError when it cannot be read, or was fitted for another judge, other prompts or another mode: probabilities of
+    those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
@@ -65,10 +68,17 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
             found = replace(found, band=(low, high), cascade_judge=CascadeJudge(**content["cascade_judge"]))
         hashes = dict(content["prompts"])
         found = replace(found, rules=content["rules"])
+        there = str(content["content"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench calibrate` wrote") from error
-    if found.judge != judge:
+    here = of_spec(judge)
+    copied = bool(here) and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
+    if found.judge == judge and here != there:
+        raise UserError(
+            f"--calibration {path}: was fitted before the files of {judge} were changed; calibrate it again"
+        )
+    if found.judge != judge and not copied:
         raise UserError(f"--calibration {path}: was fitted for the judge {found.judge}, not for {judge}; calibrate it")
     if found.rules != rules:
         raise UserError(f"--calibration {path}: was fitted with --rules {found.rules}, not {rules}; calibrate it so")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from truebench_hf.judging.words import ORNAMENT, visible
+from truebench_hf.judging.words import ORNAMENT, remembered, visible
 
 # "Criterion" and its neighbours in the twelve languages of TRUEBench.
 NAMES = (
@@ -66,6 +66,7 @@ def named(match: re.Match[str]) -> int | None:
     return _WORTH[word.casefold()] if word else None
 
 
+@remembered
 def key_plain(text: str) -> str:
     """A key as it is compared: without case, ornaments and backslashes."""
     text = unicodedata.normalize("NFKC", visible(text)).casefold().replace("\\", "")
@@ -81,6 +82,7 @@ def is_criterion(key: str) -> bool:
     return _CRITERION.match(key) is not None
 
 
+@remembered
 def criterion_of(key: str) -> int | None:
     """The number of the criterion that a key of an object names, None where it names none, 0 where it cannot be told."""
     text = key_plain(key).replace("_", " ")

@@ -16,8 +16,9 @@ from pydantic import NonNegativeInt, PositiveInt
 from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
+from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.loading import load_classifier
-from truebench_hf.models.local import MACHINE
+from truebench_hf.models.local import MACHINE, Dtype
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.types import Usage
 
@@ -37,7 +38,7 @@ class ClassifierOptions:
     """
 
     revision: str = ""
-    dtype: str = "auto"
+    dtype: Dtype = "auto"
     device: str = "auto"
     batch_size: PositiveInt = 16
     supported_label: str = ""
@@ -57,11 +58,20 @@ class ClassifierModel:
 
     def __init__(self, name: str, options: ClassifierOptions) -> None:
         self.spec = f"hf-classifier:{name}"
-        shaping = {part: getattr(options, part) for part in ("dtype", "supported_label", "window", "overlap", "joined")}
-        self.identity = Identity("transformers-classifier", name, options.revision, shaping)
-        self._options = options
-        self._load = functools.partial(load_classifier, name, options.revision, options.dtype, options.device)
+        self._name, self._options = name, options
         self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)
+
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """Where the weights are a local folder, it is read."""
+        parts = ("dtype", "supported_label", "window", "overlap", "joined")
+        shaping = {part: getattr(self._options, part) for part in parts}
+        return identity("transformers-classifier", self._name, self._options.revision, shaping)
+
+    def _load(self) -> tuple[Any, Any]:
+        content = unchanged(self.spec, self._name, self.identity)
+        options = self._options
+        return load_classifier(self._name, options.revision, options.dtype, options.device, content)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Raises UserError: a classifier writes no text."""

@@ -93,8 +93,10 @@ class LoadedModel(LocalModel):
         self.spec = f"loaded:{shown}"
         shaping = {"chat_template_kwargs": options.chat_template_kwargs, "dtype": str(getattr(model, "dtype", ""))}
         self.identity = Identity("transformers in memory", shown, checksum(model), shaping)
-        self._model = model
-        self._load = partial(_pair, model, tokenizer)
+        self._model, self._tokenizer = model, tokenizer
+
+    def _load(self) -> tuple[Any, Any]:
+        return self._model, self._tokenizer
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         with evaluating(self._model):
@@ -130,10 +132,6 @@ def in_memory(given: Any, name: str | None = None, **options: Any) -> ChatModel:
     if options:
         raise UserError(f"function:{name or _name_of(given)}: takes no {', '.join(options)}; leave it out")
     return FunctionModel(given, name)
-
-
-def _pair(model: Any, tokenizer: Any) -> tuple[Any, Any]:
-    return model, tokenizer
 
 
 @contextmanager

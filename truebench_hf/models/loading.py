@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.models.fingerprint import fingerprint
 
 EMBEDDED = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -25,30 +26,36 @@ def locate() -> tuple[str, str | None]:
 
 
 def load(
-    folder: str, gguf: str | None, revision: str, dtype: str, device: str, *, reward: bool = False
+    folder: str, gguf: str | None, revision: str, dtype: str, device: str, content: str = "", *, reward: bool = False
 ) -> tuple[Any, Any]:
     """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, or with `reward` one that rates.
 
-    A local folder that was written anew is loaded anew. Raises UserError when it cannot be had, and where a reward model
-    has no head with a single logit.
+    A local folder whose `content` (its fingerprint) is another is loaded anew. Raises UserError when it cannot be had,
+    and where a reward model has no head with a single logit.
     """
-    file = Path(folder) / "config.json"
-    return _kept(folder, gguf, revision, dtype, device, reward, file.stat().st_mtime_ns if file.is_file() else 0)
+    asked = (folder, gguf, revision, dtype, device, reward)
+    return _once(asked, content, lambda: _loaded(*asked))
 
 
-@functools.cache
-def _kept(
-    folder: str, gguf: str | None, revision: str, dtype: str, device: str, reward: bool, written: int
-) -> tuple[Any, Any]:
-    return _loaded(folder, gguf, revision, dtype, device, reward)
+_KEPT: dict[tuple[Any, ...], tuple[str, tuple[Any, Any]]] = {}
+
+
+def _once(asked: tuple[Any, ...], content: str, load: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """What `load` gives, once for what is asked and its content; of one folder no two contents are held."""
+    if asked not in _KEPT or _KEPT[asked][0] != content:
+        _KEPT.pop(asked, None)
+        _KEPT[asked] = content, load()
+    return _KEPT[asked][1]
 
 
 def load_to_train(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
     """(model, tokenizer) as `load` has them, in a copy of their own that may be changed and saved.
 
-    Raises UserError as `load`, and on weights that are quantised, which nothing can be merged into.
+    Raises UserError as `load`, on weights that are quantised, which nothing can be merged into, and on an adapter.
     """
     model, tokenizer = _loaded(folder, gguf, revision, dtype, device, False)
+    if getattr(model, "_hf_peft_config_loaded", False):
+        raise UserError(f"hf:{folder}: is an adapter; merge it into its base (merge_and_unload of peft), and give that")
     if gguf is None and getattr(model, "hf_quantizer", None) is not None:
         raise UserError(f"hf:{folder}: its weights are quantised; choose the checkpoint that was not")
     if gguf is None:
@@ -71,6 +78,7 @@ def _loaded(folder: str, gguf: str | None, revision: str, dtype: str, device: st
     if gguf:
         where["gguf_file"] = gguf
     spec = f"{'reward' if reward else 'hf'}:{folder}"
+    _refuse_empty(spec, folder)
     kind = AutoModelForSequenceClassification if reward else AutoModelForCausalLM
     try:
         with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
@@ -83,16 +91,26 @@ def _loaded(folder: str, gguf: str | None, revision: str, dtype: str, device: st
     # What is missing was filled in at random, and the rewards would be.
     if reward and (told["missing_keys"] or model.config.num_labels != 1):
         raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
-    return model.to(target).eval(), tokenizer
+    return _placed(spec, model, target), tokenizer
 
 
-@functools.cache
-def load_classifier(folder: str, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
-    """(model, tokenizer) of a sequence classifier, loaded once per process. Raises UserError when it cannot be had.
+def unload(asked: tuple[Any, ...]) -> None:
+    """Forget a model that `load` was asked for, so that its memory is free once nobody holds it."""
+    _KEPT.pop((*asked, False), None)
+
+
+def load_classifier(folder: str, revision: str, dtype: str, device: str, content: str = "") -> tuple[Any, Any]:
+    """(model, tokenizer) of a sequence classifier, loaded once per process and `content`. Raises UserError as `load`.
 
     Code that a repository brings is never run.
     """
+    asked = (folder, revision, dtype, device)
+    return _once(("classifier", *asked), content, lambda: _classifier(*asked))
+
+
+def _classifier(folder: str, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
     target, precision = _prepared(dtype, device)
+    _refuse_empty(f"hf-classifier:{folder}", folder)
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
@@ -110,7 +128,7 @@ def load_classifier(folder: str, revision: str, dtype: str, device: str) -> tupl
         )
     if not tokenizer.is_fast:
         raise UserError(f"hf-classifier:{folder}: has no fast tokenizer, which documents are cut up with")
-    return model.to(target).eval(), tokenizer
+    return _placed(f"hf-classifier:{folder}", model, target), tokenizer
 
 
 def _prepared(dtype: str, device: str) -> tuple[str, Any]:
@@ -127,6 +145,22 @@ def _prepared(dtype: str, device: str) -> tuple[str, Any]:
     target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
     return target, torch.float32 if dtype == "auto" and target == "cpu" else dtype
+
+
+def _refuse_empty(spec: str, folder: str) -> None:
+    if Path(folder).is_dir() and not fingerprint(folder):
+        raise UserError(f"{spec}: that folder holds no model; check the path")
+
+
+def _placed(spec: str, model: Any, target: str) -> Any:
+    """The model on its device, to be asked. Raises UserError where there is none of that name, or too little room."""
+    try:
+        return model.to(target).eval()
+    except (RuntimeError, AssertionError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{spec}: cannot be put on the device {target}: {told}; name another, e.g. device=cpu"
+        ) from error
 
 
 def _unusable(spec: str, error: Exception) -> UserError:

@@ -77,9 +77,13 @@ class ChatModel(Protocol):
     """Where text comes from. `batch` is how many requests at once it works best with; None: as many as allowed."""
 
     spec: str
-    identity: Identity
     batch: int | None
     takes_schema: bool
+
+    @property
+    def identity(self) -> Identity:
+        """What shapes its answers; the same as long as the model is used."""
+        ...
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation. Raises RequestFailed, SchemaRefused or UserError."""

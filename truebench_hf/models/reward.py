@@ -15,6 +15,7 @@ from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.loading import load
 from truebench_hf.models.local import MACHINE, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
@@ -29,11 +30,20 @@ class RewardModel:
 
     def __init__(self, name: str, options: LocalOptions) -> None:
         self.spec = f"reward:{name}"
-        shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs}
-        self.identity = Identity("transformers reward", name, options.revision, shaping)
+        self._name, self._options = name, options
         self._template = options.chat_template_kwargs
-        self._load = functools.partial(load, name, None, options.revision, options.dtype, options.device, reward=True)
         self._batches = Batcher(self._rate, LocalModel._length, options.batch_size, MACHINE)
+
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """Where the weights are a local folder, it is read."""
+        shaping = {"dtype": self._options.dtype, "chat_template_kwargs": self._template}
+        return identity("transformers reward", self._name, self._options.revision, shaping)
+
+    def _load(self) -> tuple[Any, Any]:
+        content = unchanged(self.spec, self._name, self.identity)
+        options = self._options
+        return load(self._name, None, options.revision, options.dtype, options.device, content, reward=True)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The reward of a conversation's last message, which is the assistant's. Raises UserError on any other."""

@@ -59,7 +59,7 @@ def open_model(
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
 
-        return LocalModel(name or kind, read_options(LocalOptions, given, spec))
+        return LocalModel(name, read_options(LocalOptions, given, spec))
     if kind == "hf-classifier":
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions

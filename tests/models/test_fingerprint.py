@@ -1,0 +1,262 @@
+"""Models in local folders: what makes two of them the same, and whose answers are used again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.runs import ROOT, command_here, script, write_jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.models import fingerprint as reading
+from truebench_hf.models.fingerprint import BLOCK, STEP, fingerprint
+from truebench_hf.models.local import LocalModel
+from truebench_hf.models.protocol import ChatRequest, Completion, Identity
+from truebench_hf.models.spec import open_model
+
+FILES = {
+    "config.json": b'{"model_type": "llama"}',
+    "tokenizer.json": b"{}",
+    "chat_template.jinja": b"{{ messages }}",
+    "model-00001-of-00002.safetensors": b"one" * 9,
+    "model-00002-of-00002.safetensors": b"two" * 9,
+}
+HF = ("hf:", "reward:", "hf-classifier:")
+
+
+def folder(place: Path) -> Path:
+    """A folder that looks like a checkpoint; nothing in it can be loaded."""
+    place.mkdir(parents=True)
+    for name, content in FILES.items():
+        (place / name).write_bytes(content)
+    return place
+
+
+def written(name: str, content: bytes) -> Callable[[Path], object]:
+    def write(place: Path) -> None:
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_bytes(content)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        written("model-00002-of-00002.safetensors", b"twO" * 9),  # of the same size
+        written("config.json", b'{"model_type": "qwen2"}'),
+        written("chat_template.jinja", b"{{ messages[-1] }}"),
+        written("tokenizer_config.json", b"{}"),  # a file more
+        written("decision.json", b"{}"),  # how probabilities are asked for
+        written("vocab.txt", b"a\n"),
+        written("tokenizer.model", b"a\n"),
+        written("pytorch_model.bin", b"a"),
+        written("additional_chat_templates/tool_use.jinja", b"a"),
+        lambda place: (place / "tokenizer.json").unlink(),
+        lambda place: (place / "tokenizer.json").rename(place / "vocab.json"),
+    ],
+)
+def test_what_shapes_answers_makes_another_model(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    place = folder(tmp_path / "m")
+    before = fingerprint(str(place))
+    assert re.fullmatch("content-[0-9a-f]{16}", before)
+    change(place)
+    assert fingerprint(str(place)) != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda place: (place / "model-00001-of-00002.safetensors").touch(),
+        written("README.md", b"A model."),
+        written("optimizer.pt", b"of a checkpoint"),
+        written("training_args.bin", b"of a checkpoint"),
+        written("original/consolidated.safetensors", b"which nobody loads"),
+        written(".gitattributes", b""),
+        lambda place: (place / "vocab.json").symlink_to("nowhere"),
+    ],
+)
+def test_what_shapes_none_does_not(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    place = folder(tmp_path / "m")
+    before = fingerprint(str(place))
+    change(place)
+    assert fingerprint(str(place)) == before
+
+
+def test_what_runs_write_into_a_folder_of_a_model_does_not_count() -> None:
+    """A distilled judge's folder holds its run, too, which every session writes anew."""
+    text = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
+    saved = {
+        name for name, row in rows_of_files(text) if "its tokenizer" in row or "hf:OUT" in row or "is asked" in row
+    }
+    names = {name for name, _ in rows_of_files(text)} - saved
+    assert len(names) > 40
+    names |= {"run.json", "ledger.sqlite", "report.html"}  # told of in its first lines
+    assert {"distil.json", "training.json", "calibration.json"} <= names
+    assert {"model.safetensors", "config.json", "tokenizer.json", "decision.json"} <= saved
+    assert [name for name in names if reading._COUNTS.fullmatch(name)] == []
+    assert [name for name in saved if not reading._COUNTS.fullmatch(name)] == []
+
+
+def rows_of_files(text: str) -> list[tuple[str, str]]:
+    """(file, its row) of the tables of a page."""
+    rows = [row for row in text.splitlines() if row.startswith("|")]
+    return [
+        (name, row) for row in rows for name in re.findall(r"`([\w-]+\.(?:jsonl?|jinja|sqlite|csv|html|\w+))`", row)
+    ]
+
+
+def test_a_copy_under_another_name_is_the_same_model(tmp_path: Path) -> None:
+    place = folder(tmp_path / "m")
+    copied = shutil.copytree(place, tmp_path / "elsewhere" / "n", copy_function=shutil.copyfile)
+    (tmp_path / "link").symlink_to(place)
+    for kind in HF:
+        one, *others = (open_model(f"{kind}{where}").identity for where in (place, copied, tmp_path / "link"))
+        assert one.revision == fingerprint(str(place))
+        assert others == [one, one]
+        assert open_model(f"{kind}org/m", {"revision": "v1"}).identity.revision == "v1"  # of the Hub: as it is named
+
+
+def test_nothing_is_read_before_it_is_asked_for_and_then_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = folder(tmp_path / "m")
+    read: list[Path] = []
+    there = reading._read
+    monkeypatch.setattr(reading, "_read", lambda *given: read.append(given[0]) or there(*given))
+    model = open_model(f"hf:{place}")
+    assert read == []
+    assert model.identity is model.identity
+    assert len(read) == len(FILES)
+    before = there.cache_info().misses
+    assert open_model(f"hf:{place}").identity == model.identity
+    assert there.cache_info().misses == before
+
+
+@pytest.mark.parametrize(("place", "seen"), [(0, True), (STEP + BLOCK - 1, True), (-1, True), (STEP - 1, False)])
+def test_of_a_huge_checkpoint_blocks_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, seen: bool
+) -> None:
+    """What stands between blocks is not seen; below the limit everything is."""
+    file = folder(tmp_path / "m") / "model-00001-of-00002.safetensors"
+    with file.open("wb") as opened:
+        opened.truncate(2 * STEP + 5)  # a file of zeros that takes no room
+    whole = fingerprint(str(file.parent))
+    monkeypatch.setattr(reading, "WHOLE", STEP)
+    before = fingerprint(str(file.parent))
+    assert before != whole
+    with file.open("r+b") as opened:
+        opened.seek(place % (2 * STEP + 5))
+        opened.write(b"1")
+    assert (fingerprint(str(file.parent)) != before) == seen
+    monkeypatch.undo()
+    assert fingerprint(str(file.parent)) != whole
+
+
+def test_the_base_of_an_adapter_counts(tmp_path: Path) -> None:
+    base, adapter = folder(tmp_path / "base"), tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
+    (adapter / "adapter_model.safetensors").write_bytes(b"a")
+    before = fingerprint(str(adapter))
+    (base / "model-00001-of-00002.safetensors").write_bytes(b"b")
+    assert fingerprint(str(adapter)) != before
+    for text in ("{", "[]", '{"base_model_name_or_path": null}', json.dumps({"base_model_name_or_path": str(adapter)})):
+        (adapter / "adapter_config.json").write_text(text)  # broken, or its own base: told when it is loaded
+        assert fingerprint(str(adapter)).startswith("content-")
+
+
+def test_folders_without_a_model_and_files(tmp_path: Path) -> None:
+    assert fingerprint("org/name") == fingerprint(str(tmp_path)) == ""
+    assert open_model(f"hf:{tmp_path}").identity == Identity(
+        "transformers", str(tmp_path), "", {"dtype": "auto", "chat_template_kwargs": {}}
+    )
+    file = tmp_path / "m.gguf"  # as vLLM takes them
+    file.write_bytes(b"one")
+    before = fingerprint(str(file))
+    file.write_bytes(b"two")
+    assert fingerprint(str(file)) != before != ""
+
+
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: Any) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(reading, "_read", denied)
+    with pytest.raises(UserError, match="m: cannot be read: Permission denied"):
+        fingerprint(str(folder(tmp_path / "m")))
+
+
+def test_a_folder_called_as_the_embedded_model_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = folder(tmp_path / "smollm2")
+    model = open_model("hf:smollm2")
+    assert (model.spec, model.identity.revision) == ("hf:smollm2", fingerprint(str(place)))
+    assert open_model("smollm2").spec == "smollm2"
+
+
+@pytest.mark.parametrize("kind", HF)
+def test_files_that_change_in_use_end_it(tmp_path: Path, kind: str) -> None:
+    """Else answers of the new weights would be kept as those of the old ones."""
+    place = folder(tmp_path / "m")
+    model: Any = open_model(f"{kind}{place}")
+    assert model.identity.revision
+    (place / "model-00001-of-00002.safetensors").write_bytes(b"another")
+    with pytest.raises(UserError, match=f"{kind}{place}: its files were changed while it was in use"):
+        model._load()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What models in folders are asked for; they find every criterion met."""
+    found: list[str] = []
+
+    def answer(model: LocalModel, requests: Sequence[ChatRequest]) -> list[Completion]:
+        found.extend(model.identity.revision for _ in requests)
+        return [Completion('{"criteria_1": "PASS"}')] * len(requests)
+
+    monkeypatch.setattr(LocalModel, "_generate", answer)
+    return found
+
+
+def test_a_cache_knows_a_model_by_its_content(tmp_path: Path, asked: list[str]) -> None:
+    place = folder(tmp_path / "m")
+
+    def judged(where: Path) -> int:
+        asked.clear()
+        said = truebench_hf.judge("Say hi.", "Hi.", ["greets"], f"hf:{where}", cache=tmp_path / "cache.sqlite")
+        assert said.passed is True
+        return len(asked)
+
+    assert judged(place) == 1
+    assert judged(place) == 0
+    assert judged(shutil.copytree(place, tmp_path / "moved")) == 0
+    (place / "model-00001-of-00002.safetensors").write_bytes(b"trained again")
+    assert judged(place) == 1
+    assert judged(tmp_path / "moved") == 0  # still the old one
+
+
+def test_a_run_folder_is_tied_to_the_weights(
+    tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, out = folder(tmp_path / "m"), tmp_path / "out"
+    data = write_jsonl(tmp_path / "data.jsonl", [{"prompt": "Say hi.", "criteria": ["greets"]}])
+    model = script(tmp_path / "model.json", [], {"reply": "Hi."})
+    given = ("run", "--data", data, "--model", model, "--judge", f"hf:{place}", "--out", str(out))
+    assert command_here(capsys, *given).returncode == 0
+    assert command_here(capsys, *given).returncode == 0
+    assert len(asked) == 1
+    noted = json.loads((out / "run.json").read_text(encoding="utf-8"))["settings"]["judge_models"][f"judge hf:{place}"]
+    before = fingerprint(str(place))
+    assert (noted["model"], noted["revision"]) == ("a local folder", before)
+    (place / "model-00001-of-00002.safetensors").write_bytes(b"trained again")
+    done = command_here(capsys, *given)
+    assert (done.returncode, done.stderr.count("\n"), len(asked)) == (2, 1, 1)
+    told = f'judge_models.judge hf:{place}.revision: "{before}" there, "{fingerprint(str(place))}" now'
+    assert f"belongs to a run with other options ({told}); choose another folder" in done.stderr
