@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from truebench_hf.benchmarks.truebench.study import run as start
 from truebench_hf.distil.options import DistilOptions
 from truebench_hf.distil.sections import tenths
 from truebench_hf.distil.study import distil
-from truebench_hf.distil.training import rows
+from truebench_hf.distil.training import rows, train
 from truebench_hf.distil.verdicts import Example
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import _stage
 from truebench_hf.judging.judge import decision_questions
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.decisions import yes_probabilities
-from truebench_hf.models.loading import load
+from truebench_hf.models.local import LocalModel, LocalOptions
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion
 
@@ -176,7 +177,7 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
     assert len(lines) == 104
     assert not sides[0] & sides[1]
     assert [("distilled" in line) == (line["side"] == "held out") for line in lines] == [True] * 104
-    assert not list(judge.glob(".part"))
+    assert not list(judge.glob(".distil.part"))
     assert told(judge, "config.json")["use_cache"] is True  # which a trainer turns off
 
 
@@ -241,7 +242,7 @@ def test_a_training_that_was_stopped_begins_anew(tmp_path: Path, run: str, base:
     made = told(out, "training.json")["training"]["loss"]
     (out / "training.json").unlink()
     (out / "distil.json").unlink()
-    (out / ".part").mkdir()
+    (out / ".distil.part").mkdir()
     distil(DistilOptions(**options))
     assert told(out, "training.json")["training"]["loss"] == made  # by the same seed
 
@@ -267,34 +268,26 @@ def test_a_prompt_longer_than_the_limit_is_counted(tmp_path: Path, run: str, bas
     options = DistilOptions(runs=(run,), base=f"hf:{base}", max_length=50, out=str(tmp_path / "out"))
     with pytest.raises(UserError, match="--max-length 50: 84 of 84 prompts have more than 50 tokens"):
         distil(options)
-    assert not (tmp_path / "out" / ".part").exists()
+    assert not (tmp_path / "out" / ".distil.part").exists()
 
 
 @pytest.mark.slow
-def test_weights_that_were_written_anew_are_loaded_anew(tmp_path: Path) -> None:
-    folder = tiny_llama.save(tmp_path)
-    first = load(folder, None, "", "auto", "cpu")
-    assert load(folder, None, "", "auto", "cpu") is first
-    tiny_llama.save(tmp_path)
-    assert load(folder, None, "", "auto", "cpu") is not first
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_the_embedded_model_learns_in_a_few_steps_and_judges(
-    tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_embedded_model_learns_two_verdicts_and_judges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From its GGUF file to a folder of plain weights; short rows, since a step of it takes a second per hundred tokens."""
     import_trl()
-    out = tmp_path / "judge"
-    options = {"max_steps": 8, "batch_size": 2, "learning_rate": 1e-3, "held_out": 0.1}
-    found = distil(DistilOptions(runs=(run,), base="smollm2", out=str(out), **options))  # type: ignore[arg-type]
-    first, last = found.training.loss[0], min(found.training.loss[-3:])
-    assert last < first
-    assert found.measured["distilled"].probabilities.n == found.measured["base"].probabilities.n == 12
+    out, shown = tmp_path / "judge", ("names a colour", "names a number")
+    out.mkdir()
+    one = Example("run", "1", "i", "The answer is red.", tuple(map(Criterion, shown)), shown, ("no", "yes"))
+    options = DistilOptions(runs=("r",), base="smollm2", out=str(out), max_steps=6, batch_size=2, learning_rate=1e-3)
+    made = train(LocalModel("", LocalOptions()).load_to_train, [one], options, Prompts(), out)
+    assert made.loss[-1] < made.loss[0] - 0.5  # every step sees both
+    model, tokenizer = LocalModel(str(out), LocalOptions())._load()
+    (no, yes), _ = yes_probabilities(model, tokenizer, one.state, decision_questions(shown, Prompts()))
+    assert -(log(1 - no) + log(yes)) / 2 < made.loss[0] - 0.5  # so do the weights that were merged, saved and loaded
     data = write_jsonl(tmp_path / "data.jsonl", [{"prompt": "Which colour is jam?", "criteria": CRITERIA}])
-    model = script(tmp_path / "model.json", [], {"reply": "It is red."})
+    said = script(tmp_path / "model.json", [], {"reply": "It is red."})
     given = ("--judge", f"hf:{out}", "--judge-level", "decision", "--out", str(tmp_path / "run"))
-    done: Done = command_here(capsys, "run", "--data", data, "--model", model, *given)
+    done: Done = command_here(capsys, "run", "--data", data, "--model", said, *given)
     assert done.returncode == 0, done.stderr
     line = json.loads((tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8"))
     assert all(0 <= one["probability"] <= 1 for one in line["verdicts"][0])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,11 +32,14 @@ from truebench_hf.distil.split import held_out
 from truebench_hf.distil.training import MODEL_FILES, Training, train
 from truebench_hf.distil.verdicts import Example, Found, read
 from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.engine.pool import bounded
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.judging.calibrated import DECISION_PROMPTS, as_json
 from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.models.caller import Caller
+from truebench_hf.models.fingerprint import fingerprint
 from truebench_hf.models.local import LocalModel
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
@@ -60,7 +63,7 @@ Asked = tuple[Example, Sequence[Verdict], Sequence[Verdict]]  # what base and pu
 class Distil(Study[DistilOptions, Example, Asked, Distilled]):
     """A distillation: `setup` trains, which asks nobody and begins anew where it was stopped, `work` measures."""
 
-    kind, unit = "distil", "held out"
+    kind = "distil"
     files = ("distil.json", "verdicts.jsonl", "calibration.json", TRAINING, *MODEL_FILES)
     needs = ("sklearn",)
     unforeseen = "The training itself asks nobody: it takes this machine's time alone."
@@ -108,14 +111,11 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
         return sides
 
     def bars(self) -> dict[str, int]:
-        return {self.unit: len(self.sides["held out"])}
+        return dict.fromkeys(("base", PUPIL), len(self.sides["held out"]))
 
     def setup(self) -> None:
         options, estimate = self.options, self.options.estimate
         self.training = None if estimate else self._training()
-        if self.training:  # no decision of an earlier training, in whatever folder, is taken for one of this
-            which = digest(canonical(asdict(self.training)))
-            self.pupil.identity = replace(self.pupil.identity, revision=which)
         caller = Caller(
             EstimatedModel(self.pupil) if estimate else self.pupil, self.ledger, PUPIL, self.roles.concurrency("base")
         )
@@ -130,16 +130,23 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
             try:
                 told = jsonl.parsed(file.read_bytes(), str(file))
                 there, found = dict(told["made_with"]), Training(**told["training"])
+                content = told["content"]
             except (KeyError, TypeError, ValueError) as error:
                 raise UserError(f"{file}: cannot be read; move it away to train anew") from error
             if other := [name for name, value in made_with.items() if there.get(name) != value]:
                 raise UserError(
                     f"--out {out}: the judge there was trained with other {', '.join(other)}; choose another folder"
                 )
+            if content != fingerprint(str(out)):
+                raise UserError(
+                    f"--out {out}: the judge there is not as it was trained (its files were changed, or are gone); put them "
+                    f"back, or move {file} away to train anew"
+                )
             return found
         base = cast(LocalModel, self.roles["base"][0])
         made = train(base.load_to_train, self.sides["trained on"], self.options, self.options.prompts, out)
-        self.folder.write(TRAINING, json.dumps({"made_with": made_with, "training": asdict(made)}, indent=1) + "\n")
+        told = {"made_with": made_with, "training": asdict(made), "content": fingerprint(str(out))}
+        self.folder.write(TRAINING, json.dumps(told, indent=1) + "\n")
         return made
 
     def _made_with(self) -> dict[str, Any]:
@@ -150,13 +157,26 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
         identity = asdict(self.roles["base"][0].identity)
         return {"verdicts": digest(canonical(learned)), "base": identity, "prompts": prompts, **told}
 
+    async def _work(self) -> list[Asked]:
+        """First the base is asked everything, then the new judge: what trained one need not have room for two."""
+        held = [one for one in self.chosen if one.instruction in self.apart]
+        self.said = dict([pair async for pair in bounded(held, self._before, 2 * self.roles.slots)])
+        base = self.roles["base"][0]
+        if isinstance(base, LocalModel):
+            base.unload()
+        return await super()._work()
+
+    async def _before(self, one: Example) -> tuple[str, Sequence[Verdict]]:
+        said = await self.before.by_probability(one.criteria, one.shown, one.state)
+        self.step("base")
+        return one.name, said
+
     async def work(self, one: Example) -> Asked:
         if one.instruction not in self.apart:
             return one, (), ()
-        before = await self.before.by_probability(one.criteria, one.shown, one.state)
         after = await self.after.by_probability(one.criteria, one.shown, one.state)
-        self.step(self.unit)
-        return one, before, after
+        self.step(PUPIL)
+        return one, self.said[one.name], after
 
     def score(self, done: Sequence[Asked]) -> Outcome[Distilled]:
         options, found, spec = self.options, self.found, self.pupil.spec
@@ -192,6 +212,8 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
             yield "The loss did not fall: nothing was learned; give more --epochs, or another --learning-rate."
         if found.training.too_long:
             yield f"Longer than --max-length, and not trained on: {found.training.too_long} verdicts."
+        if (few := found.sides["held out"].instructions) < MIN_CLUSTERS:
+            yield f"Held out are {few} instructions; intervals are told from {MIN_CLUSTERS} on: raise --held-out, or give more runs."
         if found.problem:
             yield f"Its probabilities are not calibrated: {found.problem}."
         yield from weak_judges([self.options.base])

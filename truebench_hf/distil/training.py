@@ -7,10 +7,11 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
+from importlib import metadata
 from io import StringIO
-from math import gcd
+from math import gcd, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from truebench_hf.judging.judge import decision_questions
 from truebench_hf.models.chat_template import yes_no_prompts
 from truebench_hf.prompts import Prompts
 
-_PART = ".part"  # the weights while they are written
+_PART = ".distil.part"  # the weights while they are written
 _MICRO = 4  # verdicts computed at once
+_MADE_BY = ("trl", "peft", "transformers", "torch")
 _IGNORED = -100  # the label of a token that is no target
 # In which the weights and what belongs to them are saved; the one without which nothing can be loaded comes last.
 MODEL_FILES = (
@@ -34,13 +36,14 @@ MODEL_FILES = (
 
 @dataclass(frozen=True)
 class Training:
-    """What a training was: `verdicts` learned from, those `too_long`, the seconds it took, and the loss of every step
-    (of the one token that is the verdict, in nats)."""
+    """What a training was: `verdicts` learned from, those `too_long`, the seconds it took, the loss of every step (of the
+    one token that is the verdict, in nats), and the `versions` of what trained."""
 
     verdicts: int
     too_long: int
     seconds: float
     loss: tuple[float, ...]
+    versions: Mapping[str, str]
 
 
 def train(
@@ -54,13 +57,14 @@ def train(
 
     Every prompt is the one that a decision judge reads its probabilities behind, to the token, and the target is the
     token that it reads as yes or as no. Raises UserError where the model has no such tokens, nothing is short enough,
-    or memory does not suffice.
+    the loss is lost, or memory or disk do not suffice.
     """
     began, part = time.monotonic(), out / _PART
     shutil.rmtree(part, ignore_errors=True)
     try:
         model, tokenizer = load()
-        tokenizer.save_pretrained(part)  # now: the prompts below add tokens of their own to it
+        with _writing(out):
+            tokenizer.save_pretrained(part)  # now: the prompts below add tokens of their own to it
         every = list(rows(model, tokenizer, examples, prompts))
         short = _short(every, min(options.max_length, model.config.max_position_embeddings), options)
         with warnings.catch_warnings():
@@ -70,12 +74,14 @@ def train(
             loss = _run(trainer, options)
         merged = trainer.model.merge_and_unload()
         merged.config.use_cache = caches  # a trainer turns it off
-        _save(merged, part, out)
+        with _writing(out):
+            _save(merged, part, out)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     del trainer, model, merged
     _free()
-    return Training(len(short), len(every) - len(short), round(time.monotonic() - began, 1), loss)
+    versions = {name: metadata.version(name) for name in _MADE_BY}
+    return Training(len(short), len(every) - len(short), round(time.monotonic() - began, 1), loss, versions)
 
 
 def _short(every: Sequence[dict[str, Any]], window: int, options: DistilOptions) -> list[dict[str, Any]]:
@@ -100,7 +106,7 @@ def rows(model: Any, tokenizer: Any, examples: Sequence[Example], prompts: Promp
         try:
             asked = yes_no_prompts(tokenizer, model.name_or_path, one.state, decision_questions(one.shown, prompts))
         except ValueError as error:
-            raise UserError(f"--base: gives no yes or no: {error}; choose another model") from error
+            raise UserError(f"--base: gives no yes or no: {str(error).rstrip('.')}; choose another model") from error
         for prompt, label in zip(asked, one.labels, strict=True):
             answer = prompt.yes if label == "yes" else prompt.no
             tokens = np.array([*prompt.tokens, answer], dtype=np.int32)
@@ -144,7 +150,7 @@ def _trainer(
         max_steps=options.max_steps or -1, learning_rate=options.learning_rate, lr_scheduler_type="linear",
         warmup_steps=0.05, seed=options.seed, max_length=None, train_sampling_strategy="group_by_length",
         logging_steps=1, save_strategy="no", report_to="none", disable_tqdm=True,
-        use_cpu=model.device.type == "cpu", bf16=model.device.type == "cuda" and model.dtype == bfloat16,
+        pad_token=_pad(tokenizer), use_cpu=model.device.type == "cpu", bf16=model.device.type == "cuda" and model.dtype == bfloat16,
     )  # fmt: skip
     lora = LoraConfig(
         r=options.lora_rank, lora_alpha=2 * options.lora_rank, lora_dropout=0.05, target_modules="all-linear",
@@ -157,8 +163,14 @@ def _trainer(
     return trainer
 
 
+def _pad(tokenizer: Any) -> str | None:
+    """What rows are filled up with, where the tokenizer names nothing: it is masked, so any token does."""
+    named = tokenizer.pad_token or tokenizer.eos_token
+    return None if named else str(tokenizer.convert_ids_to_tokens(0))
+
+
 def _run(trainer: Any, options: DistilOptions) -> tuple[float, ...]:
-    """Train to the end; the loss of every step."""
+    """Train to the end; the loss of every step. Raises UserError where it ends as no number, and so do the weights."""
     from torch import OutOfMemoryError
     from transformers import TrainerCallback
 
@@ -177,20 +189,35 @@ def _run(trainer: Any, options: DistilOptions) -> tuple[float, ...]:
         except OutOfMemoryError as error:
             told = "the training does not fit the memory; lower it, or take a smaller --base"
             raise UserError(f"--max-length {options.max_length}: {told}") from error
-    return tuple(line["loss"] for line in trainer.state.log_history if "loss" in line)
+    loss = tuple(line["loss"] for line in trainer.state.log_history if "loss" in line)
+    if not all(map(isfinite, loss)):
+        step = next(number for number, one in enumerate(loss, 1) if not isfinite(one))
+        raise UserError(
+            f"--learning-rate {options.learning_rate}: at step {step} the loss is no number any more; lower it, or train "
+            "with --base-arg dtype=bfloat16 (or float32)"
+        )
+    return loss
 
 
 def _save(model: Any, part: Path, out: Path) -> None:
     """Write the weights, and move all that is saved to where it belongs once it is whole."""
+    with redirect_stderr(StringIO()):  # a bar for one file
+        model.save_pretrained(part, max_shard_size="1TB")
+    _save_decision(model.name_or_path, part)
+    usual = (part / MODEL_FILES[-1]).stat().st_mode  # weights are written so that their owner alone may read them
+    for file in sorted(part.iterdir(), key=lambda file: file.name == MODEL_FILES[-1]):
+        if file.is_file():
+            file.chmod(usual)
+            file.replace(out / file.name)
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """What cannot be written inside is told as the user can mend it."""
     from safetensors import SafetensorError
 
     try:
-        with redirect_stderr(StringIO()):  # a bar for one file
-            model.save_pretrained(part, max_shard_size="1TB")
-        _save_decision(model.name_or_path, part)
-        for file in sorted(part.iterdir(), key=lambda file: file.name == MODEL_FILES[-1]):
-            if file.is_file():
-                file.replace(out / file.name)
+        yield
     except (OSError, SafetensorError) as error:
         raise UserError(f"--out {out}: the trained judge cannot be written: {error}; make room and repeat") from error
 
