@@ -20,6 +20,7 @@ from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.rows import Responses
 from truebench_hf.benchmarks.truebench import data as instance_data
+from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
@@ -85,12 +86,13 @@ class Read:
     unread: int = 0  # rows with labels in other columns than those that labels are read of
 
 
-def read(source: str, strict: bool = False) -> Read:
+def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = None) -> Read:
     """A source, whichever of the three it is; of several splits the one named train, so that no test is trained on.
 
-    Raises UserError naming what cannot be read.
+    `columns` maps the names of rows with prompt and criteria. Raises UserError naming what cannot be read.
     """
     if sources.is_source(source):
+        _refuse(columns, f"--source {source}")
         kind, _, path = source.partition(":")
         items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
         return Read(conversations.of_items(kind, items), list(items), items.left_out)
@@ -107,8 +109,19 @@ def read(source: str, strict: bool = False) -> Read:
             if TRAIN in found
             else row_files.one_split(instance_data.located(source), instance_data.NAMES, "--source")
         )
-        return Read(instances.of_rows(rows, judged=False), unread=sum(map(_labelled, rows)))
+        if first is not None and "verdicts" in first.row and "criteria" not in (columns or {}):
+            raise UserError(
+                f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
+                "with, for verdicts to train on its folder to `truebench distil`"
+            )
+        return Read(instances.of_rows(rows, columns, judged=False), unread=sum(map(_labelled, rows)))
+    _refuse(columns, "rows in the columns of rubric_eval")
     return _of_labelled(source, chain.from_iterable(found.values()), strict)
+
+
+def _refuse(columns: Mapping[str, str] | None, what: str) -> None:
+    for ours, theirs in (columns or {}).items():
+        raise UserError(f"--column {ours}={theirs}: has no use with {what}, whose columns are known; leave it out")
 
 
 def _labelled(record: Record) -> bool:
@@ -148,6 +161,8 @@ def about(builder: Builder, data: Data) -> About:
     notes = (
         [f"conversations with further turns to be answered, of which no prompt is made: {longer:,}"] if longer else []
     )
+    if bare := sum(not instance.turns[0].criteria for instance in builder.read.instances):
+        notes.append(f"prompts without criteria, of which no row is made: {bare:,}")
     if unread := builder.read.unread:
         notes.append(
             f"rows whose labels were not read: {unread:,}; labels are read of rows in the columns of rubric_eval "
@@ -166,7 +181,7 @@ class Training(SourceBuilder):
 
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "prompts"
-    TAKES = ("source", "strict")
+    TAKES = ("source", "strict", "columns")
     NEEDS = "labelled rows, rows with prompt and criteria, or SOURCE:PATH (see `truebench data list`)"
 
     @property
@@ -177,7 +192,7 @@ class Training(SourceBuilder):
     @cached_property
     def read(self) -> Read:
         """What the source holds."""
-        found = read(self._source(), self.config.strict)
+        found = read(self._source(), self.config.strict, self.config.columns)
         self.outs[self._source()] = found.left_out
         return found
 

@@ -88,6 +88,9 @@ def the_one(found: Splits, what: str) -> Rows:
         return _of_languages(found)
     if "test" not in found and len(found) > 1:
         in_files = all(rows.files for rows in found.values())
+        if in_files and any((file.parent / "run.json").is_file() for rows in found.values() for file in rows.files):
+            told = f"is the folder of a run, with {', '.join(found)}"
+            raise UserError(f"{what}: {told}; give the data that it was made with, or the file of it that holds rows")
         remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
         raise UserError(f"{what}: has no split test, and more than one other: {', '.join(found)}; {remedy}")
     return found["test"] if "test" in found else next(iter(found.values()))

@@ -279,6 +279,22 @@ def test_a_submission_stands_among_them_by_itself(repo: Path, tmp_path: Path) ->
     assert check(tmp_path / "submitted").faults == ()
 
 
+@pytest.mark.parametrize(
+    ("files", "fits"), [((), False), (("README.md", "x.txt"), False), ((".gitattributes", "README.md"), True)]
+)
+def test_what_stood_there_before_is_a_results_repository_too(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], files: tuple[str, ...], fits: bool
+) -> None:
+    """Against any other folder nothing could vanish. One with its card alone is where the first results are to go."""
+    before = tmp_path / "before"
+    before.mkdir()
+    for name in files:
+        (before / name).write_text("")
+    done = command_here(capsys, "publish", "check", str(repo), "--before", str(before))
+    told = f"truebench: --before {before}: no results repository there (it has no folder `runs`); give a checkout"
+    assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == ((0, False, 0) if fits else (2, True, 1))
+
+
 def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_here(capsys, "publish", "check", str(repo), "--before", str(repo)).returncode == 0
     results(repo)[0].unlink()
@@ -373,7 +389,10 @@ def test_a_data_set_without_results_is_told_by_its_name(
     monkeypatch.setattr("truebench_hf.hub.former.fetched", lambda place: tmp_path)
     done = command_here(capsys, "publish", "check", "org/other")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "truebench: org/other: no results repository there (it has no folder `runs`)\n"
+    assert done.stderr == (
+        "truebench: org/other: no results repository there (it has no folder `runs`); give a checkout of one, or "
+        "ORG/NAME[@REVISION]\n"
+    )
 
 
 @pytest.mark.parametrize(

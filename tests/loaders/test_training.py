@@ -46,8 +46,10 @@ def test_prompts_are_what_a_model_is_sent_with_points(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert first["reference"] == "Caffeine."
     assert (second["id"], len(second["prompt"])) == ("b", 1)
-    (note,) = export("training", tmp_path / "out", source=str(path)).facts.notes
-    assert note == "conversations with further turns to be answered, of which no prompt is made: 2"
+    assert export("training", tmp_path / "out", source=str(path)).facts.notes == (
+        "conversations with further turns to be answered, of which no prompt is made: 2",
+        "prompts without criteria, of which no row is made: 1",  # the first turn of the last
+    )
 
 
 def test_prompts_are_rewarded_as_they_are(tmp_path: Path) -> None:
@@ -152,3 +154,44 @@ def test_no_test_is_trained_on(tmp_path: Path) -> None:
             (folder / f"{row['id']}.jsonl").write_text(json.dumps(row) + "\n")
         config = "labels" if name == "labelled" else "prompts"
         assert [row["id"].removeprefix("rubrichub-") for row in view(config, source.format(folder))] == ["train"], name
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("run", "--source run: is the folder of a run, with judgments, scores_category; give the data that it was made with"),
+        ("run/judgments.jsonl", "run/judgments.jsonl, line 1: holds the verdicts of a judge, and answers; for prompts give"),
+        ("empty", "--source empty: holds no .jsonl, .parquet, .csv files; give a file, or such a folder"),
+        ("other", "other/rows.jsonl, line 1: has no prompt; give 'prompt', 'messages' or 'turns', or name the column"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_holds_no_rows_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("run", "empty", "other"):
+        Path(folder).mkdir()
+    answered = {"messages": [USER, {"role": "assistant", "content": "Tea."}], "verdicts": [[]]}
+    for name, text in (
+        ("run.json", "{}"),
+        ("judgments.jsonl", json.dumps(answered)),
+        ("scores_category.csv", "a,b\n1,2\n"),
+    ):
+        Path("run", name).write_text(text)
+    Path("other", "rows.jsonl").write_text('{"q": "Tea?"}\n')
+    done = command_here(capsys, "data", "build", "training", "--source", source, "--out", "out")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert told in done.stderr
+
+
+def test_a_prompt_may_have_another_name_and_one_without_criteria_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, given = tmp_path / "rows.jsonl", ("data", "build", "training", "--column", "prompt=q")
+    path.write_text('{"q": "Tea?", "criteria": ["is short"]}\n{"q": "Milk?"}\n')
+    done = command_here(capsys, *given, "--source", str(path), "--out", str(tmp_path / "out"))
+    assert (done.returncode, "1 rows in train" in done.stdout) == (0, True)
+    assert "prompts without criteria, of which no row is made: 1" in done.stderr
+    done = command_here(capsys, *given, "--source", "rubric_mini", "--out", str(tmp_path / "other"))
+    assert "--column prompt=q: has no use with rows in the columns of rubric_eval" in done.stderr
+    assert done.returncode == 2

@@ -92,12 +92,13 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish check` as a call.
 
     `before` is one that it must not have less than, as its main branch is for a pull request. Raises UserError where
-    there is none.
+    one of them is none.
     """
     from truebench_hf.hub.check import check
     from truebench_hf.hub.former import fetched
 
-    return check(fetched(place), fetched(before) if before else None, name=str(place))
+    then = fetched(before) if before else None
+    return check(fetched(place), then, name=str(place), name_before=str(before or ""))
 
 
 def publish_space(repo_id: str, folder: str | Path | None = None, **how: Unpack[How]) -> Pushed:

@@ -64,7 +64,8 @@ def _build(
     ] = None,
     split: Annotated[str | None, typer.Option(help="facts_grounding: open (default) or blind.")] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="truebench, rubric_eval: ours=theirs, for a column of another name.")
+        list[str] | None,
+        typer.Option(help="truebench, rubric_eval, training: ours=theirs, for a column of another name."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first row that cannot be used; else left out and counted.")

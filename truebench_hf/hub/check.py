@@ -49,14 +49,18 @@ class _Seen:
     contents: dict[str, str] = field(default_factory=dict)  # by hash of answers and verdicts the run
 
 
-def check(folder: Path, before: Path | None = None, *, again: bool = True, name: str = "") -> Checked:
+def check(
+    folder: Path, before: Path | None = None, *, again: bool = True, name: str = "", name_before: str = ""
+) -> Checked:
     """Check a results repository in a folder; `before` is one that it must not have less than, say its main branch.
 
-    `name` is what the user calls it. With `again` the scores of runs with judgments are computed again. Raises UserError
-    where there is no such folder.
+    `name` and `name_before` are what the user calls them. With `again` the scores of runs with judgments are computed
+    again. Raises UserError where one of them is no results repository; `before` may be a new one, with its card alone.
     """
     if not (folder / "runs").is_dir():
-        raise UserError(f"{name or folder}: no results repository there (it has no folder `runs`)")
+        raise _is_none(name or str(folder))
+    if before and not (before / "runs").is_dir() and not _is_new(before):
+        raise _is_none(f"--before {name_before or before}")
     faults: list[str] = []
     seen = _Seen()
     runs = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())
@@ -75,6 +79,18 @@ def check(folder: Path, before: Path | None = None, *, again: bool = True, name:
     if before:
         faults += _vanished(_read(before)[0], there)
     return Checked(len(runs), sum(map(is_result, there)), tuple(faults))
+
+
+def _is_none(name: str) -> UserError:
+    return UserError(
+        f"{name}: no results repository there (it has no folder `runs`); give a checkout of one, or ORG/NAME[@REVISION]"
+    )
+
+
+def _is_new(folder: Path) -> bool:
+    """Whether a data set was made, and nothing but its card pushed yet: the first results come as a pull request, too."""
+    names = {path.name for path in folder.iterdir()}
+    return bool(names & {"README.md", ".gitattributes"}) and all(n == "README.md" or n[0] == "." for n in names)
 
 
 def lost_scores(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
