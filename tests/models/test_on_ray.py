@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from truebench_hf import redaction
-from truebench_hf.engine.ray_cluster import Cluster, Seat
-from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.engine.gate import GivenUp
+from truebench_hf.engine.ray_cluster import Cluster, Seat, shared
+from truebench_hf.engine.retry import RequestFailed, held_slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Holder, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
+from truebench_hf.models.provider import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
+from truebench_hf.models.spec import open_model
 from truebench_hf.types import Message
 
 HOSTILE = 'Ünï 漢字 🙂 "quoted"\n\\ \ud800 \x00 </script>'  # half a surrogate pair, too
@@ -79,6 +84,7 @@ def test_requests_and_replies_arrive_as_they_were_sent() -> None:
         (RequestFailed("burned down"), RequestFailed),
         (SchemaRefused("no schemas here"), SchemaRefused),
         (UserError("set the key"), UserError),
+        (GivenUp("the server is gone"), GivenUp),  # which costs a study everything, where another might not
         (KeyError("a mistake of ours"), RuntimeError),
     ],
 )
@@ -92,8 +98,8 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
 
     async def ask() -> None:
         model = on_ray(ScriptedModel("m", fail))
-        one, other = await asyncio.gather(
-            model.complete(chat("fails")), model.complete(chat("goes well")), return_exceptions=True
+        other, one = await asyncio.gather(
+            model.complete(chat("goes well")), model.complete(chat("fails")), return_exceptions=True
         )
         assert type(one) is arrives
         assert raised.args[0] in str(one)
@@ -102,6 +108,91 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         assert other.text == "fine"
 
     asyncio.run(ask())
+
+
+def test_what_cannot_be_loaded_is_tried_once() -> None:
+    tries = 0
+
+    def fail(request: ChatRequest) -> Answer:
+        nonlocal tries
+        tries += 1
+        raise UserError("not enough memory")
+
+    async def ask() -> None:
+        model = on_ray(ScriptedModel("m", fail))
+        found = await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)), return_exceptions=True)
+        assert [str(one) for one in found] == ["not enough memory"] * 8
+        # A server that takes no chats, or no typed decisions, may take the other kind: `metaeval` goes on with it.
+        assert (await model.decide(DecisionRequest("s", ("a",)))).probabilities == (0.5,)
+
+    asyncio.run(ask())
+    assert tries == 1
+
+
+def test_who_gave_the_answers_is_told_here() -> None:
+    class Telling(ScriptedModel):
+        def __init__(self) -> None:
+            super().__init__("m", lambda request: "yes")
+            self.served = Served()
+
+        async def complete(self, request: ChatRequest) -> Any:
+            self.served.add("provider", request.messages[-1].content)
+            return await super().complete(request)
+
+    model = Telling()
+    asked = on_ray(model)
+
+    async def ask() -> None:
+        for text in ("one", "other", "one"):
+            await asked.complete(chat(text))
+
+    asyncio.run(ask())
+    assert asked.served.told == {"provider": {"one": 2, "other": 1}}
+
+
+def test_a_call_that_waits_for_its_next_try_holds_up_nobody() -> None:
+    class Waiting(ScriptedModel):
+        async def complete(self, request: ChatRequest) -> Any:
+            if "waits" in request.messages[-1].content:
+                slot = held_slot()
+                assert slot is not None
+                slot.leave()  # as `with_retries` does before its waits
+                await answered.wait()
+                await slot.take()
+            else:
+                answered.set()
+            return await super().complete(request)
+
+    answered = asyncio.Event()
+    holder = Holder(None, 1)
+    holder._model = Waiting("m", lambda request: "yes")
+    texts = [_request("waits"), _request("the next one")]
+
+    async def answers() -> list[Any]:
+        return [found async for found in holder({"place": range(2), "request": texts})]
+
+    (found,) = asyncio.run(asyncio.wait_for(answers(), 10))
+    assert [json.loads(reply)["text"] for reply in found["reply"]] == ["yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "machines", "share"),
+    [
+        (8, 2, (2, 4)),
+        (3, 2, (1, 3)),  # two workers could have one each, or four together, which is more than was allowed
+        (8, 3, (2, 4)),
+        (64, 512, (64, 1)),
+        (7, 1, (1, 7)),
+        (100, 7, (5, 20)),
+    ],
+)
+def test_workers_share_the_calls_that_are_allowed(calls: int, machines: int, share: tuple[int, int]) -> None:
+    assert shared(Seat(calls), machines) == share
+    assert shared(Seat(calls, local=True), machines) == (machines, calls), "each on its own"
+
+
+def _request(text: str) -> str:
+    return json.dumps({"messages": [["user", text]], "sampling": {}, "sample": 0, "schema": None})
 
 
 def test_no_more_calls_are_under_way_than_a_worker_may_have() -> None:
@@ -117,9 +208,7 @@ def test_no_more_calls_are_under_way_than_a_worker_may_have() -> None:
 
     holder = Holder(None, 3)
     holder._model = Slow("m", lambda request: "yes")
-    texts = [
-        json.dumps({"messages": [["user", str(n)]], "sampling": {}, "sample": 0, "schema": None}) for n in range(8)
-    ]
+    texts = [_request(str(n)) for n in range(8)]
 
     async def answers() -> list[Any]:
         return [found async for found in holder({"place": range(8), "request": texts})]
@@ -138,7 +227,52 @@ def test_what_a_worker_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert {"OPENAI_API_KEY", "MY_KEY", "HF_TOKEN"} <= set(opening.environment)
     assert "AWS_SECRET_ACCESS_KEY" not in opening.environment
     assert "value of" not in repr(opening)
+    assert "pass" not in repr(Opening.here("openai:m", {"extra_body": '{"key": "pass"}'}, "https://me:pass@host", 1.0))
+    (tmp_path / "gpt-5").mkdir()  # of which a server knows nothing
     assert Opening.here("openai:gpt-5", {}, None, 1.0).spec == "openai:gpt-5"
+    assert Opening.here("scripted:m.json", {"record": "r.jsonl"}, None, 1.0).arguments["record"] == str(
+        tmp_path / "r.jsonl"
+    ), "a worker has a working folder of its own"
+
+
+def test_a_worker_asks_with_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its machine may name another server, and keep keys that are for that one."""
+    (tmp_path / "m.json").write_text("{}")
+    for name in list(os.environ):
+        if name.startswith("OPENAI_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENAI_API_KEY", "of the study")
+    opening = Opening.here(f"scripted:{tmp_path / 'm.json'}", {}, None, 1.0)
+    monkeypatch.setenv("OPENAI_API_KEY", "of the worker")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid/v1")
+    opening.open()
+    assert {name: text for name, text in os.environ.items() if name.startswith("OPENAI_")} == {
+        "OPENAI_API_KEY": "of the study"
+    }
+    with pytest.raises(UserError, match="install one version on every machine"):
+        replace(opening, version="0.0.1").open()
+
+
+def test_a_worker_that_finds_another_model_under_the_name_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The embedded model is a file of a package, or where that is not installed another one from the Hub."""
+    opening = Opening.here("smollm2", {}, None, 1.0, open_model("smollm2").identity)
+    assert opening.open().identity == opening.identity
+    monkeypatch.setattr("truebench_hf.models.local.locate", lambda: ("somewhere/else", None))
+    with pytest.raises(UserError, match=r"smollm2 is SmolLM2-135M-Instruct \(GGUF Q4_1\) here and HuggingFaceTB/"):
+        opening.open()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.json").write_text("{}")
+    file = Opening.here("scripted:m.json", {}, None, 1.0, Identity("scripted", "m.json"))
+    assert file.open().identity.model == str(tmp_path / "m.json"), "a file goes by another name there"
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "config.json").write_text("{}")
+    folder = Opening.here("hf:tiny", {}, None, 1.0, open_model("hf:tiny").identity)
+    assert folder.open().identity == folder.identity, "a folder of weights is known by its content"
+    (tmp_path / "tiny" / "config.json").write_text('{"trained": "since"}')
+    with pytest.raises(UserError, match=r"a local folder content-\w+ here and a local folder content-\w+ on a worker"):
+        folder.open()
 
 
 class Local(ScriptedModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command, row, script, write_jsonl
 from tests.support.tiny_chat import tiny_chat
-from truebench_hf.engine import ray_cluster
+from truebench_hf.engine import ray_address
 from truebench_hf.errors import UserError
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
@@ -122,6 +123,9 @@ def test_a_worker_dies_in_the_middle_and_nothing_is_lost(
         lost = info["calls_lost"]
         assert 0 < lost <= 2 * 8
         assert 0 <= asked - THINGS <= lost
+        assert info["served"] == json.loads((tmp_path / "plain" / "run.json").read_text())["served"], (
+            "by whom, and how many"
+        )
         told = f"Calls lost with workers of Ray, and repeated: {lost}."
         assert told in found.notes
         assert told in (tmp_path / "ray" / "report.html").read_text()
@@ -256,11 +260,65 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
 def test_whoever_else_listens_there_is_not_waited_for(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "_ANSWERS", 3.0)
+    monkeypatch.setattr(ray_address, "_ANSWERS", 3.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UserError, match="no cluster at"):
             opened(data, tmp_path / "out", script(tmp_path / "m.json", []), engine="ray", ray_address=address)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_cluster_that_asks_for_its_token_says_so(tmp_path: Path) -> None:
+    """`ray start` does, once `~/.ray/auth_token` is there; and a first cluster of its own makes that file."""
+    write_jsonl(tmp_path / "data.jsonl", [row(1, [("Task 1.", ["It holds"])])])
+    model = script(tmp_path / "script.json", [{"contains": "<criteria", "verdicts": {}}], {"reply": "Blue."})
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5f" * 32}
+    started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=1"]
+    more = [f"--port={port}", "--include-dashboard=false", "--disable-usage-stats"]
+    head = subprocess.Popen([*started, *more], env={**os.environ, **token}, stdout=subprocess.DEVNULL)
+    given = ["--data", str(tmp_path / "data.jsonl"), "--model", model, "--judge", model, "--out", str(tmp_path / "out")]
+    on_ray = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
+    try:
+        until = time.monotonic() + 120
+        while "asks for its token" not in (done := command("run", *given, *on_ray, RAY_AUTH_MODE="disabled")).stderr:
+            assert time.monotonic() < until, done.stderr
+        assert done.returncode == 2
+        assert "export RAY_AUTH_MODE=token" in done.stderr.splitlines()[-1]
+        done = command("run", *given, *on_ray, **token)
+        assert done.returncode == 0, done.stderr
+        assert len(ledger(tmp_path / "out")) == 2
+    finally:
+        head.terminate()  # it ends what it started
+        head.wait(timeout=60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_pipelines_of_others_keep_their_settings(cluster: Any, data: str, tmp_path: Path) -> None:
+    """In a notebook, say: with ours, Ray Data would leave out what fails there, and say nothing."""
+    import ray
+    from ray.data import DataContext
+
+    def settings() -> tuple[Any, ...]:
+        now = DataContext.get_current()
+        return now.max_errored_blocks, now.execution_options.preserve_order, logging.getLogger("ray.data").level
+
+    log = logging.getLogger("ray.data")
+    theirs = log.level
+    log.setLevel(logging.INFO)  # not the one a logger has by itself
+    before = settings()
+    ray.init(address=cluster.address, log_to_driver=False)
+    try:
+        opened(data, tmp_path / "out", script(tmp_path / "m.json", []), limit=4, engine="ray")
+        assert ray.is_initialized()
+        assert settings() == before
+    finally:
+        log.setLevel(theirs)
+        ray.shutdown()
+    assert len(ledger(tmp_path / "out")) == 4
 
 
 @pytest.mark.slow

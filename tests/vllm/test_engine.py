@@ -123,7 +123,8 @@ def test_prefix_caching_spares_most_of_the_prefill_at_rubric_level(runner: async
     print(f"  without prefix caching {prompts - none} tokens prefilled in {plain:.1f} s")
     print(f"  with it                {prompts - cached} tokens prefilled in {quick:.1f} s")
     assert none == 0
-    assert cached > prompts / 2
+    # 77 % are shared. In blocks of 32 tokens 76 % are found, in those of 128 that vLLM would take 70 %.
+    assert cached > 0.73 * prompts
     assert sum(one == other for one, other in zip(texts, same, strict=True)) >= len(texts) - 2  # rounding
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
-import subprocess
-import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,10 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf.engine.ray_address import check_answers, no_cluster
+from truebench_hf.engine.ray_waiting import told_if_silent
 from truebench_hf.errors import UserError
 
-# Seconds for a connection, and for an answer; left alone, Ray would try for two minutes and end the process.
-_CONNECTS, _ANSWERS = 5.0, 15.0
+_FILTERS = threading.Lock()  # a process has one list of them, and several rounds may begin at once
+_LOG = logging.getLogger("ray.data")
 _BLOCK = 8  # requests to a task of Ray: their answers are there, and in the ledger, together
 
 
@@ -41,6 +40,7 @@ class Cluster:
     def __init__(self, address: str | None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._joined = self._ours = False
+        self._level = logging.NOTSET
         self._lock = threading.Lock()
         # Linux ends what a thread started together with that thread: Ray's processes are started by one that stays.
         self._starter = ThreadPoolExecutor(1, "ray")
@@ -73,24 +73,27 @@ class Cluster:
             for at in places[::_BLOCK]
         ]
         room, cpus = self._room(seat)
-        workers = min(room, len(blocks))
-        each = seat.calls if seat.local else -(-seat.calls // workers)
+        workers, each = shared(seat, min(room, len(blocks)))
         tasks = -(-2 * each // _BLOCK)  # so that what is slow in one block holds up no slot
-        with warnings.catch_warnings():
+        data = ray.data.from_arrow(blocks)
+        _configure(data.context)  # its own: the pipelines of whoever else uses Ray in this process must lose nothing
+        with _FILTERS, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that Ray will one day name its options otherwise
-            data = ray.data.from_arrow(blocks).map_batches(
+            data = data.map_batches(
                 holder, fn_constructor_args=(*arguments, each), batch_size=_BLOCK, num_cpus=cpus, num_gpus=seat.gpus,
                 compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=tasks),
                 max_concurrency=tasks, max_restarts=-1, max_task_retries=0,
             )  # fmt: skip
         arrived = False
         try:
-            for row in data.iter_rows():
-                arrived = True
-                yield row["place"], row["reply"]
+            with told_if_silent(cpus, seat.gpus) as answered:
+                for row in data.iter_rows():
+                    arrived = True
+                    answered.set()
+                    yield row["place"], row["reply"]
         except (ray.exceptions.RayError, RuntimeError) as error:
             if not arrived:
-                told = str(error).strip().splitlines()[-1][:300]
+                told = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
                 raise UserError(
                     f"--engine ray: no worker answered: {told}; is this version of truebench-hf installed on every machine?"
                 ) from error
@@ -103,23 +106,27 @@ class Cluster:
             os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # or every round would warn of its own retries
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics home
             import ray
+            import ray.data  # which sets up its log
 
             if not ray.is_initialized():  # else the caller's own, in a notebook say
                 if self.address not in ("local", "auto"):
-                    _check_answers(self.address)
+                    check_answers(self.address)
                 own = {"include_dashboard": False} if self.address == "local" else {}
                 given = {"address": self.address, "log_to_driver": False, "logging_level": "ERROR", **own}
                 try:
                     self._starter.submit(ray.init, **given).result()
                 except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-                    raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
+                    raise no_cluster(self.address, " ".join(str(error).split())[:200]) from error
                 self._ours = True
-            _settings()
+            self._level = _LOG.level
+            _LOG.setLevel(logging.CRITICAL)
             self._joined = True
 
     def leave(self) -> None:
         """Give all workers back; nothing where it was not joined."""
         with self._lock:
+            if self._joined:
+                _LOG.setLevel(self._level)
             if self._ours:
                 import ray
 
@@ -147,36 +154,16 @@ def _nodes() -> list[dict[str, float]]:
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def _settings() -> None:
-    """How Ray Data works through a round: what is lost is left out, since it is counted, and repeated, here."""
-    import ray.data
+def shared(seat: Seat, most: int) -> tuple[int, int]:
+    """How many workers, at most so many, and the calls each has under way: all together never more than `seat` allows."""
+    if seat.local:
+        return most, seat.calls
+    workers = max(range(1, most + 1), key=lambda count: (seat.calls // count * count, count))
+    return workers, seat.calls // workers
 
-    context = ray.data.DataContext.get_current()
+
+def _configure(context: Any) -> None:
+    """How Ray Data works through one round: what is lost is left out, since it is counted, and repeated, here."""
     context.max_errored_blocks = -1
     context.execution_options.preserve_order = False
     context.enable_progress_bars = False
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-
-
-def _check_answers(address: str) -> None:
-    """Raise UserError where no cluster answers within seconds."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "/" in host:
-        raise UserError(f"--ray-address {address}: write it as HOST:PORT, that of the head of the cluster, or auto")
-    asked = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
-        done = subprocess.run(asked, capture_output=True, timeout=_ANSWERS, check=False)
-    except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
-        raise _no_cluster(
-            address, error.strerror if isinstance(error, OSError) and error.strerror else "no answer"
-        ) from error
-    if done.returncode:
-        raise _no_cluster(address, "what answers there is no cluster of this version of Ray")
-
-
-def _no_cluster(address: str, why: str) -> UserError:
-    return UserError(
-        f"--engine ray: no cluster at {address}: {why}; start one with `ray start --head`, check --ray-address, or leave "
-        "it out for one of its own"
-    )

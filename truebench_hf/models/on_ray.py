@@ -10,13 +10,14 @@ import json
 import os
 import traceback
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import redaction
+from truebench_hf import __version__, redaction
+from truebench_hf.engine.gate import GivenUp
 from truebench_hf.engine.ray_cluster import Cluster, Seat
-from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.engine.rounds import Rounds
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import (
@@ -25,43 +26,75 @@ from truebench_hf.models.protocol import (
     Completion,
     Decision,
     DecisionRequest,
+    Identity,
     Sampling,
     SchemaRefused,
 )
+from truebench_hf.models.provider import Served
 from truebench_hf.models.spec import open_model
 from truebench_hf.types import Message, Usage
 
 _ROUND = 8192  # requests let in at once: a round is worth the start of its workers
 _RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "user": UserError, "bug": RuntimeError
+    "failed": RequestFailed, "refused": SchemaRefused, "user": UserError, "gone": GivenUp, "bug": RuntimeError
 }  # fmt: skip
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*
+_FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
 
 
 @dataclass(frozen=True)
 class Opening:
-    """All it takes to open a provider on another machine: see `open_model`. Its `environment` may hold keys."""
+    """All it takes to open a provider on another machine: see `open_model`. It may hold keys and logins."""
 
     spec: str
-    arguments: Mapping[str, str]
-    base_url: str | None
+    arguments: Mapping[str, str] = field(repr=False)
+    base_url: str | None = field(repr=False)
     patience: float
     environment: Mapping[str, str] = field(repr=False)
+    identity: Identity | None = None
+    version: str = __version__
 
     @classmethod
-    def here(cls, spec: str, arguments: Mapping[str, str], base_url: str | None, patience: float) -> Opening:
-        """With what of this process's environment a provider reads; workers have a working folder of their own."""
+    def here(
+        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, patience: float,
+        identity: Identity | None = None,
+    ) -> Opening:  # fmt: skip
+        """With what of this process's environment a provider reads; workers have a working folder of their own.
+
+        `identity` is that of the model as it is opened here.
+        """
         kind, colon, name = spec.partition(":")
-        if name and Path(name).exists():
+        if kind in _FILES and os.path.exists(name):  # noqa: PTH110  Path.exists fails on names that are too long
             spec = f"{kind}{colon}{Path(name).resolve()}"
+        given = dict(arguments)
+        if "record" in given:  # of `scripted:`
+            given["record"] = str(Path(given["record"]).absolute())
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
         found = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
-        return cls(spec, dict(arguments), base_url, patience, found)
+        return cls(spec, given, base_url, patience, found, identity)
 
     def open(self) -> ChatModel:
-        """The provider, in the process of a worker. Raises UserError as `open_model` does."""
+        """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
+        if self.version != __version__:
+            raise UserError(
+                f"--engine ray: truebench-hf is {self.version} here and {__version__} on a worker; install one version on "
+                "every machine"
+            )
+        for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+            del os.environ[name]  # the worker's own: another server, or a key that is none of this study's business
         os.environ.update(self.environment)
-        return open_model(self.spec, self.arguments, self.base_url, self.patience)
+        model = open_model(self.spec, self.arguments, self.base_url, self.patience)
+        here, there = self.identity, model.identity
+        # The embedded model is a package here, say, and another file of the Hub there; scripts go by their whole path there.
+        if here and here not in (
+            there,
+            replace(there, model=here.model) if self.spec.startswith("scripted:") else there,
+        ):
+            told = [" ".join(filter(None, (one.model, one.revision))) for one in (here, there)]
+            raise UserError(
+                f"--engine ray: {self.spec} is {told[0]} here and {told[1]} on a worker; have the same on every machine"
+            )
+        return model
 
 
 class OnRay:
@@ -73,6 +106,7 @@ class OnRay:
         """`turn` is shared by all models of a study: local ones have the cluster to themselves, one after the other."""
         self.spec, self.identity, self.takes_schema = model.spec, model.identity, model.takes_schema
         self.concurrency = 1  # requests at a time to a server
+        self.served = Served()
         self._model, self._opening, self._cluster = model, opening, cluster
         self._sent: Any = None  # the opening, as the cluster keeps it
         self._rounds: Rounds[str, str] = Rounds(self._run, turn if model.batch else None)
@@ -100,6 +134,8 @@ class OnRay:
 
     async def _ask(self, asked: dict[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = json.loads(await self._rounds.ask(json.dumps(asked)))
+        for kind, value, count in reply.pop("served", ()):
+            self.served.add(kind, value, count)
         for kind, error in _RAISED.items():
             if kind in reply:
                 raise error(reply[kind])
@@ -124,23 +160,41 @@ class Holder:
         """`opening` is a reference to an `Opening`; `calls` are under way here at a time."""
         self._opening = opening
         self._model: ChatModel | None = None
+        self._worked: set[str] = set()  # the kinds of requests that were ever answered
+        self._useless: dict[str, UserError] = {}
         self._slots = asyncio.Semaphore(calls)
 
     async def __call__(self, block: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """A block with a reply to each of its requests."""
         replies = await asyncio.gather(*(self._reply(json.loads(text)) for text in block["request"]))
+        replies[0]["served"] = self._told()
         yield {"place": block["place"], "reply": [json.dumps(reply) for reply in replies]}
 
+    def _told(self) -> list[tuple[str, str, int]]:
+        """What answers told of who gave them, as far as it has not been passed on: kind, value, how many."""
+        served = getattr(self._model, "served", None)
+        if not isinstance(served, Served):
+            return []
+        told, served.told = served.told, {}
+        return [(kind, value, count) for kind, counts in told.items() for value, count in counts.items()]
+
     async def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
+        kind = "decision" if "questions" in asked else "text"
         try:
-            async with self._slots:
-                return await self._answer(asked)
+            async with Slot(self._slots):  # given back while the call waits for its next try
+                if useless := self._useless.get(kind):
+                    raise useless
+                reply = await self._answer(asked)
+                self._worked.add(kind)
+                return reply
         except RequestFailed as error:
             return {"failed": redaction.error(str(error))}
         except SchemaRefused as error:
             return {"refused": redaction.error(str(error))}
         except UserError as error:
-            return {"user": redaction.error(str(error))}
+            if kind not in self._worked:
+                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
+            return {"gone" if isinstance(error, GivenUp) else "user": redaction.error(str(error))}
         except Exception:  # a bug: its traceback is shown where the study runs
             return {"bug": redaction.error(traceback.format_exc())}
 

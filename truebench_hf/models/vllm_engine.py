@@ -16,8 +16,11 @@ from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
+from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
 from truebench_hf.types import Usage
+
+_CPU_BLOCK = 32
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,13 @@ class VllmModel:
         self.spec = f"vllm:{name}"
         self.prompt_tokens = self.cached_tokens = 0
         self._name, self._options = name, options
+
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """Where the weights are a local folder, it is read."""
         names = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
-        self.identity = Identity("vllm", name, options.revision, {key: getattr(options, key) for key in names})
+        shaping = {key: getattr(self._options, key) for key in names}
+        return identity("vllm", self._name, self._options.revision, shaping)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation; see `ChatModel.complete`."""
@@ -89,7 +97,7 @@ class VllmModel:
             _stop(engine)
 
     def _open(self) -> tuple[Any, Any]:
-        tokenizer = _tokenizer(self._name, self._options.revision)
+        tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)
         return _acquire(self, self._name, self._options), tokenizer
 
     async def _share(self, engine: Any, prompt: YesNoPrompt) -> float:
@@ -124,8 +132,8 @@ def _sampling(request: ChatRequest, left: int) -> Any:
 
 
 @functools.cache
-def _tokenizer(name: str, revision: str) -> Any:
-    # Our own, not the engine's: the decision prompts add tokens to it.
+def _tokenizer(name: str, revision: str, content: str) -> Any:
+    # Once for the content of a folder. Our own, not the engine's: the decision prompts add tokens to it.
     from transformers import AutoTokenizer
 
     try:
@@ -146,18 +154,27 @@ class _Running:
     users: set[int]
 
 
+_STOPS = 20.0  # seconds; killed after vLLM's own five, its workers would leave shared memory behind on a busy machine
 _ENGINES: dict[str, _Running] = {}
+_FAILED: dict[str, tuple[asyncio.AbstractEventLoop, UserError]] = {}  # engines that did not start, and in which run
 
 
 def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
-    key = canonical([name, asdict(replace(options, chat_template_kwargs={}))])
+    key = canonical([name, model.identity.revision, asdict(replace(options, chat_template_kwargs={}))])
     loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
     if running is not None and running.loop is not loop:  # left over from a run that has ended
         _stop(_ENGINES.pop(key).engine)
         running = None
     if running is None:
+        unchanged(model.spec, name, model.identity)
+        if key in _FAILED and _FAILED[key][0] is loop:  # all who wait would try in turn, each for half a minute
+            raise _FAILED[key][1]
         # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
-        running = _ENGINES[key] = _Running(_start(name, options), loop, set())
+        try:
+            running = _ENGINES[key] = _Running(_start(name, options), loop, set())
+        except UserError as error:
+            _FAILED[key] = loop, error
+            raise
     running.users.add(id(model))
     return running.engine
 
@@ -170,7 +187,7 @@ def _released(model: VllmModel) -> list[Any]:
 
 
 def _stop(engine: Any) -> None:
-    engine.shutdown()
+    engine.shutdown(timeout=_STOPS)
     # Its destructor would shut it down again, too late, as the interpreter ends, and complain.
     engine.shutdown = lambda *_, **__: None
 
@@ -179,6 +196,7 @@ def _start(name: str, options: VllmOptions) -> Any:
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # it would send statistics home
     from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.platforms import current_platform
     from vllm.v1.engine.async_llm import AsyncLLM
 
     given: dict[str, Any] = {
@@ -186,6 +204,8 @@ def _start(name: str, options: VllmOptions) -> Any:
         "quantization": options.quantization or None,
         "max_model_len": options.max_model_len or None,
         "kv_cache_memory_bytes": int(options.kv_cache_gib * 2**30) or None,
+        # Prefixes are shared in whole blocks. On processors vLLM takes 128 tokens; 32 is the smallest it is fast with.
+        "block_size": _CPU_BLOCK if current_platform.is_cpu() else None,
     }
     try:
         arguments = AsyncEngineArgs(

@@ -74,9 +74,11 @@ class Roles:
 
     async def close(self) -> None:
         """Give back what the models hold."""
-        for model in self._opened.values():
-            await model.close()
-        self._cluster.leave()
+        try:
+            for model in self._opened.values():
+                await model.close()
+        finally:
+            self._cluster.leave()
 
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
         if getattr(self.options, f"{role}_concurrency") < 1:
@@ -112,7 +114,8 @@ class Roles:
         model = open_model(spec, arguments, url, self.options.patience)
         if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
             return model
-        return OnRay(model, Opening.here(spec, arguments, url, self.options.patience), self._cluster, self._turn)
+        opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)
+        return OnRay(model, opening, self._cluster, self._turn)
 
 
 def _arguments(flag: str, given: Mapping[str, str], number: int, count: int) -> dict[str, str]:
