@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
 from typing import Any
 
 import pytest
 
-from tests.bench.cases import responses, rubric_requests
-from tests.bench.prefix_reuse import counted
+from tests.bench.cases import decision_request, responses, rubric_requests
+from tests.bench.local_judging import counted
 from tests.support import tiny_llama
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
-from truebench_hf.models.kv_cache import prefill
+from truebench_hf.models.kv_cache import Running, prefill
 from truebench_hf.models.local import LocalModel, LocalOptions
-from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
 
 CASE = responses(1)[0]
@@ -35,13 +37,18 @@ QUESTIONS = ("What is the capital of France?", "Say hello.", "Name three colours
 @pytest.fixture(scope="module", params=["tiny", pytest.param("smollm2", marks=pytest.mark.slow)])
 def local(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
     if request.param == "smollm2":
-        return LocalModel("smollm2", LocalOptions())
+        return LocalModel("", LocalOptions())
     return LocalModel(tiny_llama.save(tmp_path_factory.mktemp("tiny")), LocalOptions())
 
 
 def sensible(local: LocalModel) -> bool:
     """Whether the model knows what it says."""
     return local.spec == "smollm2"
+
+
+def alike_in(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two prompts begin with alike."""
+    return sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(one, other, strict=False)))
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +136,51 @@ def test_decisions_are_those_of_the_transformers_pipeline(local: LocalModel, loa
     assert shares == pytest.approx([answers[name]["noul"] for name in asked], abs=1e-3)
 
 
-def test_decisions_compute_the_shared_state_once(loaded: tuple[Any, Any]) -> None:
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (8, "all questions at once"),
+        (2, "more questions than are read at once"),
+        (None, "a cache that cannot be cut back"),
+    ],
+)
+def test_decisions_compute_the_shared_state_once(
+    loaded: tuple[Any, Any], rows: int | None, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     request = ASKED
-    once, few = yes_probabilities(*loaded, request.state, request.questions)
-    whole, many = yes_probabilities(*loaded, request.state, request.questions, reuse=False)
-    assert once == pytest.approx(whole, abs=1e-3)
-    assert few < 0.7 * many
+    if rows:
+        monkeypatch.setattr("truebench_hf.models.decisions._ROWS", rows)
+    else:
+        monkeypatch.setattr("truebench_hf.models.decisions.Running.of", lambda model: None)
+    with counted(loaded[0]) as fed:
+        once, _ = yes_probabilities(*loaded, request.state, request.questions)
+        few = fed[0]
+        whole, _ = yes_probabilities(*loaded, request.state, request.questions, reuse=False)
+    assert once == pytest.approx(whole, abs=1e-3), why
+    assert few < 0.7 * (fed[0] - few), why
+
+
+def test_decisions_on_several_states_compute_what_all_begin_with_once(
+    local: LocalModel, loaded: tuple[Any, Any]
+) -> None:
+    # The second is asked one question only, and the third is the first anew.
+    asked = [decision_request(case) for case in responses(2)]
+    asked[1] = replace(asked[1], questions=asked[1].questions[:1])
+    asked.append(replace(asked[0], sample=1))
+
+    async def decide() -> list[Decision]:
+        return await asyncio.gather(*map(local.decide, asked))
+
+    alone = [yes_probabilities(*loaded, one.state, one.questions) for one in asked]
+    asyncio.run(local.close())  # what earlier tests left in its cache
+    with counted(loaded[0]) as fed:
+        found = asyncio.run(decide())
+    for decision, (shares, tokens) in zip(found, alone, strict=True):
+        assert decision.probabilities == pytest.approx(shares, abs=1e-3)
+        assert decision.usage.input_tokens == tokens  # whoever is judged beside it
+    # A state has some 400 tokens and a question some 25: the third needs its questions alone, the second misses what
+    # all begin with, some 230.
+    assert fed[0] < 0.65 * sum(tokens for _, tokens in alone)
 
 
 def test_rubrics_of_a_response_share_one_prefill_and_get_the_same_answers(loaded: tuple[Any, Any]) -> None:
@@ -149,6 +195,58 @@ def test_rubrics_of_a_response_share_one_prefill_and_get_the_same_answers(loaded
         quick = generate(model, tokenizer, prompts, SHORT)
     assert quick == plain
     assert fed[0] - without < 0.6 * without
+
+
+def test_the_next_batch_does_not_compute_again_what_all_prompts_begin_with(loaded: tuple[Any, Any]) -> None:
+    model, tokenizer = loaded
+    running = Running.of(model)
+    batches = [
+        [encode_chat(tokenizer, request.messages) for request in rubric_requests(case, 6)[:2]] for case in responses(2)
+    ]
+    with counted(model) as fed:
+        plain = [generate(model, tokenizer, prompts, SHORT) for prompts in batches]
+        without = fed[0]
+        assert [generate(model, tokenizer, prompts, SHORT, running=running) for prompts in batches] == plain
+    alike = alike_in(batches[0][0], batches[1][0])
+    assert alike > 300  # the rules of the prompt, else this shows nothing
+    assert 2 * without - fed[0] == alike
+
+
+def test_a_batch_begins_with_what_the_last_one_broke_off_at(loaded: tuple[Any, Any]) -> None:
+    model, tokenizer = loaded
+    (a, b, c, d), (u, v) = (
+        [encode_chat(tokenizer, request.messages) for request in rubric_requests(case, 1)[:count]]
+        for case, count in zip(responses(2), (4, 2), strict=True)
+    )
+    running = Running.of(model)
+    with counted(model) as fed:
+        for batch in ([a, b], [u, c], [d, v]):  # whichever of both responses sorts first, once it is not the one held
+            generate(model, tokenizer, batch, Sampling(max_tokens=1), running=running)
+    best = [a, b, c, u, v, d]
+    alike = [alike_in(one, other) for one, other in pairwise(best)]
+    # The last token of each prompt makes a step of its own.
+    assert fed[0] == sum(map(len, best)) - sum(alike)
+
+
+def test_a_pass_that_fails_leaves_no_half_filled_cache(
+    loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer = loaded
+    running = Running.of(model)
+    assert running is not None
+    tokens = tokenizer.encode("one two three four five")
+    expected = running.lead(tokens, read=True)
+    running.lead(tokens[:2])
+    layer, real = model.model.layers[-1], model.model.layers[-1].forward
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(layer, "forward", fail)
+    with pytest.raises(MemoryError):
+        running.lead(tokens)
+    monkeypatch.setattr(layer, "forward", real)
+    assert running.lead(tokens, read=True).tolist() == pytest.approx(expected.tolist(), abs=1e-3)
 
 
 def test_several_draws_of_one_prompt_share_it_whole(loaded: tuple[Any, Any]) -> None:
@@ -193,5 +291,5 @@ def test_control_tokens_in_a_message_stay_text(loaded: tuple[Any, Any]) -> None:
 
 
 def test_loaded_once(local: LocalModel) -> None:
-    again = LocalModel(local.spec.removeprefix("hf:"), LocalOptions())
+    again = LocalModel(local.spec.partition(":")[2], LocalOptions())
     assert again._load()[0] is local._load()[0]

@@ -1,4 +1,4 @@
-"""Yes/no probabilities from one model, computing what the questions of a state share only once."""
+"""Yes/no probabilities from one model, computing only once what questions and states share."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import yes_no_prompts
+from truebench_hf.models.kv_cache import Running
+
+_ROWS = 8  # questions read at once: each needs a copy of the state's cache, and logits
 
 
 def yes_probabilities(
-    model: Any, tokenizer: Any, state: str, questions: Sequence[str], *, reuse: bool = True
-) -> tuple[list[float], int]:
-    """P(yes) per question, and the tokens fed to the model.
+    model: Any, tokenizer: Any, state: str, questions: Sequence[str], *, running: Running | None = None,
+    reuse: bool = True,
+) -> tuple[list[float], int]:  # fmt: skip
+    """P(yes) per question, and the tokens of state and questions together.
 
     Prompts, labels and temperatures are those of the transformers `decision` pipeline, one prompt per question. The
     pipeline feeds every prompt whole; here their common prefix is fed once and its key-value cache reused (`reuse`),
-    which changes no probability beyond rounding. Raises RequestFailed when a prompt exceeds the window.
+    which changes no probability beyond rounding. A `running` cache that saw other states spares what they begin with
+    alike. Raises RequestFailed when a prompt exceeds the window.
     """
     import torch
 
@@ -27,22 +32,15 @@ def yes_probabilities(
     window = model.config.max_position_embeddings
     if (longest := max(map(len, rows))) > window:
         raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
-    shared = _common_prefix(rows) if reuse and len(rows) > 1 else 0
-    fed = shared
-    shares = []
+    shared = _common_prefix(rows) if reuse else 0
     with torch.inference_mode():
-        cache = (
-            model(torch.tensor([rows[0][:shared]], device=model.device), use_cache=True, logits_to_keep=1)
-            if shared
-            else None
-        )
-        for prompt in prompts:
-            ids = torch.tensor([prompt.tokens[shared:]], device=model.device)
-            fed += ids.shape[1]
-            logits = _last_logits(model, ids, cache.past_key_values if cache else None)
-            share = (logits[[prompt.yes, prompt.no]].float() / prompt.temperature).softmax(-1)
-            shares.append(float(share[0]))
-    return shares, fed
+        if reuse and (running := running or Running.of(model)):
+            found = _led(running, rows, shared)
+        else:
+            found = _one_by_one(model, rows, shared)
+    pairs = zip(prompts, found, strict=True)
+    shares = [(logits[[one.yes, one.no]].float() / one.temperature).softmax(-1) for one, logits in pairs]
+    return [float(share[0]) for share in shares], shared + sum(len(row) - shared for row in rows)
 
 
 def _common_prefix(rows: list[list[int]]) -> int:
@@ -50,8 +48,26 @@ def _common_prefix(rows: list[list[int]]) -> int:
     return min(same, min(map(len, rows)) - 1)  # each row keeps at least one token to be read at
 
 
-def _last_logits(model: Any, ids: Any, cache: Any) -> Any:
-    """Logits after the last token of `ids`, which follow what `cache` holds; the cache is left as it was."""
-    # A copy, not a crop: caches of models with sliding windows cannot be cut back.
-    past = copy.deepcopy(cache) if cache is not None else None
-    return model(ids, past_key_values=past, use_cache=past is not None, logits_to_keep=1).logits[0, -1]
+def _led(running: Running, rows: list[list[int]], shared: int) -> list[Any]:
+    """Logits after the last token of each row; all share their first tokens."""
+    if len(rows) == 1:
+        return [running.lead(rows[0], read=True)]
+    running.lead(rows[0][:shared])
+    tails = [row[shared:] for row in rows]
+    return [one for at in range(0, len(tails), _ROWS) for one in running.endings(tails[at : at + _ROWS])]
+
+
+def _one_by_one(model: Any, rows: list[list[int]], shared: int) -> list[Any]:
+    """The same for a model whose cache cannot be cut back: it gets a copy of what is shared for each row."""
+    import torch
+
+    def tensor(tokens: list[int]) -> Any:
+        return torch.tensor([tokens], device=model.device)
+
+    past = model(tensor(rows[0][:shared]), use_cache=True, logits_to_keep=1).past_key_values if shared else None
+    found = []
+    for row in rows:
+        held = copy.deepcopy(past)
+        out = model(tensor(row[shared:]), past_key_values=held, use_cache=held is not None, logits_to_keep=1)
+        found.append(out.logits[0, -1])
+    return found

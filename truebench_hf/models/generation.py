@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from truebench_hf.models.chat_template import completed
-from truebench_hf.models.kv_cache import growing_cache, prefill
+from truebench_hf.models.kv_cache import Running, growing_cache, prefill
 from truebench_hf.models.protocol import Completion
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
@@ -20,12 +20,12 @@ _TAIL, _GRAM, _AHEAD = 128, 8, 48
 
 def generate(
     model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any, *, reuse: bool = True,
-    watch: Callable[[list[int]], bool] | None = None,
+    running: Running | None = None, watch: Callable[[list[int]], bool] | None = None,
 ) -> list[Completion]:  # fmt: skip
     """Complete token prompts in one left-padded batch. Returns one Completion per prompt.
 
     Long beginnings that prompts share (rubrics of one response) are computed once where `reuse` is on, which changes
-    no answer beyond rounding. `watch` is told the first row's tokens after each one, and stops the batch with True.
+    no answer beyond rounding; with a `running` cache, once for all batches that it is led through. `watch` is told the first row's tokens after each one, and stops the batch with True.
     """
     import torch
 
@@ -41,7 +41,7 @@ def generate(
     if watch:
         how["stopping_criteria"] = [_watching(watch, width)]
     ends = _ends(model, tokenizer)
-    shared = prefill(model, prompts) if reuse else None
+    shared = prefill(model, prompts, running) if reuse else None
     cache = growing_cache(model) if shared is None else shared
     rows = _rows(model, ids, mask, cache, limits, ends, how)
     return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]

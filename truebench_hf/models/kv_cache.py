@@ -1,16 +1,15 @@
 """Key-value caches that grow in place, and caches filled with the prompts of a batch so that nothing is computed twice.
 
 A decoding step writes one token's states instead of copying them all. What prompts of a batch share (rubrics of one
-response, votes, one judge) is computed once: they are walked in sorted order with one running cache, which from prompt
-to prompt is cut back to what both have in common and fed the rest, however the groups in a batch are mixed. The rows
-are then laid out exactly as left padding lays them out, and generation goes on from there.
+response, votes, one judge) is computed once: one running cache is led from prompt to nearest prompt, however the groups
+in a batch are mixed. The rows are then laid out exactly as left padding lays them out, and generation goes on from there.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Any
 
 _WORTHWHILE = 256  # tokens saved per prompt; below it, one padded batch is as fast and simpler
@@ -62,41 +61,95 @@ def _appended(held: Any, kept: Any, new: Any) -> tuple[Any, Any]:
     return kept[:, :, :whole], kept
 
 
-def prefill(model: Any, prompts: Sequence[list[int]]) -> Any | None:
+def prefill(model: Any, prompts: Sequence[list[int]], running: Running | None = None) -> Any | None:
     """A cache that holds all but the last token of every prompt, left-padded to the longest one.
 
-    None where the prompts share too little, or the model keeps more than plain keys and values (sliding windows,
+    What a `running` cache holds of an earlier batch is not computed again. None where the prompts share too little, or the model keeps more than plain keys and values (sliding windows,
     recurrent states), which cannot be cut back.
     """
     ordered = sorted(prompts)
     saved = sum(_common(one, other) for one, other in pairwise(ordered))
     if len(prompts) < 2 or saved < _WORTHWHILE * (len(prompts) - 1):
         return None
-    return _walk(model, prompts)
+    return _walk(model, prompts, running or Running.of(model))
 
 
-def _walk(model: Any, prompts: Sequence[list[int]]) -> Any | None:
+class Running:
+    """A cache led from prompt to prompt: cut back to what both have in common, and fed the rest."""
+
+    def __init__(self, model: Any, cache: Any) -> None:
+        self.model, self.cache, self._held = model, cache, list[int]()
+
+    @classmethod
+    def of(cls, model: Any) -> Running | None:
+        """An empty one. None where the model keeps more than plain keys and values, which cannot be cut back."""
+        cache = growing_cache(model)
+        return None if cache is None else cls(model, cache)
+
+    def common(self, tokens: list[int]) -> int:
+        """How many of the first `tokens` are held."""
+        return _common(self._held, tokens)
+
+    def lead(self, tokens: list[int], *, read: bool = False) -> Any:
+        """Hold the states of `tokens`. With `read` the last is fed in any case, for its logits, of shape (vocabulary)."""
+        import torch
+
+        keep = min(self.common(tokens), len(tokens) - read)
+        self.cache.crop(keep - len(self._held))
+        self._held = tokens[:keep]
+        if not (fresh := tokens[keep:]):
+            return None
+        ids = torch.tensor([fresh], device=self.model.device)
+        try:
+            logits = self.model(ids, past_key_values=self.cache, logits_to_keep=1).logits[0, -1]
+        except BaseException:  # memory ran out, say: some layers have the tokens, others do not
+            self.cache, self._held = growing_cache(self.model), []
+            raise
+        self._held = tokens
+        return logits
+
+    def endings(self, tails: Sequence[list[int]]) -> list[Any]:
+        """The logits after each of several continuations of what is held, which all start from there."""
+        import torch
+
+        copies = growing_cache(self.model)
+        if copies is None:
+            raise TypeError("only plain caches can be led")
+        for number, layer in enumerate(self.cache.layers if self._held else ()):
+            keys, values = (states.expand(len(tails), -1, -1, -1) for states in _states(layer))
+            copies.update(keys, values, number)
+        width = max(map(len, tails))
+        # Padded behind what is read: no token sees those after it.
+        ids = torch.tensor([[*tail, *tail[-1:] * (width - len(tail))] for tail in tails], device=self.model.device)
+        ends = sorted({len(tail) - 1 for tail in tails})
+        kept = torch.tensor(ends, device=self.model.device)
+        logits = self.model(ids, past_key_values=copies, logits_to_keep=kept).logits
+        return [logits[i, ends.index(len(tail) - 1)] for i, tail in enumerate(tails)]
+
+
+def _walk(model: Any, prompts: Sequence[list[int]], running: Running | None) -> Any | None:
     import torch
 
     width = max(map(len, prompts)) - 1
-    running, cache, held = growing_cache(model), growing_cache(model), list[int]()
+    cache = growing_cache(model)
     if running is None or cache is None:
         return None
     rows: list[tuple[Any, Any]] = []  # per layer: keys and values of shape (prompts, heads, width, size)
     with torch.inference_mode():
-        for i in sorted(range(len(prompts)), key=lambda i: prompts[i]):
-            tokens = list(prompts[i][:-1])
-            keep = _common(held, tokens)
-            running.crop(keep - len(held))
-            if fresh := tokens[keep:]:
-                model(torch.tensor([fresh], device=model.device), past_key_values=running, logits_to_keep=1)
-            held = tokens
-            if not held:
+        left = list(range(len(prompts)))
+        while left:
+            # Next is whatever has most in common with what is held: first of all what an earlier batch broke off at.
+            i = max(left, key=lambda i: running.common(prompts[i]))
+            left.remove(i)
+            tokens = prompts[i][:-1]
+            running.lead(tokens)
+            if not tokens:
                 continue
-            rows = rows or [tuple(_zeros(x, len(prompts), width) for x in _states(layer)) for layer in running.layers]
-            for filled, layer in zip(rows, running.layers, strict=True):
+            layers = running.cache.layers
+            rows = rows or [tuple(_zeros(x, len(prompts), width) for x in _states(layer)) for layer in layers]
+            for filled, layer in zip(rows, layers, strict=True):
                 for batch, one in zip(filled, _states(layer), strict=True):
-                    batch[i, :, width - len(held) :] = one[0]
+                    batch[i, :, width - len(tokens) :] = one[0]
         for number, (keys, values) in enumerate(rows):
             cache.update(keys, values, number)
     return cache
@@ -112,4 +165,11 @@ def _zeros(like: Any, count: int, width: int) -> Any:
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # by halves: whole stretches are compared much faster than token by token
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

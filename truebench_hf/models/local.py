@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import PositiveInt
 
@@ -14,11 +14,15 @@ from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat, tokens_left
 from truebench_hf.models.decisions import yes_probabilities
+from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.generation import generate
-from truebench_hf.models.loading import EMBEDDED, load, load_to_train, locate
+from truebench_hf.models.kv_cache import Running
+from truebench_hf.models.loading import EMBEDDED, load, load_to_train, locate, unload
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served
 from truebench_hf.types import Usage
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class LocalOptions:
     """What `--model-arg k=v` may set for `hf:` and `smollm2` specs."""
 
     revision: str = ""
-    dtype: str = "auto"
+    dtype: Dtype = "auto"
     device: str = "auto"
     batch_size: PositiveInt = 16
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -43,21 +47,34 @@ class LocalModel:
     batch: int | None = 256  # requests let in at once, so that batches can be sorted by length
 
     def __init__(self, name: str, options: LocalOptions) -> None:
-        self._options = options
-        if name == "smollm2":
-            folder, gguf = locate()
-            self.spec, shown = "smollm2", "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else EMBEDDED
-        else:
-            folder, gguf = name, None
-            self.spec, shown = f"hf:{name}", name
-        shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs}
-        self.identity = Identity("transformers", shown, options.revision, shaping)
-        where = (folder, gguf, options.revision, options.dtype, options.device)
-        self._load = functools.partial(load, *where)
-        self.load_to_train = functools.partial(load_to_train, *where)
+        """`name` is a repository or a folder; "" means the embedded model."""
+        self._options, self._name = options, name
+        self.spec = f"hf:{name}" if name else "smollm2"
+        folder, gguf = (name, None) if name else locate()
+        self._where = (folder, gguf, options.revision, options.dtype, options.device)
+        self.load_to_train = functools.partial(load_to_train, *self._where)
         self.served = Served()
+        self._running: Running | None = None
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
-        self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)
+        self._decisions = Batcher(self._decide, lambda request: len(request.state), options.batch_size, MACHINE)
+
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """Where the weights are a local folder, it is read."""
+        shaping = {"dtype": self._options.dtype, "chat_template_kwargs": self._options.chat_template_kwargs}
+        if not self._name:
+            gguf = self._where[1]
+            shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else EMBEDDED
+            return Identity("transformers", shown, self._options.revision, shaping)
+        return identity("transformers", self._name, self._options.revision, shaping)
+
+    def unload(self) -> None:
+        """Give back the weights; the next request loads them again."""
+        self._running = None
+        MACHINE.submit(unload, self._where).result()
+
+    def _load(self) -> tuple[Any, Any]:
+        return load(*self._where, unchanged(self.spec, self._name, self.identity) if self._name else "")
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""
@@ -68,7 +85,8 @@ class LocalModel:
         return await self._decisions.ask(request)
 
     async def close(self) -> None:
-        """Nothing to give back: loaded weights stay for the next run in this process."""
+        """Give back the cache; loaded weights stay for the next run in this process."""
+        self._running = None
 
     @staticmethod
     def _length(request: ChatRequest) -> int:
@@ -90,7 +108,7 @@ class LocalModel:
                 except RequestFailed as error:
                     answers[i] = error
             if prompts:
-                made = generate(model, tokenizer, list(prompts.values()), sampling)
+                made = generate(model, tokenizer, list(prompts.values()), sampling, running=self._led(model))
                 for i, completion in zip(prompts, made, strict=True):
                     answers[i] = completion
         return answers
@@ -101,16 +119,28 @@ class LocalModel:
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
         model, tokenizer = self._load()
         self._note(model, len(requests))
-        return [self._decide_one(model, tokenizer, request) for request in requests]
+        # Like states one after the other: what they begin with alike is computed once.
+        running, answers = self._led(model), dict[int, Decision | BaseException]()
+        for i in sorted(range(len(requests)), key=lambda i: requests[i].state):
+            answers[i] = self._decide_one(model, tokenizer, requests[i], running)
+        return [answers[i] for i in range(len(requests))]
+
+    def _led(self, model: Any) -> Running | None:
+        """The cache that goes from batch to batch: all prompts of a judge begin alike. None where there can be none."""
+        if self._running is None or self._running.model is not model:
+            self._running = Running.of(model)
+        return self._running
 
     def _note(self, model: Any, count: int) -> None:
         """Count requests by the commit of the Hub that the weights are of; a folder has none."""
         self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
 
     @staticmethod
-    def _decide_one(model: Any, tokenizer: Any, request: DecisionRequest) -> Decision | BaseException:
+    def _decide_one(
+        model: Any, tokenizer: Any, request: DecisionRequest, running: Running | None
+    ) -> Decision | BaseException:
         try:
-            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions)
+            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, running=running)
         except RequestFailed as error:
             return error
         return Decision(tuple(shares), Usage(tokens, 0, 0, 1))
