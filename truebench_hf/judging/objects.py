@@ -33,6 +33,9 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|(?://|(?<=[\s,{\[])#)[^\n]*", re.DOTALL)
 _BACKSLASH = re.compile(r"\\(?:([\"\\/bfnrt]|u[0-9a-fA-F]{4})|)")
+# Braces; a string or a comment is passed over whole. Quotation marks in prose need not pair.
+_IN_OBJECT = re.compile(r"[{}]|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_IN_PROSE = re.compile(r"\{")
 _SIGNS = frozenset("{}[]:,")
 
 
@@ -55,20 +58,10 @@ def objects(text: str) -> list[Found] | None:
     openings = {match.start() for match in _OPENING.finditer(text)}
     found: list[tuple[int, int]] = []
     unclosed: list[int] = []  # where the braces that are open begin
-    quoted = escaped = False
-    skip = 0  # where a comment ends
-    for i in range(min(openings, default=len(text)), len(text)):
-        character = text[i]
-        if i < skip:
-            continue
-        if quoted:
-            quoted, escaped = escaped or character != '"', character == "\\" and not escaped
-        elif character == '"':
-            quoted = bool(unclosed)  # quotation marks in prose need not pair
-        elif unclosed and character == "/" and text[i + 1 : i + 2] in ("/", "*"):
-            ends = text.find("\n", i) if text[i + 1] == "/" else text.find("*/", i)
-            skip = ends if ends >= 0 else len(text)
-        elif character == "{" and (unclosed or i in openings):
+    at = min(openings, default=len(text))
+    while (sign := (_IN_OBJECT if unclosed else _IN_PROSE).search(text, at)) is not None:
+        i, character, at = sign.start(), sign.group()[0], sign.end()
+        if character == "{" and (unclosed or i in openings):
             unclosed.append(i)
         elif character == "}" and unclosed and (start := unclosed.pop()) in openings:
             while found and found[-1][0] > start:
@@ -119,6 +112,8 @@ def pairs(body: str) -> Pairs | None:
 
 def comments(body: str) -> list[tuple[str, str]]:
     """The comments of an object, each with the text before it."""
+    if "#" not in body and "//" not in body and "/*" not in body:
+        return []
     return [(body[: match.start()], match.group()) for match in _COMMENT.finditer(body) if not match.group(1)]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from typing import Any, Generic, TypeVar
 
 L = TypeVar("L")
+T = TypeVar("T")
 
 ORNAMENT = " \t\r\n*_`~\"'“”‘’«»「」.!。．！"
 _FORMS = {"pass": ("passed", "passes"), "fail": ("failed", "fails")}
@@ -52,6 +53,7 @@ _PARTLY = re.compile(
     r"partiellement|en partie|parcialmente|en parte|em parte|parzialmente|in parte|częściowo|частично|một phần)\b|部分|一部|부분",
     re.IGNORECASE,
 )
+_SHORT = 40  # characters of a text that is remembered
 _ASCII = frozenset(map(chr, range(128)))
 _UNBOUND = re.compile("[\u2000-\uffff\U0001f000-\U0001ffff]")  # letters and signs that stand without blanks
 _STOP = re.compile(
@@ -76,18 +78,33 @@ _TWINS = re.compile("(?<=[A-Za-z])[АВЕКМНОРСТХІЅаеорсхіѕ]+|
 _ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-fA-F]{1,4}|\w{2,8});")
 
 
+def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same function, which remembers what it made of short texts: judges use the same keys and labels all the time."""
+    known = lru_cache(maxsize=4096)(read)
+
+    @wraps(read)
+    def found(text: str) -> T:
+        return known(text) if len(text) <= _SHORT else read(text)
+
+    return found
+
+
 def visible(text: str) -> str:
     """The text without signs that nobody sees, and without what only shapes the sign before."""
+    if text.isascii():
+        return text
     hidden = [sign for sign in set(text) - _ASCII if sign in "\ufe0f\u20e3" or unicodedata.category(sign) == "Cf"]
     return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
 
 
 def narrow(text: str) -> str:
     """The text, as long as before, with letters and signs as ordinary ones that are only drawn otherwise."""
-    if odd := set(text) - _ASCII:
-        normal = {sign: unicodedata.normalize("NFKC", sign) for sign in odd}
+    if not text.isascii():
+        normal = {sign: unicodedata.normalize("NFKC", sign) for sign in set(text) - _ASCII}
         text = text.translate({ord(sign): plain for sign, plain in normal.items() if len(plain) == 1 and plain != sign})
-    text = _TWINS.sub(lambda match: match.group().translate(_TWIN), text)
+        text = _TWINS.sub(lambda match: match.group().translate(_TWIN), text)
+    if "&" not in text:
+        return text
     return _ENTITY.sub(lambda match: html.unescape(match.group())[:1].ljust(len(match.group())), text)
 
 
@@ -137,7 +154,9 @@ class Words(Generic[L]):
         latin = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in words if not _UNBOUND.search(word))
         others = "|".join(re.escape(word) for word in words if _UNBOUND.search(word))
         bound = rf"(?<!\w)(?:{latin})(?![A-Za-z0-9_\u00c0-\u052f'’]|-\w)"
-        return rf"(?:{bound}|(?:{others})(?![A-Za-z]))" if others else bound
+        # Most places of a text are ruled out by one letter. Cases are folded as the expression itself folds them.
+        firsts = "".join(sorted({re.escape(word[0]) for word in words}))
+        return rf"(?=[{firsts}])" + (rf"(?:{bound}|(?:{others})(?![A-Za-z]))" if others else bound)
 
     @cached_property
     def anywhere(self) -> re.Pattern[str]:
@@ -153,8 +172,17 @@ class Words(Generic[L]):
         words = "|".join(re.escape(word) for word in sorted(self._accepted, key=len, reverse=True))
         return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
 
-    def value(self, text: str) -> Value[L] | None:
+    @cached_property
+    def value(self) -> Callable[[str], Value[L] | None]:
         """What a text says that stands where a label belongs; None where it says none, or more than one."""
+        return remembered(self._said)
+
+    @cached_property
+    def echoes(self) -> Callable[[str], bool]:
+        """Whether a text only repeats the form asked for: "PASS or FAIL", "...", "<verdict>"."""
+        return remembered(self._repeats)
+
+    def _said(self, text: str) -> Value[L] | None:
         text = narrow(visible(text))
         marks = {self._alike[sign] for sign in text[:300] if sign in self._marks}
         bare = "".join(sign for sign in text if sign not in self._marks).strip(ORNAMENT + "[](){}<>")
@@ -200,8 +228,7 @@ class Words(Generic[L]):
         # What is partly met fails, and reasons why something fails hold a "but" and an "instead".
         return str(label) != "no" and (_LIMITS.search(rest) is not None or _PARTLY.search(rest) is not None)
 
-    def echoes(self, text: str) -> bool:
-        """Whether a text only repeats the form asked for: "PASS or FAIL", "...", "<verdict>"."""
+    def _repeats(self, text: str) -> bool:
         text = narrow(visible(text)).strip(ORNAMENT)
         said = {self._accepted[m.group().casefold()] for m in self._offered_anywhere.finditer(text)}
         bare = self._offered_anywhere.sub("", text)
