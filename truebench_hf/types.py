@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -65,7 +65,7 @@ class Usage:
     calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in Usage.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

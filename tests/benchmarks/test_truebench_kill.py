@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench import processes
 from tests.support.runs import ROOT, row, write_jsonl
 
 INSTANCES, TURNS, KILLS, CONCURRENCY = 2485, 3000, 5, 32  # the size of v0.6.1
@@ -27,16 +28,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 @pytest.fixture
 def server() -> Iterator[str]:
     """The test server as a process of its own: it must outlive the clients that are killed."""
-    command = [sys.executable, "-m", "tests.support.openai_server", "--port", "0", "--delay", "0.2", "--quiet"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
-        assert process.stdout is not None
-        process.stdout.close()
+    with processes.server(0.2) as url:
+        yield url.removesuffix("/v1")
 
 
 def stats(server: str, path: str = "/stats", body: bytes | None = None) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from tests.support import loopback
 from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
@@ -17,6 +20,39 @@ from truebench_hf.models.openai_connection import timeout
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import Completion
+
+
+@pytest.mark.parametrize("base", ["", "?version=2"])
+def test_a_call_goes_out_as_the_sdk_itself_would_send_it(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from openai import AsyncOpenAI, DefaultAioHttpClient
+
+    for name, value in (
+        ("OPENAI_ORG_ID", "org-1"),
+        ("OPENAI_PROJECT_ID", "proj-1"),
+        ("OPENAI_API_KEY", "sk-of-the-test"),
+    ):
+        monkeypatch.setenv(name, value)
+    seen: list[tuple[str, dict[str, str], bytes]] = []
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        seen.append((request.path_qs, dict(request.headers), await request.content.read()))
+        return web.json_response({"choices": [{"message": {"content": "Elbe ✓"}}]})
+
+    async def theirs(url: str) -> None:
+        async with AsyncOpenAI(base_url=url, max_retries=0, http_client=DefaultAioHttpClient()) as client:
+            await client.post(f"/chat/completions{base}", cast_to=object, body=json.loads(seen[0][2]))
+
+    with loopback.serving(handle) as port:
+        url = f"http://{loopback.HOST}:{port}/v1"
+        assert chat(open_at(url + base)).text == "Elbe ✓"
+        asyncio.run(theirs(url))
+    (ours, sent, body), (path, headers, content) = seen
+    assert (ours, json.loads(body)) == (path, json.loads(content))
+    # Counts of the SDK's own tries, of which there are none, and what depends on its way of writing the body.
+    apart = {"x-stainless-retry-count", "x-stainless-read-timeout", "content-length"}
+    differing = {name for name in {*sent, *headers} if sent.get(name) != headers.get(name)}
+    assert {name.lower() for name in differing} <= apart
+    assert sent["Authorization"] == "Bearer sk-of-the-test"
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,14 @@ class Ledger:
         rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else None
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
-        """Commit one result. The first one committed under a key stays."""
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
+        """Commit one result. The first one committed under a key stays: False where this is a later one."""
         tokens = (int(usage.input_tokens), int(usage.output_tokens), int(usage.reasoning_tokens))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         finished = time.time()
         check = checksum((key.encode(), role.encode(), answered, *tokens, self.session.encode(), finished, asked))
-        self._ask(
-            _INSERT,
-            (key, role, answered.decode(), *tokens, self.session, finished, check, asked.decode()),
-        )
+        row = (key, role, answered.decode(), *tokens, self.session, finished, check, asked.decode())
+        return bool(self._ask(f"{_INSERT} RETURNING 1", row))
 
     def used(self) -> bool:
         """Whether any completion is committed."""

@@ -98,9 +98,6 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
     Paused it is called again without using up a try. Waits hold no slot, and the deadline does not run while a call
     that has waited stands in line for a slot again.
     """
-    from tenacity import AsyncRetrying, RetryCallState, RetryError, retry_if_exception_type, wait_random_exponential
-
-    backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
     loop = asyncio.get_running_loop()
     last: Transient | Paused | None = None
     asked = 0
@@ -109,13 +106,6 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
         # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
         end = limit.when()
         return end is not None and loop.time() + seconds > end
-
-    def wait(state: RetryCallState) -> float:
-        return max((last.retry_after if isinstance(last, Transient) else None) or 0.0, backoff(state))
-
-    def stop(state: RetryCallState) -> bool:
-        tries = min(policy.attempts, (last.tries if isinstance(last, Transient) else None) or policy.attempts)
-        return late(state.upcoming_sleep) or state.attempt_number >= tries
 
     async def noted() -> T:
         nonlocal last, asked
@@ -135,20 +125,50 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
 
     try:
         async with asyncio.timeout(policy.deadline) as limit:
-            retrying = AsyncRetrying(
-                retry=retry_if_exception_type(Transient),
-                wait=wait,
-                stop=stop,
-                sleep=lambda seconds: _rest(seconds, limit),
-            )
-            return await retrying(noted)
-    except RetryError:
+            try:
+                return await noted()  # of nearly all calls the only try
+            except Transient as error:
+                return await _again(noted, error, policy, late, lambda seconds: _rest(seconds, limit))
+    except Transient:
         raise RequestFailed(f"gave up after {asked} tries: {last}") from last
     except TimeoutError:
         if not limit.expired():
             raise
         before = f"; before: {last}" if last else ""
         raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from last
+
+
+async def _again(
+    call: Callable[[], Awaitable[T]],
+    failed: Transient,
+    policy: RetryPolicy,
+    late: Callable[[float], bool],
+    rest: Callable[[float], Awaitable[None]],
+) -> T:
+    """The tries after the first one, which has `failed`; raises the last Transient where there is none to follow."""
+    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+    backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
+    before: list[Transient] = [failed]
+
+    def last(state: RetryCallState) -> Transient:
+        error = state.outcome.exception() if state.outcome else None
+        return error if isinstance(error, Transient) else failed
+
+    def wait(state: RetryCallState) -> float:
+        return max(last(state).retry_after or 0.0, backoff(state))
+
+    def stop(state: RetryCallState) -> bool:
+        tries = min(policy.attempts, last(state).tries or policy.attempts)
+        return late(state.upcoming_sleep) or state.attempt_number >= tries
+
+    async def one() -> T:
+        if before:
+            raise before.pop()  # counts as the first try
+        return await call()
+
+    retrying = AsyncRetrying(retry=retry_if_exception_type(Transient), wait=wait, stop=stop, sleep=rest, reraise=True)
+    return await retrying(one)
 
 
 async def _rest(seconds: float, limit: asyncio.Timeout) -> None:

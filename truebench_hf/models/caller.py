@@ -33,8 +33,9 @@ class Kept(Protocol):
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
         """See `Ledger.put`."""
+        ...
 
     def used(self) -> bool:
         """See `Ledger.used`."""
@@ -57,6 +58,7 @@ class Caller:
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
         self.resumed = ledger.used()  # whether there may be answers of an earlier session
+        self._last: tuple[ChatRequest, tuple[str, str]] | None = None
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def in_role(self, role: str) -> Caller:
@@ -68,7 +70,7 @@ class Caller:
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether the completion of `request` is in the ledger."""
-        return self._ledger.get(digest(canonical(self._chat(_masked(request))))) is not None
+        return self._ledger.get(self._chat_key(_masked(request))[1]) is not None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
@@ -79,7 +81,7 @@ class Caller:
             kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
             return kept | {"usage": asdict(made.usage)}, made.usage
 
-        known = await self._once(self._chat(asked), ask)
+        known = await self._once(*self._chat_key(asked), ask)
         return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
@@ -90,18 +92,21 @@ class Caller:
             made = await self.model.decide(asked)
             return asdict(made), made.usage
 
-        known = await self._once({"by": self._identity, "decide": asdict(asked)}, ask)
+        body = canonical({"by": self._identity, "decide": asdict(asked)})
+        known = await self._once(body, digest(body), ask)
         return Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
 
-    def _chat(self, request: ChatRequest) -> dict[str, Any]:
-        return {"by": self._identity, "ask": _plain(request)}
+    def _chat_key(self, request: ChatRequest) -> tuple[str, str]:
+        """What is asked as text, and its key in the ledger."""
+        if self._last is None or self._last[0] is not request:  # whoever looks it up asks it next
+            body = canonical({"by": self._identity, "ask": _plain(request)})
+            self._last = request, (body, digest(body))
+        return self._last[1]
 
     async def _once(
-        self, asked: dict[str, Any], ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
+        self, body: str, key: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
     ) -> dict[str, Any]:
-        """The ledger's result for what is asked; asked for and committed where it has none."""
-        body = canonical(asked)
-        key = digest(body)
+        """The ledger's result under the key of what is asked (`body`); asked for and committed where it has none."""
         if (known := self._ledger.get(key)) is None:
             # Of equal requests in flight one is sent and the others wait for it, so that nothing is paid for twice.
             lock = self._locks.setdefault(key, asyncio.Lock())  # the dictionary alone would not keep it
@@ -111,8 +116,8 @@ class Caller:
                     async with Slot(self._slots):  # given back while the call waits for its next try
                         with without_secrets():
                             result, usage = await ask()
-                    self._ledger.put(key, self._role, body, result, usage)
-                    known = self._ledger.get(key) or result
+                    first = self._ledger.put(key, self._role, body, result, usage)
+                    known = result if first else self._ledger.get(key) or result
         self._count(Usage(**known["usage"]))
         return known
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 
 from truebench_hf.engine.gate import PATIENCE, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
-from truebench_hf.models.openai_errors import Asked, Unreachable, failure, no_server, one_line, unreadable
+from truebench_hf.models.openai_errors import (
+    Asked,
+    Unreachable,
+    failure,
+    no_server,
+    one_line,
+    status_error,
+    unreadable,
+)
 from truebench_hf.models.openai_options import OpenAIOptions, Server
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.provider import Served
@@ -24,29 +33,49 @@ class Connection:
     """A client of one server, which remembers what has ever been answered there."""
 
     def __init__(self, server: Server, options: OpenAIOptions, patience: float = PATIENCE) -> None:
-        from openai import AsyncOpenAI, DefaultAioHttpClient
-
-        self.server = server
+        self.server, self._options = server, options
         self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
         self._patience = patience
         self._gate = gate_of(server.url)
         self.served = Served()
         self._worked: set[str] = set()  # the paths at which this model has answered
-        self._client = AsyncOpenAI(
-            api_key=server.key, base_url=server.url, default_headers=server.headers,
-            timeout=timeout(options.timeout, options.connect_timeout), max_retries=0,
-            http_client=DefaultAioHttpClient(
-                limits=unlimited(), event_hooks={"response": [limit_size, self.served.head]}, verify=_certificates()
-            ),
+
+    @functools.cached_property
+    def _http(self) -> Any:
+        from openai import DefaultAioHttpClient
+
+        hooks = {"response": [limit_size, self.served.head]}
+        return DefaultAioHttpClient(
+            limits=unlimited(), event_hooks=hooks, verify=_certificates(), timeout=self._timeout
+        )
+
+    @functools.cached_property
+    def _client(self) -> Any:
+        # Made for the first call: a run whose answers are all in the ledger needs neither the SDK nor certificates.
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            api_key=self.server.key, base_url=self.server.url, default_headers=self.server.headers,
+            timeout=self._timeout, max_retries=0, http_client=self._http,
         )  # fmt: skip
+
+    @functools.cached_property
+    def _timeout(self) -> Any:
+        return timeout(self._options.timeout, self._options.connect_timeout)
+
+    @functools.cached_property
+    def _headers(self) -> Any:
+        theirs = {**self._client.auth_headers, **self._client.default_headers}  # a login's stand in place of a key's
+        headers = httpx2.Headers(self._http.headers)
+        headers.update({name: text for name, text in theirs.items() if isinstance(text, str)})
+        return headers
 
     async def post(self, path: str, body: dict[str, Any], request: ChatRequest | None = None) -> dict[str, Any]:
         """One try: the JSON object that answers `body`. Raises as `failure` says.
 
         `request` is the chat request behind it, where there is one.
         """
-        # The plain body, not the SDK's typed object: servers leave out or null fields that the types promise.
-        answer = await self._sent(path, body, request)
+        answer = await self._sent(self._answer(path, body), path, request)
         if not isinstance(answer, dict):
             raise Transient(f"{self.server.url}{path} sent a body that is not a JSON object")
         if error := answer.get("error"):  # some gateways send failures with status 200
@@ -60,7 +89,10 @@ class Connection:
         """One try: the answer to `body` as an iterator over plain objects, to be closed. Raises as `post`."""
         from openai import AsyncStream
 
-        chunks = await self._sent(path, body, request, stream=True, stream_cls=AsyncStream[object])
+        asking = self._client.post(
+            self.server.with_query(path), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+        )
+        chunks = await self._sent(asking, path, request)
         self._worked.add(path)
         return self._read(chunks)
 
@@ -69,7 +101,7 @@ class Connection:
 
         A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good.
         """
-        gate = self._gate
+        gate, _ = self._gate, self._client  # made before all tries: what is wrong with it stays wrong
 
         async def one_try() -> T:
             return await gate.through(lambda: self._guarded(ask), self._patience)
@@ -83,14 +115,34 @@ class Connection:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        if "_http" in self.__dict__:
+            await self._http.aclose()
 
-    async def _sent(self, path: str, body: dict[str, Any], request: ChatRequest | None, **how: Any) -> Any:
+    async def _sent(self, asking: Awaitable[Any], path: str, request: ChatRequest | None) -> Any:
         try:
-            return await self._client.post(self.server.with_query(path), cast_to=object, body=body, **how)
+            return await asking
         except Exception as error:  # of the SDK, of either HTTP library below it, or of reading JSON
             asked = Asked(self.server, request, self._gate.answered, path in self._worked)
             raise failure(error, asked) from error
+
+    async def _answer(self, path: str, body: Mapping[str, Any]) -> Any:
+        """What answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its typed
+        requests and answers. They cost more than the call, and servers leave out or null fields that the types promise.
+        """
+        import openai
+
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        sent = httpx2.Request(
+            "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=content,
+            extensions={"timeout": self._timeout.as_dict()},
+        )  # fmt: skip
+        try:
+            response = await self._http.send(sent)
+        except httpx2.RequestError as error:
+            raise openai.APIConnectionError(request=sent) from error
+        if not response.is_success:
+            raise status_error(response)
+        return response.json()
 
     async def _read(self, chunks: Any) -> AsyncGenerator[Any, None]:
         try:
@@ -106,6 +158,11 @@ class Connection:
             return await ask()
         except RecursionError as error:  # wherever a body gets looked at
             raise unreadable(error, self.server) from error
+
+
+@functools.cache
+def _url(text: str) -> Any:
+    return httpx2.URL(text)
 
 
 @functools.cache

@@ -5,6 +5,7 @@ First what an error answer is about, by its code and type and then by how server
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,6 +88,18 @@ class ServerError:
             return self.param
         found = re.search(rf"\b(?:{'|'.join(OMITTABLE)})\b", self.text)
         return found.group() if found else ""
+
+
+def status_error(response: Any) -> Exception:
+    """An answer (`httpx2.Response`) with any other status than 200 to 299 as the SDK's error."""
+    import openai
+
+    try:
+        body = json.loads(response.text)
+    except (ValueError, RecursionError):
+        body = response.text.strip()
+    told = body.get("error", body) if isinstance(body, dict) else body
+    return openai.APIStatusError(f"Error code: {response.status_code}", response=response, body=told)
 
 
 def server_error(error: Any) -> ServerError:

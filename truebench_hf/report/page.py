@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
@@ -40,11 +40,17 @@ def page(
     place = sum(not isinstance(section, Conversations) for section in order)
     if known := tuple((name, str(fact)) for name, fact in (facts or {}).items() if fact):
         order.insert(place, Grid("What was run", (), known, prose=(1,)))
-    stream = _TEMPLATES.get_template("page.html.jinja").stream(
+    stream = page_template().stream(
         title=title, lead=lead, notes=notes, sections=[(_MACROS[type(section)], section) for section in order]
     )
     stream.enable_buffering(200)
     yield from stream
+
+
+def page_template() -> Template:
+    """The template of the page; its macros are compiled with it, once."""
+    _TEMPLATES.get_template("sections.html.jinja")
+    return _TEMPLATES.get_template("page.html.jinja")
 
 
 def fragment(part: Section | Conversation | Exchange) -> str:
@@ -73,6 +79,8 @@ def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | 
 def inert(text: object) -> Markup:
     """Text that stays text: escaped for HTML, controls and turns of direction shown as their escapes, and without the
     signs that templates of a page around it would read."""
+    if isinstance(text, Markup):
+        return text  # of a macro, whose texts have been here
     kept = steerless(str(escape(text)).replace("\r\n", "\n")).replace("`", "&#96;").replace("$", "&#36;")
     return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
 

@@ -66,10 +66,11 @@ class EstimatedLedger:
         """See `Ledger.get`."""
         return self._new.get(key) or (self._paid.get(key) if self._paid else None)
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> None:
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
         """See `Ledger.put`; nothing is written."""
         self._new[key] = result
         self.spent[role] = self.spent.get(role, Usage()) + usage
+        return True
 
     def used(self) -> bool:
         """See `Ledger.used`."""

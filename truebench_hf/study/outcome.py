@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.report.page import page, run_facts
+from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Section
 from truebench_hf.study.board import Board
 
@@ -36,6 +36,13 @@ class Outcome(Generic[V]):
     results: Mapping[str, Any] = field(default_factory=dict)
     incomplete: int = 0
     failed: str = ""
+
+
+def prepare() -> None:
+    """Load what scores and pages are made with: a good part of a second."""
+    import scipy.special  # noqa: F401
+
+    page_template()
 
 
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:

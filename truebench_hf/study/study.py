@@ -33,7 +33,7 @@ from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
-from truebench_hf.study.outcome import Outcome, lines, write
+from truebench_hf.study.outcome import Outcome, lines, prepare, write
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -240,10 +240,12 @@ class Study(Generic[O, T, D, V]):
                 self.step(self.unit)
             return place, found
 
+        loading = asyncio.create_task(_prepared())
         # Twice the slots: while some items wait for one role, others keep the next one busy.
         try:
             done = dict([pair async for pair in bounded(order, one, 2 * (self.roles.slots or 8))])
         finally:
+            loading.cancel()
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
 
@@ -271,6 +273,12 @@ class Study(Generic[O, T, D, V]):
             return items
         limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
         return items | {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
+
+
+async def _prepared() -> None:
+    """Load what scores and reports need while calls are under way: the first ones it would hold up."""
+    await asyncio.sleep(1.0)
+    await asyncio.to_thread(prepare)
 
 
 def _fewer(before: int, now: int, limited: bool) -> str:
