@@ -697,6 +697,13 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
     for text in ("Instances that truly pass", "42.00 %, 95 % interval", "As good as", "Labels alone", "Youden's J"):
         assert text in done.stdout
     assert "Youden" not in command_here(capsys, "score", str(path), "--protocol", "official").stdout
+    with (path / "judgments.jsonl").open("r+", encoding="utf-8") as file:
+        first = file.readline()
+        file.seek(0, 2)
+        file.write(first)
+    told, _, same = command_here(capsys, "score", str(path)).stdout.partition("\n")
+    assert "1 rows stand twice" in told
+    assert same == done.stdout, "labels are held against each response once"
 
 
 def test_criteria_with_other_ends_of_lines_are_read_back(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command, command_here, row, script, write_jsonl
 
 HEAVY = (
@@ -61,6 +62,23 @@ def test_import_alone_is_light_too() -> None:
     code = f"import sys, truebench_hf; print(sorted(set({LATER!r}) & set(sys.modules)), truebench_hf.__version__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("[] "), done.stderr
+
+
+def test_a_run_whose_answers_are_all_there_loads_no_client(tmp_path: Path) -> None:
+    options = ["run", "--data", "mini", "--limit", "12", "--allow-unscored", "--out", str(tmp_path / "run")]
+    with OpenAIServer() as server:
+        asked = [f"--{role}={value}" for role in ("model", "judge") for value in ("openai:m",)]
+        asked += [f"--{role}-base-url={server.url}" for role in ("model", "judge")]
+        assert command(*options, *asked).returncode == 0
+        calls = server.stats()["total"]
+        code = (
+            "import sys\nfrom truebench_hf.cli.app import whole\n"
+            f"whole()({[*options, *asked]!r}, standalone_mode=False)\n"
+            "print(sorted({'openai', 'aiohttp', 'tenacity'} & set(sys.modules)))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == "[]", done.stderr
+        assert server.stats()["total"] == calls
 
 
 def test_every_option_of_the_issue_is_there() -> None:

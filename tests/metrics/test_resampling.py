@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 from truebench_hf.errors import UserError
+from truebench_hf.metrics import resampling
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.resampling import resampled_difference, resampled_ratio
 
@@ -68,3 +69,13 @@ def test_coverage_of_a_ratio_over_conversations(clusters: int, share: float) -> 
         held += found is None or found[0] <= share <= found[1]
     print(f"{clusters} conversations, share {share}: {held / 4:.1f} %")
     assert held / 400 >= 0.92
+
+
+def test_many_clusters_are_drawn_some_draws_at_a_time_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratios = [([1.0, 0.0] * 30, [1.0] * 60), ([1.0] * 60, [1.0, 2.0] * 30)]
+    whole = resampling.drawn_ratios(ratios, seed=3)
+    monkeypatch.setattr(resampling, "_KEPT", 7)  # 466 draws at a time, the last time 272
+    parts = resampling.drawn_ratios(ratios, seed=3)
+    for one, other in zip(whole, parts, strict=True):
+        assert one.shape == other.shape == (resampling.DRAWS,)
+        assert np.allclose(one, other, rtol=0, atol=1e-12), "no draw is another one"

@@ -13,7 +13,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.records import Judged
+    from truebench_hf.records import Compact
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,25 +33,25 @@ def _score(
     ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
-    from truebench_hf.benchmarks.truebench.output import read_runs
+    from truebench_hf.benchmarks.truebench.output import read_compact
     from truebench_hf.hub.submission import by_rules
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
     files = _theirs(files, protocol, out)
-    runs = [(path, *run) for path in files for run in read_runs(path)]
+    runs = [(path, *run) for path in files for run in read_compact(path)]
     if protocol == "official":
-        if several := [path for path, _, _, judged in runs if any(item.response.sample > 1 for item in judged)]:
+        if several := [path for path, _, _, rows in runs if any(kind.response.sample > 1 for kind in rows.kinds)]:
             raise UserError(
                 f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
-        if ruled := [path for path, _, _, judged in runs if by_rules(judged)]:
+        if ruled := [path for path, _, _, rows in runs if by_rules(rows.kinds)]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
-        named = [(model, judged) for _, model, _, judged in runs]
+        named = [(model, rows) for _, model, _, rows in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
         say("\n".join(map(official.to_csv, tables)), end="")
-        unscored = sum(item.passed is None for _, _, _, judged in runs for item in judged)
+        unscored = sum(sum(rows.each(lambda item: item.passed is None)) for _, _, _, rows in runs)
     else:
         unscored = sum([_scored(*run) for run in runs])
     if unscored and not allow_unscored:
@@ -78,21 +78,24 @@ def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
     return [path for path in files if path not in theirs]
 
 
-def _scored(path: Path, model: str, judge: str, judged: list[Judged]) -> int:
+def _scored(path: Path, model: str, judge: str, rows: Compact) -> int:
     """Print the scores of one run; returns how many instances are unscored."""
     from truebench_hf.benchmarks.truebench.correction import corrected
-    from truebench_hf.benchmarks.truebench.output import made_by, without_doubles
+    from truebench_hf.benchmarks.truebench.labels import FILE
+    from truebench_hf.benchmarks.truebench.output import made_by, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
     from truebench_hf.benchmarks.truebench.sections import lead, sections
     from truebench_hf.report.console import show
 
-    once, doubled = without_doubles(judged)
+    once, doubled = rows.without_doubles()
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
     report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
     folder = path if path.is_dir() else path.parent
-    report = corrected(report, once, folder) if info else report
-    show(sections(report, once), lead=lead(report), notes=report.notes)
+    if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
+        each = (item for item, _ in read_each(path, contexts=False))
+        report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
+    show(sections(report), lead=lead(report), notes=report.notes)
     return len(report.unscored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +10,7 @@ from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 
 DRAWS = 4000
+_KEPT = 4000  # of so many clusters all draws are held at once (128 MB), of more some at a time
 
 
 def resampled_ratio(
@@ -51,20 +52,31 @@ def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
     import numpy as np
 
-    weights = _weights(len(ratios[0][0]), seed)
+    columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
+    blocks = [[weights @ column for column in columns] for weights in _weights(len(ratios[0][0]), seed)]
+    sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return [
-            (weights @ np.asarray(top, dtype=float)) / (weights @ np.asarray(bottom, dtype=float))
-            for top, bottom in ratios
-        ]
+        return [top / bottom for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
+
+
+def _weights(count: int, seed: int) -> Iterable[Any]:
+    """How often each of `count` clusters is drawn, by draw, some draws at a time."""
+    return _kept(count, seed) if count <= _KEPT else _drawn(count, seed)
 
 
 @lru_cache(maxsize=4)  # a report asks for dozens of intervals over the same conversations
-def _weights(count: int, seed: int) -> Any:
-    """How often each of `count` clusters is drawn, by draw."""
+def _kept(count: int, seed: int) -> list[Any]:
+    return list(_drawn(count, seed))
+
+
+def _drawn(count: int, seed: int) -> Iterator[Any]:
     import numpy as np
 
-    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
+    for first in range(0, DRAWS, at_once):
+        size = min(at_once, DRAWS - first)
+        # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
+        yield random.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
 
 
 def percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:

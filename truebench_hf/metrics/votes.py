@@ -90,8 +90,8 @@ def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
 
     An undecided vote beside a decided one makes a criterion not unanimous.
     """
-    compared = [set(row) for row in votes if len(row) > 1 and set(row) != {None}]
-    flipped = sum(len(labels) > 1 for labels in compared)
+    compared = [len(set(row)) for row in votes if len(row) > 1 and set(row) != {None}]
+    flipped = sum(labels > 1 for labels in compared)
     return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
 
 

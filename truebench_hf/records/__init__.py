@@ -4,6 +4,7 @@ A line is one conversation, and what is read equals what was written. A context,
 full in the first line that has it; the lines after it name that one's instance in `context_of`.
 """
 
+from truebench_hf.records.compact import Compact, compact
 from truebench_hf.records.judged import Judged, by_instance, public, public_verdict, sample_name, secrets_in, unanswered
 from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.reader import Head, Reader, read_heads, read_outcomes
@@ -13,12 +14,14 @@ from truebench_hf.records.writer import judgment_lines, response_lines, to_row
 __all__ = [
     "JUDGMENTS",
     "RESPONSES",
+    "Compact",
     "Head",
     "Judged",
     "Mark",
     "Marked",
     "Reader",
     "by_instance",
+    "compact",
     "judgment_lines",
     "public",
     "public_verdict",

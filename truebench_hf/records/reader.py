@@ -32,10 +32,14 @@ _JUDGED, _ANSWERED = TypeAdapter(JudgedRow), TypeAdapter(ResponseRow)
 
 
 class Reader:
-    """Reads the lines of one file, from its first on. Raises UserError with `where` on whatever is wrong in one."""
+    """Reads the lines of one file, from its first on. Raises UserError with `where` on whatever is wrong in one.
 
-    def __init__(self) -> None:
+    Contexts are held for the lines that name them; without `contexts` these lines have an empty one.
+    """
+
+    def __init__(self, *, contexts: bool = True) -> None:
         self._contexts: dict[str, str] = {}
+        self._holds = contexts
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
@@ -67,7 +71,7 @@ class Reader:
                 )
             found["context"] = self._contexts[holder]
         elif "context" in found:
-            self._contexts[found["id"]] = found["context"]
+            self._contexts[found["id"]] = found["context"] if self._holds else ""
         return found
 
 

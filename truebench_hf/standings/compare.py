@@ -98,6 +98,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
         raise UserError(f"{first} is of kind {one.kind}, {second} of kind {other.kind}; compare runs of one kind")
     common = [key for key in one.items if key in other.items]
     same = [key for key in common if _asked(one, key) == _asked(other, key)]
+    alike = set(same)
     if not same:
         why = "ask other things under the same ids" if common else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
@@ -108,7 +109,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
         {name: _by(one, other, same, key) for name, key in GROUPS.items()},
         tuple(sorted(flips, key=lambda flip: flip.scores[0] - flip.scores[1])),
         tuple(key for key, a, b in scores if a is None or b is None),
-        tuple(key for key in common if key not in set(same)),
+        tuple(key for key in common if key not in alike),
         (tuple(key for key in one.items if key not in other.items),
          tuple(key for key in other.items if key not in one.items)),
         tuple(_preferences(one, other)),

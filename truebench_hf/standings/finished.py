@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by, read_runs, without_doubles
-from truebench_hf.benchmarks.truebench.scores import outcomes
+from truebench_hf.benchmarks.truebench.scores import passes
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import checklist_share
@@ -122,7 +122,7 @@ def _truebench(path: Path, info: Mapping[str, Any]) -> Rows:
     found: list[tuple[Judged, float | None, str]] = []
     for _, judge, rows in read_runs(path):
         once, _ = without_doubles(rows)
-        passed = outcomes(once, info.get("settings", {}))
+        passed = [passes(one, info.get("settings", {})) for one in once]
         found += [(one, None if p is None else float(p), judge) for one, p in zip(once, passed, strict=True)]
     return found
 

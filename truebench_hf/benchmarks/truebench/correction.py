@@ -8,23 +8,23 @@ error rates and correct nothing, since these differ from model to model.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import design as designs
-from truebench_hf.benchmarks.truebench.design import Design, Member, population
+from truebench_hf.benchmarks.truebench.design import Design, Member, population, responses
 from truebench_hf.benchmarks.truebench.judges import judging_id
-from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, Row, answers, read_labels, units, whole
+from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, Row, answers, read_labels, whole
 from truebench_hf.metrics.bias import ErrorRates, error_rates, rogan_gladen
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
 from truebench_hf.metrics.labelled import MAX_OPEN, Estimate, bounded
 from truebench_hf.metrics.votes import majority
 from truebench_hf.records import Judged, sample_name
-from truebench_hf.types import Label, Report
+from truebench_hf.types import Report
 
-_WORDS: Mapping[str, Label | None] = {"pass": "yes", "fail": "no", "undecided": None}
+_WORDS = designs.LABELS
 OTHERS = "the labels are on other models' answers, on which the judge may err differently; label answers of this run"
 
 
@@ -45,7 +45,29 @@ class Told:
         return self.begun and self.gold is None
 
 
-def corrected(report: Report, judged: Sequence[Judged], folder: Path) -> Report:
+@dataclass(frozen=True, slots=True)
+class Labellable:
+    """What of a run people could label: all `criteria`, beside so many `incomplete` responses, which lack an answer."""
+
+    criteria: Sequence[Member]
+    incomplete: int
+
+    def members(self, unit: str) -> Sequence[Member]:
+        """The same by criterion, or by response."""
+        return self.criteria if unit == "criterion" else responses(self.criteria)
+
+
+def labellable(judged: Iterable[Judged]) -> Labellable:
+    """Looks at each response once, and holds none. Raises UserError as `units`."""
+    criteria: list[Member] = []
+    incomplete = 0
+    for item in judged:
+        criteria += population([item], "criterion")
+        incomplete += not whole(item)
+    return Labellable(criteria, incomplete)
+
+
+def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
     """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
     if not (folder / FILE).exists():
         return report
@@ -56,7 +78,7 @@ def corrected(report: Report, judged: Sequence[Judged], folder: Path) -> Report:
 
 
 def correction(
-    judged: Sequence[Judged], rows: Sequence[Row], design: Design | None, by: tuple[str, str]
+    judged: Iterable[Judged], rows: Sequence[Row], design: Design | None, by: tuple[str, str]
 ) -> dict[str, Any]:
     """`Report.bias_corrected`: the pass rate by labels (shares are 0..1), or why it is withheld; {} without labels.
 
@@ -66,17 +88,18 @@ def correction(
     """
     if not rows:
         return {}
-    own = {unit.id for unit in units(judged) if design and design.holds(unit)}
+    run = labellable(judged)
+    own = {criterion.id for criterion in run.criteria if design and design.holds(criterion)}
     mine = [row for row in rows if not row["borrowed"] and row["id"] in own]
     lent = [row for row in rows if row["borrowed"] or row["id"] not in own]
     if design and (not lent or any(row["label"] is not None for row in mine)):
-        return _of_own(mine, judged, design) | {"borrowed": _beside(lent, by) if lent else None}
-    return _of_lent(lent, judged, by) | {"borrowed": None}
+        return _of_own(mine, run, design) | {"borrowed": _beside(lent, by) if lent else None}
+    return _of_lent(lent, run, by) | {"borrowed": None}
 
 
-def _of_own(rows: Sequence[Row], judged: Sequence[Judged], design: Design) -> dict[str, Any]:
+def _of_own(rows: Sequence[Row], run: Labellable, design: Design) -> dict[str, Any]:
     """The run corrected by a sample of its own."""
-    members = population(judged, design.unit)
+    members = run.members(design.unit)
     verdicts = {member.id: _WORDS[member.stratum] for member in members}
     told = {
         name: replace(said, predicted=verdicts[name], weight=design.drawn[name].weight)
@@ -85,7 +108,7 @@ def _of_own(rows: Sequence[Row], judged: Sequence[Judged], design: Design) -> di
     estimate = _bounded(design.unit, members, told, design, _too_open(told, design.unit))
     criteria = None
     if design.unit == "instance":
-        criteria = _of_criteria(rows, judged, told, design)
+        criteria = _of_criteria(rows, run, told, design)
     return {
         "method": design.estimator,
         "unit": design.unit,
@@ -93,7 +116,7 @@ def _of_own(rows: Sequence[Row], judged: Sequence[Judged], design: Design) -> di
         "labels_alone": asdict(estimate.labels_alone),
         "strata": [asdict(stratum) for stratum in estimate.strata],
         "lambda": estimate.lambda_,
-        **_observed(judged, members),
+        **_observed(run, members),
         "labels": estimate.labelled,
         "labels_from_run": True,
         "same_model": True,
@@ -150,11 +173,9 @@ def _estimated(unit: str, members: Sequence[Member], told: Mapping[str, Told], d
     )
 
 
-def _of_criteria(
-    rows: Sequence[Row], judged: Sequence[Judged], told: Mapping[str, Told], design: Design
-) -> dict[str, Any]:
+def _of_criteria(rows: Sequence[Row], run: Labellable, told: Mapping[str, Told], design: Design) -> dict[str, Any]:
     """The share of criteria that are met, by all criteria of the instances that people labelled."""
-    members, by_criterion = population(judged, "criterion"), _told(rows, "criterion")
+    members, by_criterion = run.criteria, _told(rows, "criterion")
     # Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
     # blank, so that those answered are the failed ones more often than not.
     criteria = {
@@ -175,14 +196,14 @@ def _of_criteria(
         )
     found = _bounded("criterion", members, criteria, design, why)
     alone = asdict(found.labels_alone)
-    return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(judged, members)}
+    return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(run, members)}
 
 
-def _of_lent(rows: Sequence[Row], judged: Sequence[Judged], by: tuple[str, str]) -> dict[str, Any]:
+def _of_lent(rows: Sequence[Row], run: Labellable, by: tuple[str, str]) -> dict[str, Any]:
     """The run corrected by labels of another run of the same model and judge, if there are any."""
     alike = [row for row in rows if (row["model"], row["judging"]) == by]
     unit = _unit(alike or rows)
-    members = population(judged, unit)
+    members = run.members(unit)
     told = _told([row for row in alike or rows if row["unit"] == unit], unit)
     rates, estimate = _rates(told), Estimate(withheld=OTHERS)
     if alike and (why := _too_open(told, unit)):
@@ -197,7 +218,7 @@ def _of_lent(rows: Sequence[Row], judged: Sequence[Judged], by: tuple[str, str])
         "labels_alone": None,
         "strata": [],
         "lambda": None,
-        **_observed(judged, members),
+        **_observed(run, members),
         "labels": rates.n0 + rates.n1,
         "labels_from_run": False,
         "same_model": bool(alike),
@@ -264,7 +285,7 @@ def _open(told: Mapping[str, Told], drawn: int) -> dict[str, int]:
     return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": partly}
 
 
-def _observed(judged: Sequence[Judged], members: Sequence[Member]) -> dict[str, Any]:
+def _observed(run: Labellable, members: Sequence[Member]) -> dict[str, Any]:
     """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
 
     Of a run with several samples the units are these, of so many `instances`.
@@ -276,5 +297,5 @@ def _observed(judged: Sequence[Judged], members: Sequence[Member]) -> dict[str, 
         "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided),
         "undecided": len(members) - len(decided),
-        "incomplete": sum(not whole(item) for item in judged),
+        "incomplete": run.incomplete,
     }

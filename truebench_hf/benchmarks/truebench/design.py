@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
@@ -16,11 +16,12 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.allocation import allocate
 from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.records import Judged
-from truebench_hf.types import Verdict
+from truebench_hf.types import Label, Verdict
 from truebench_hf.whole_files import write_whole
 
 FILE = "sample.json"
 STRATA = ("pass", "fail", "undecided")
+LABELS: Mapping[str, Label | None] = {"pass": "yes", "fail": "no", "undecided": None}
 STRATIFIED, PREDICTION_POWERED = "stratified", "prediction_powered"
 
 
@@ -54,28 +55,33 @@ class Design:
     estimator: str
     drawn: Mapping[str, Drawn]
 
-    def key(self, unit: Unit) -> str:
+    def key(self, unit: Unit | Member) -> str:
         """What a criterion was drawn as: its instance (of several samples, this one), or itself."""
         return unit.response if self.unit == "instance" else unit.id
 
-    def holds(self, unit: Unit) -> bool:
+    def holds(self, unit: Unit | Member) -> bool:
         """Whether a criterion was drawn."""
         return self.key(unit) in self.drawn
 
 
-def population(judged: Sequence[Judged], unit: str) -> list[Member]:
-    """All instances, or criteria, that people could label."""
-    found = units(judged)
-    if unit == "criterion":
-        return [Member(u.id, u.instance_id, u.response, verdict([u.label]), _score(u.verdict)) for u in found]
-    responses: dict[str, list[Unit]] = {}
-    for criterion in found:
-        responses.setdefault(criterion.response, []).append(criterion)
+def population(judged: Iterable[Judged], unit: str) -> list[Member]:
+    """All instances, or criteria, that people could label. No text is held of what was judged."""
+    criteria = [
+        Member(u.id, u.instance_id, u.response, verdict([u.label]), _score(u.verdict))
+        for item in judged
+        for u in units([item])
+    ]
+    return criteria if unit == "criterion" else responses(criteria)
+
+
+def responses(criteria: Iterable[Member]) -> list[Member]:
+    """The responses that all these criteria are of."""
+    found: dict[str, list[Member]] = {}
+    for criterion in criteria:
+        found.setdefault(criterion.response, []).append(criterion)
     return [
-        Member(
-            name, of_it[0].instance_id, name, verdict([u.label for u in of_it]), prod(_score(u.verdict) for u in of_it)
-        )
-        for name, of_it in responses.items()
+        Member(name, of[0].instance_id, name, verdict([LABELS[m.stratum] for m in of]), prod(m.score for m in of))
+        for name, of in found.items()
     ]
 
 

@@ -6,18 +6,20 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import compress
+from operator import attrgetter
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import outcomes
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.repeated import over_instances
-from truebench_hf.records import Judged
+from truebench_hf.records import Compact, Judged, compact
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
 
 Table = list[list[str | float]]
-Runs = Sequence[tuple[str, Sequence[Judged]]]
-Test = Callable[[Judged], bool]
+Runs = Sequence[tuple[str, Compact | Sequence[Judged]]]
+Test = Callable[[Compact], Sequence[bool]]  # which responses count in a column
 _SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
 _USAGE = ("input", "think", "response", "total")
 
@@ -29,14 +31,14 @@ def category_table(runs: Runs, official: bool) -> Table:
     """
     # Officially by name, whatever the number of turns.
     several: Test = partial(_is, "category", "Multi-Turn") if official else _several_turns
-    tests = _tests(runs, "category", _SINGLE, official)
-    tests += [("Single-Turn", lambda item: not several(item)), ("Multi-Turn", several)]
-    return _table(runs, tests, official)
+    columns = _columns(runs, "category", _SINGLE, official)
+    columns += [("Single-Turn", partial(_not, several)), ("Multi-Turn", several)]
+    return _table(runs, columns, official)
 
 
 def language_table(runs: Runs, official: bool) -> Table:
     """`stats_lang.csv`: a row per model, columns as in the official code."""
-    return _table(runs, _tests(runs, "language", LANGUAGES, official), official)
+    return _table(runs, _columns(runs, "language", LANGUAGES, official), official)
 
 
 def usage_table(runs: Runs) -> Table:
@@ -46,8 +48,9 @@ def usage_table(runs: Runs) -> Table:
     table: Table = [header]
     for model, judged in runs:
         cells: list[int] = []
+        spent = compact(judged).spent
         for role in ("model", "judge"):
-            used = sum((item.usage.get(role, Usage()) for item in judged), Usage())
+            used = spent.get(role, Usage())
             answer = used.output_tokens - used.reasoning_tokens
             cells += [used.input_tokens, used.reasoning_tokens, answer, used.input_tokens + used.output_tokens]
         table.append([model, *cells, cells[3] + cells[7]])
@@ -61,38 +64,46 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _tests(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Test]]:
-    """Columns, and which instances count in each; what the official code does not know stands behind what it does."""
-    names = {getattr(item.instance, field) for _, judged in runs for item in judged} - {*known, "Multi-Turn", ""}
+def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Test]]:
+    """Columns, and which responses count in each; what the official code does not know stands behind what it does."""
+    names = {name for _, judged in runs for name in compact(judged).where(attrgetter(field))} - {
+        *known,
+        "Multi-Turn",
+        "",
+    }
     columns = [*known, *([] if official else sorted(names))]
-    return [("Overall", lambda item: True), *((name, partial(_is, field, name)) for name in columns)]
+    return [("Overall", lambda rows: [True] * len(rows)), *((name, partial(_is, field, name)) for name in columns)]
 
 
-def _several_turns(item: Judged) -> bool:
-    return len(item.verdicts) > 1
+def _several_turns(rows: Compact) -> Sequence[bool]:
+    return rows.each(lambda item: len(item.verdicts) > 1)
 
 
-def _is(field: str, name: str, item: Judged) -> bool:
-    return bool(getattr(item.instance, field) == name)
+def _is(field: str, name: str, rows: Compact) -> Sequence[bool]:
+    return rows.where(lambda instance: bool(getattr(instance, field) == name))
+
+
+def _not(test: Test, rows: Compact) -> Sequence[bool]:
+    return [not found for found in test(rows)]
 
 
 def _table(runs: Runs, columns: Sequence[tuple[str, Test]], official: bool) -> Table:
     header, tests = ["Model Name", *(name for name, _ in columns)], [test for _, test in columns]
-    return [[*header], *([model, *_cells(judged, tests, official)] for model, judged in runs)]
+    return [[*header], *([model, *_cells(compact(judged), tests, official)] for model, judged in runs)]
 
 
-def _cells(judged: Sequence[Judged], tests: Sequence[Test], official: bool) -> list[str | float]:
-    passed = outcomes(judged, {"protocol": "official" if official else "default"})
-    outcome = list(zip(judged, passed, strict=True))
-    values = [_rate([(item.instance.id, p) for item, p in outcome if test(item)], official) for test in tests]
+def _cells(rows: Compact, tests: Sequence[Test], official: bool) -> list[str | float]:
+    passed = outcomes(rows, {"protocol": "official" if official else "default"})
+    pairs = list(zip(rows.instance, passed, strict=True))
+    values = [_rate(list(compress(pairs, test(rows))), official) for test in tests]
     # The official code rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
     return [(0 if official else "") if value is None else round(value * 100, 2) for value in values]
 
 
-def _rate(passed: Sequence[tuple[str, bool | None]], official: bool) -> float | None:
+def _rate(passed: Sequence[tuple[int, bool | None]], official: bool) -> float | None:
     if official:  # which counts rows, whatever they are of
         return pass_rate([value for _, value in passed]).value
-    samples: dict[str, list[bool | None]] = {}
-    for name, value in passed:
-        samples.setdefault(name, []).append(value)
+    samples: dict[int, list[bool | None]] = {}
+    for instance, value in passed:
+        samples.setdefault(instance, []).append(value)
     return over_instances(list(samples.values())).value

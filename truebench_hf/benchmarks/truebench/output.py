@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
@@ -13,8 +13,10 @@ from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.records import JUDGMENTS, RESPONSES, Judged, Reader
+from truebench_hf.records import JUDGMENTS, RESPONSES, Compact, Judged, Reader
 from truebench_hf.types import Instance, Response
+
+Rows = TypeVar("Rows", list[Judged], Compact)
 
 
 def read_judged(path: Path) -> list[Judged]:
@@ -33,39 +35,64 @@ def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
     beside them says.
     """
+    return _read_runs(path, list[Judged])
+
+
+def read_compact(path: Path) -> list[tuple[str, str, Compact]]:
+    """The same as what scores are made of: no text is held longer than its line is looked at."""
+    return _read_runs(path, Compact)
+
+
+def read_each(path: Path, *, contexts: bool = True) -> Iterator[tuple[Judged, str]]:
+    """(judged instance, judge) of each row, one after the other; without `contexts` as `Reader` says. Raises UserError."""
+    file = path / JUDGMENTS if path.is_dir() else path
+    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
+    reader = Reader(contexts=contexts)
+    for where, row in jsonl.read(file, "give a run folder or an evaluation file"):
+        official = isinstance(row, dict) and "judge_parsed" in row
+        yield (from_official_row(row, where, name), "") if official else reader.judged(row, where)
+
+
+def _read_runs(path: Path, new: Callable[[], Rows]) -> list[tuple[str, str, Rows]]:
     file = path / JUDGMENTS if path.is_dir() else path
     kind = read_info(file.parent).get("kind") if file.name == JUDGMENTS else None
     if kind not in (None, "", KIND):
         raise UserError(f"{path}: is a study of kind {kind}; give a run, or a file of judged instances")
-    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
-    reader, runs = Reader(), dict[tuple[str, str], list[Judged]]()
-    for where, row in jsonl.read(file, "give a run folder or an evaluation file"):
-        official = isinstance(row, dict) and "judge_parsed" in row
-        item, judge = (from_official_row(row, where, name), "") if official else reader.judged(row, where)
-        runs.setdefault((item.response.model, judge), []).append(item)
+    runs: dict[tuple[str, str], Rows] = {}
+    for item, judge in read_each(path, contexts=new is not Compact):
+        by = (item.response.model, judge)
+        if by not in runs:
+            runs[by] = new()
+        runs[by].append(item)
     if not runs:
         raise UserError(f"{file}: holds no judged instances")
     if settings := made_by(path).get("settings", {}):
         _check_run(file, runs, settings)
-    return [(*by, rows) for by, rows in runs.items()]
+    return [(model, judge, rows) for (model, judge), rows in runs.items()]
 
 
-def _check_run(file: Path, runs: Mapping[tuple[str, str], Sequence[Judged]], settings: Mapping[str, Any]) -> None:
+def _check_run(
+    file: Path, runs: Mapping[tuple[str, str], Compact | Sequence[Judged]], settings: Mapping[str, Any]
+) -> None:
     """Raise UserError where a file is not that of the run whose `run.json` lies beside it."""
     there = (settings["model"], settings["judge"])
     if other := [by for by in runs if by != there]:
         raise UserError(
             f"{file}: {_by(*other[0])}, but run.json beside it is about {_by(*there)}; finish that run first"
         )
-    held = len({item.instance.id for item in runs[there]})
+    rows = runs[there]
+    keys = list(rows.keys()) if isinstance(rows, Compact) else [item.key for item in rows]
+    held = len({name for name, _ in keys})
     if (wanted := settings.get("items", held)) != held:
         raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
-    _check_samples(file, [item.key for item in runs[there]], settings, "finish that run first")
+    _check_samples(file, keys, settings, "finish that run first")
 
 
 def _check_samples(file: Path, keys: Sequence[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
     """Raise UserError where a file lacks samples that `run.json` beside it is about."""
-    wanted, held = settings.get("samples", 1), Counter(name for name, _ in dict.fromkeys(keys))
+    if (wanted := settings.get("samples", 1)) == 1:
+        return
+    held = Counter(name for name, _ in dict.fromkeys(keys))
     if short := [name for name, count in held.items() if count < wanted]:
         raise UserError(
             f"{file}: holds {held[short[0]]} samples of instance {short[0]}, run.json beside it is about {wanted}; {remedy}"

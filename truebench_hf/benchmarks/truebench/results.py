@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged, judgment_lines, secrets_in
+from truebench_hf.records import Judged, compact, judgment_lines
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Report
 
@@ -39,11 +39,11 @@ def _title(model: str, judged: Sequence[Judged]) -> str:
 
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     """What comes of a run; with `labels.jsonl` in its folder the report is corrected by people's labels."""
-    made = provenance(folder.info)
-    report = corrected(score(judged, folder.usage(), made), judged, folder.path)
+    made, rows = provenance(folder.info), compact(judged)
+    report = corrected(score(rows, folder.usage(), made), judged, folder.path)
     report = replace(report, verdicts=tuple(judged))
     official, model, judge = made.get("protocol") == "official", str(made["model"]), str(made["judge"])
-    named = [(model, judged)]
+    named = [(model, rows)]
     files: dict[str, Any] = {
         "judgments.jsonl": judgment_lines(judged, judge),
         "scores.json": report.to_dict(),
@@ -53,7 +53,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
             files[f"scores_{name}.csv"] = tables.to_csv(table(named, official))
     known = {
         "self_judged": made["self_judged"],
-        "secrets_masked": secrets_in(judged),
+        "secrets_masked": rows.secrets,
         "content": content(judged, judge),
     }
     return Outcome(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes
-from truebench_hf.records import Judged
+from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
+from truebench_hf.records import Judged, compact
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
@@ -102,8 +102,8 @@ def _official(report: Report) -> bool:
 
 
 def _by_category_and_language(report: Report, judged: Sequence[Judged]) -> Matrix:
-    passed = outcomes(judged, report.provenance)
-    cells = grouped(judged, passed, lambda item: _both(item.instance), ())
+    found = compact(judged)
+    cells = grouped(found, outcomes(found, report.provenance), _both, ())
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
     )
@@ -136,6 +136,6 @@ def _unscored(report: Report, several: bool) -> Grid:
 
 def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
     """Every instance, passed or not as the run's own scores count it."""
-    passed, several = outcomes(judged, report.provenance), REPEATED in report.scores
-    rows = (conversation(item, p, several) for item, p in zip(judged, passed, strict=True))
+    several = REPEATED in report.scores
+    rows = (conversation(item, passes(item, report.provenance), several) for item in judged)
     return Conversations("Samples" if several else "Instances", tuple(rows))

@@ -1,0 +1,146 @@
+"""Judged responses in columns: what scores take of a response is what its own verdicts say, and no text is held."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import command_here
+from truebench_hf.benchmarks.truebench.correction import labellable
+from truebench_hf.benchmarks.truebench.output import read_compact, read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.records import Compact, Judged, by_instance, judgment_lines, secrets_in
+from truebench_hf.redaction import MARK
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
+
+LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)
+
+
+def response(chance: random.Random, number: int, sample: int = 1) -> Judged:
+    """A response of which everything that counts is drawn."""
+    turns, answered = chance.randint(1, 3), chance.random() < 0.9
+    verdicts = tuple(
+        tuple(
+            Verdict(
+                Criterion(f"c{number}", weight=chance.choice((1.0, 1.0, 2.0, -1.0))), chance.choice(LABELS),
+                chance.choice(("", f"as {MARK} says", "why not")), chance.choice(("judge", "rules")), 0.5,
+                tuple(chance.choices(LABELS, k=chance.choice((0, 3)))), chance.random() < 0.1,
+            )
+            for _ in range(chance.randint(0, 3))
+        )
+        for _ in range(turns)
+    )  # fmt: skip
+    asked = tuple(Turn(f"ask {i}", tuple(v.criterion for v in of)) for i, of in enumerate(verdicts))
+    instance = Instance(f"q{number}", *(chance.choice(names) for names in (("KO", "EN", ""), "ab", ("", "t"))), asked)
+    held = asked if answered else asked[:-1]
+    messages = tuple(m for t in held for m in (Message("user", t.prompt), Message("assistant", "said")))
+    error = None if answered else "no answer: down"
+    cut = (1,) if held and chance.random() < 0.2 else ()
+    spent = Usage(chance.randint(1, 9), 3, 2, 1)
+    found = Response(instance.id, "model", messages, ("",) * len(held), spent, error, cut, sample)
+    recorded = chance.choice((None, None, True, False))
+    return Judged(instance, found, verdicts, {"model": spent, "judge": Usage(5, 4, 0, 2)}, recorded)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Judged]:
+    """Responses to forty instances, three each, out of order."""
+    chance = random.Random(3)
+    items = [response(random.Random(i), i % 40, 1 + i // 40) for i in range(120)]
+    chance.shuffle(items)
+    return items
+
+
+def test_columns_say_of_each_response_what_its_verdicts_say(drawn: list[Judged]) -> None:
+    rows = Compact(drawn)
+    assert len(rows) == len(drawn) > len({item.instance.id for item in drawn})
+    for what in (
+        lambda item: (item.passed, item.passed_officially, item.recorded),
+        lambda item: (item.labels, item.weights, item.outcomes),
+        lambda item: [(v.votes, v.judge, v.conflicting) for turn in item.verdicts for v in turn],
+        lambda item: (len(item.response.answers), item.response.truncated, item.response.sample),
+        lambda item: rates.points_share(item.labels, item.weights),
+    ):
+        assert rows.each(what) == list(map(what, drawn))
+    assert rows.where(lambda i: (i.language, i.category, i.task)) == [
+        (item.instance.language, item.instance.category, item.instance.task) for item in drawn
+    ]
+    assert list(rows.keys()) == [item.key for item in drawn]
+    assert rows.by_instance(rows.keys()) == [[item.key for item in samples] for samples in by_instance(drawn)]
+    assert list(rows.undecided()) == [(item.key, item.undecided) for item in drawn if item.passed is None]
+    assert rows.secrets == secrets_in(drawn) > 0
+    assert rows.spent == {role: sum((item.usage[role] for item in drawn), Usage()) for role in ("model", "judge")}
+
+
+def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged]) -> None:
+    again = [response(random.Random(1000 + i), i, 1 + i % 2) for i in range(15)]
+    rows, doubled = Compact([*drawn, *again]).without_doubles()
+    once, left_out = without_doubles([*drawn, *again])
+    assert doubled == left_out == 15
+    assert score(rows) == score(once) != score([*drawn, *again])
+    assert rows.secrets == secrets_in(once)
+    assert rows.without_doubles() == (rows, 0)
+
+
+def test_what_stood_in_a_double_alone_counts_for_nothing() -> None:
+    criterion = Criterion("is right", weight=2.0)
+    item = Judged(Instance("q", "", "", "", (Turn("ask", (criterion,)),)), Response("q", "m", ()), ())
+    first = replace(item, verdicts=((Verdict(criterion, "yes", votes=("yes", "no")),),))
+    rows, doubled = Compact(
+        [first, replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))]
+    ).without_doubles()
+    assert doubled == 1
+    assert not {"weighted", "flip_rate", "vote_share"} & score(rows).scores.keys()
+
+
+def test_a_stored_run_has_the_scores_of_the_run(drawn: list[Judged], tmp_path: Path) -> None:
+    (tmp_path / "judgments.jsonl").write_text("".join(judgment_lines(drawn, "judge")), encoding="utf-8")
+    ((model, judge, rows),) = read_compact(tmp_path / "judgments.jsonl")
+    assert (model, judge) == ("model", "judge")
+    for made in ({}, {"protocol": "official"}, {"judging": {"rules": "decide", "level": "rubric"}}):
+        assert score(rows, provenance=made) == score(drawn, provenance=made)
+    assert read_judged(tmp_path / "judgments.jsonl") == drawn, "and the texts are still there for who asks for them"
+
+
+def fat(rows: int, characters: int) -> Iterator[Judged]:
+    """Responses whose texts are all long, and no two alike."""
+    for number in range(rows):
+        text = f"{number} ".ljust(characters, "x")
+        verdicts = tuple(Verdict(Criterion(f"{c}{text}"), "yes", f"because {text}") for c in "abcd")
+        turn = Turn(f"ask {text}", tuple(verdict.criterion for verdict in verdicts))
+        messages = (Message("user", turn.prompt), Message("assistant", f"said {text}"))
+        instance = Instance(f"q{number:05}", "EN", "Editing", "Rewrite", (turn,), context=text)
+        yield Judged(instance, Response(instance.id, "model", messages, ("",)), (verdicts,))
+
+
+def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few, many, characters = 100, 1000, 3000
+    peaks = []
+    for rows in (few, many):
+        file = tmp_path / f"{rows}.jsonl"
+        file.write_text("".join(judgment_lines(fat(rows, characters), "judge")), encoding="utf-8")
+        if not peaks:  # what is imported, and kept, is no row's
+            command_here(capsys, "score", str(file))
+        tracemalloc.start()
+        done = command_here(capsys, "score", str(file))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (done.returncode, str(rows) in done.stdout) == (0, True)
+    grown = (peaks[1] - peaks[0]) / (many - few)
+    assert grown < 1000, "bytes a row: one of its eleven texts, or its objects without any, take more"
+
+
+def test_what_labels_are_held_against_holds_no_text() -> None:
+    responses, characters = 300, 3000
+    tracemalloc.start()
+    held = labellable(fat(responses, characters))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(held.criteria), held.incomplete) == (4 * responses, 0)
+    assert peak / responses < characters, "bytes a response: one of its eleven texts takes more"
