@@ -45,7 +45,7 @@ test-vllm: setup
 	.venv-vllm/bin/python -m pytest tests/vllm -m vllm
 
 bench: setup
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(DATA)
 
 clean:
 	rm -rf .venv .venv-vllm runs build dist *.egg-info

@@ -1,4 +1,4 @@
-"""What the prefix benchmarks judge: whole responses of `rubric_mini`, one prompt per rubric."""
+"""What benchmarks of local judging judge: whole responses of `rubric_mini`, and the requests that this takes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,71 @@
+"""TRUEBench as a whole: the command, from its start to its reports, over what the calls alone must take.
+
+`make bench`, or `python -m tests.bench.whole_runs [DATA]`, DATA being the release as a file; without it data of its size
+are made. Calls go to a loopback server that answers after a fixed time, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import tempfile
+from pathlib import Path
+
+from tests.bench import processes, release_like
+from tests.bench.processes import Took
+from truebench_hf.benchmarks.truebench import data as releases
+
+# Level, seconds a call, calls of either kind at a time, runs, and the aim for wall time over ideal.
+_RUNS = (
+    ("checklist", 0.2, 32, 3, "1.10"),
+    ("checklist", 1.0, 64, 2, "1.05"),
+    ("rubric", 0.2, 32, 2, ""),
+)
+_AGAIN = 5
+
+
+def main(data: Path | None = None) -> None:
+    """Print one table: what was run, the ideal, seconds, and one over the other; then what starting takes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = data or release_like.write(folder / "data.jsonl")
+        instances = releases.load(str(data))
+        turns = sum(len(instance.turns) for instance in instances)
+        criteria = sum(len(turn.criteria) for instance in instances for turn in instance.turns)
+        print(f"\nwhole runs: {len(instances):,} instances, {turns:,} answers")
+        print(f"{'':<44}{'ideal s':>9}{'wall s':>9}{'ratio':>7}{'aim':>6}{'CPU s':>8}")
+        for level, delay, many, repeats, aim in _RUNS:
+            calls = criteria if level == "rubric" else turns
+            ideal = math.ceil(max(calls, turns) / many) * delay
+            with processes.server(delay) as url:
+                took = [
+                    processes.timed(
+                        *processes.run(url, data, folder / f"{level}{delay}-{i}", many, "--judge-level", level)
+                    )
+                    for i in range(repeats)
+                ]
+            _line(f"{level}, {delay:g} s a call, {many} + {many} at a time", took, ideal, aim)
+            if level == "checklist" and delay == _RUNS[0][1]:
+                # Nobody listens there any more: all answers are in the ledger.
+                again = processes.run(url, data, folder / f"{level}{delay}-0", many, "--judge-level", level)
+                replays = [processes.timed(*again) for _ in range(_AGAIN)]
+        _line("the first again, from its ledger", replays, None, "1.5 s")
+        _line(
+            "import truebench_hf", [processes.timed("-c", "import truebench_hf") for _ in range(_AGAIN)], None, "0.2 s"
+        )
+        _line(
+            "truebench --help", [processes.timed("-m", "truebench_hf", "--help") for _ in range(_AGAIN)], None, "0.4 s"
+        )
+
+
+def _line(what: str, took: list[Took], ideal: float | None, aim: str) -> None:
+    wall, cpu = statistics.median(one.wall for one in took), statistics.median(one.cpu for one in took)
+    over = ("", "") if ideal is None else (f"{ideal:.2f}", f"{wall / ideal:.3f}")
+    print(f"{what:<44}{over[0]:>9}{wall:>9.2f}{over[1]:>7}{aim:>6}{cpu:>8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", type=Path, help="the release as a file")
+    main(parser.parse_args().data)
