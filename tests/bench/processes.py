@@ -44,8 +44,21 @@ def timed(*command: str | Path) -> Took:
 @contextmanager
 def server(delay: float) -> Iterator[str]:
     """The loopback server as a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "tests.support.openai_server", "--delay", str(delay), "--quiet"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with _serving("tests.support.openai_server", "--delay", str(delay), "--quiet") as url:
+        yield url
+
+
+@contextmanager
+def storm(delay: float, share: float) -> Iterator[str]:
+    """A server of its own that fails that share of all calls; yields its base URL."""
+    with _serving("tests.support.bad_server", "--delay", str(delay), "--share", str(share)) as url:
+        yield url
+
+
+@contextmanager
+def _serving(module: str, *options: str) -> Iterator[str]:
+    command = [sys.executable, "-m", module, *options]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"

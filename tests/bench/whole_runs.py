@@ -23,6 +23,7 @@ _RUNS = (
     ("rubric", 0.2, 32, 2, ""),
 )
 _AGAIN = 5
+_STORM = (0.4, 32, 500, 3)  # seconds a call, calls of either kind at a time, instances, runs
 
 
 def main(data: Path | None = None) -> None:
@@ -50,6 +51,7 @@ def main(data: Path | None = None) -> None:
                 # Nobody listens there any more: all answers are in the ledger.
                 again = processes.run(url, data, folder / f"{level}{delay}-0", many, "--judge-level", level)
                 replays = [processes.timed(*again) for _ in range(_AGAIN)]
+        _storm(data, folder)
         _line("the first again, from its ledger", replays, None, "1.5 s")
         _line(
             "import truebench_hf", [processes.timed("-c", "import truebench_hf") for _ in range(_AGAIN)], None, "0.2 s"
@@ -57,6 +59,21 @@ def main(data: Path | None = None) -> None:
         _line(
             "truebench --help", [processes.timed("-m", "truebench_hf", "--help") for _ in range(_AGAIN)], None, "0.4 s"
         )
+
+
+def _storm(data: Path, folder: Path) -> None:
+    """What every fifth call costs that fails: a fifth more calls, and the waits in front of them."""
+    delay, many, instances, repeats = _STORM
+    took: dict[float, list[Took]] = {}
+    for share in (0.0, 0.2):
+        with processes.storm(delay, share) as url:
+            runs = (
+                processes.run(url, data, folder / f"storm{share}-{i}", many, "--limit", str(instances))
+                for i in range(repeats)
+            )
+            took[share] = [processes.timed(*one) for one in runs]
+    calm = statistics.median(one.wall for one in took[0.0])
+    _line("a storm of 20 % failures, over the calm", took[0.2], calm, "1.35")
 
 
 def _line(what: str, took: list[Took], ideal: float | None, aim: str) -> None:

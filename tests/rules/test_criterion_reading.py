@@ -433,9 +433,9 @@ def test_a_long_criterion_is_read_in_no_time() -> None:
         "“" * 399, "1,000," * 60, "the final " * 39 + "response", "in english or " * 28, "each each each " * 26,
     ]  # fmt: skip
     for text in hostile:
-        start = time.perf_counter()
+        start = time.process_time()
         read(text)
-        assert time.perf_counter() - start < 0.5, text[:40]
+        assert time.process_time() - start < 0.5, text[:40]
 
 
 @pytest.mark.parametrize("split", ["easy", "hard"])

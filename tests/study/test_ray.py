@@ -252,7 +252,7 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
     with pytest.raises(UserError, match=why) as told:
         opened(data, tmp_path / "out", script(tmp_path / "m.json", []), engine="ray", ray_address=address)
     assert "\n" not in str(told.value)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 60, "Ray itself would take two minutes"
     opened(data, tmp_path / "out", script(tmp_path / "m.json", []))  # nothing bars the way
 
 

@@ -50,7 +50,7 @@ class BadServer:
     def __init__(self, bad: Sequence[Bad | None] | Choose = (), delay: float = 0.0, port: int = 0) -> None:
         self.choose: Choose = bad if callable(bad) else lambda n, _: bad[n] if n < len(bad) else None
         self.delay = delay
-        self.posts = 0  # how many came in
+        self.posts = self.spoiled = 0  # how many came in, and how many of them went wrong
         self.most = self._now = 0  # how many at once
         self.times: list[float] = []
         self._ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
@@ -115,6 +115,7 @@ class BadServer:
             writer.write(good(path, json.loads(text)))
             await writer.drain()
             return True
+        self.spoiled += 1
         with contextlib.suppress(ConnectionError):
             writer.write(bad.raw)
             await writer.drain()
@@ -168,7 +169,6 @@ def main() -> None:
     with BadServer(storm(options.share), options.delay) as server:
         print(server.port, flush=True)
         sys.stdin.read()
-        print(server.posts, flush=True)
 
 
 if __name__ == "__main__":
