@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,6 +56,9 @@ def test_usage_now_and_in_total(tmp_path: Path) -> None:
 def test_canonical_has_one_spelling_per_value() -> None:
     assert canonical({"b": 1, "a": [1.0, None]}) == canonical({"a": [1.0, None], "b": 1}) == '{"a":[1.0,null],"b":1}'
     assert digest(canonical({"a": 1})) != digest(canonical({"a": "1"}))
+    assert canonical([Usage(1, 2)]) == canonical([asdict(Usage(1, 2))])
+    with pytest.raises(TypeError, match="object has no spelling in JSON"):
+        canonical(object())
 
 
 def test_a_second_run_is_refused_in_one_line_and_a_killed_one_lets_go(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.engine.pool import bounded, rare_collection
+from truebench_hf.collection import rare_collection
+from truebench_hf.engine.pool import bounded
 
 
 async def listed(stream: AsyncIterator[int]) -> list[int]:

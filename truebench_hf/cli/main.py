@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from truebench_hf.cli.signals import Signals
+from truebench_hf.collection import leave_to_exit, rare_collection
 
 
 def main() -> None:
     """Run the command; a signal that ends it is one line on stderr, and 128 and its number the exit code."""
-    with Signals() as signals:
-        from truebench_hf.cli.app import run
+    try:
+        with Signals() as signals, rare_collection():  # loading is a sixth faster so
+            from truebench_hf.cli.app import run
 
-        signals.interrupt()
-        try:
-            run()
-        finally:
-            if signals.number is not None:  # whatever has come of it
-                signals.end()
+            signals.interrupt()
+            try:
+                run()
+            finally:
+                if signals.number is not None:  # whatever has come of it
+                    signals.end()
+    finally:
+        leave_to_exit()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -66,16 +64,3 @@ def outside_loop(work: Callable[[], R]) -> R:
         return work()
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
-
-
-@contextmanager
-def rare_collection() -> Iterator[None]:
-    """Let the cycle collector run seldom: with thousands of requests it costs 7 % of the time and frees little."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()

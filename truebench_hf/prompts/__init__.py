@@ -88,15 +88,14 @@ class Prompts:
 
 def _with_includes(text: str) -> str:
     """A template with our files in place of its includes; it reaches no others, and its text tells all there is of it."""
-    ours = {path.name for path in _FOLDER.glob("*.jinja")}
-    return _INCLUDE.sub(
-        lambda found: (
-            _with_includes((_FOLDER / found.group(1)).read_text(encoding="utf-8"))
-            if found.group(1) in ours
-            else found.group(0)  # refused when it is rendered
-        ),
-        text,
-    )
+
+    def included(found: re.Match[str]) -> str:
+        ours = _FOLDER / found.group(1)
+        if ours.suffix != ".jinja" or not ours.is_file():
+            return found.group(0)  # refused when it is rendered
+        return _with_includes(ours.read_text(encoding="utf-8"))
+
+    return _INCLUDE.sub(included, text)
 
 
 def _refused_include(name: str) -> str:

@@ -17,7 +17,7 @@ _Points = Annotated[float, Field(ge=-1e9, le=1e9)]
 _Count = Annotated[int, Field(ge=0)]
 _Number = Annotated[int, Field(ge=1)]
 _Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls"]
-_FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+_FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 @with_config(_FORM)

@@ -27,7 +27,7 @@ def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[st
     return _lines(
         _row(instance, response, _number(response, several), {
             "criteria": [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns],
-            "usage": {"model": asdict(response.usage)},
+            "usage": {"model": _usage(response.usage)},
         })
         for instance, response in pairs
     )  # fmt: skip
@@ -40,10 +40,10 @@ def to_row(judged: Judged, judge: str, several: bool = False) -> dict[str, Any]:
     first = {**_number(response, several), "judge": judge, "passed": judged.passed}
     row = _row(judged.instance, response, first, {
         "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
-        "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
+        "usage": {role: _usage(usage) for role, usage in judged.usage.items()},
     })  # fmt: skip
     if response.usage != judged.usage.get("model", Usage()):
-        row["response_usage"] = asdict(response.usage)
+        row["response_usage"] = _usage(response.usage)
     if judged.marked:
         row["marked"] = list(map(_marked, judged.marked))
     return row if judged.recorded is None else row | {"recorded": judged.recorded}
@@ -113,6 +113,10 @@ def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
     if verdict.votes:
         row["vote_share"] = vote_share(verdict.votes, verdict.label)
     return row if verdict.judge == judge else row | {"judge": verdict.judge}
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    return {name: getattr(usage, name) for name in Usage.__slots__}
 
 
 def _marked(marked: Marked) -> dict[str, Any]:

@@ -14,6 +14,11 @@ from truebench_hf.engine.sample import sample
 T = TypeVar("T")
 
 
+def whole(item: T) -> T:
+    """The content of items of which all shapes results."""
+    return item
+
+
 @dataclass(frozen=True)
 class Items(Generic[T]):
     """`every` item, in the order of the data. `content` is all of an item that shapes results; it binds the folder.

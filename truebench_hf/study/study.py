@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from truebench_hf.collection import rare_collection
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.pool import bounded, outside_loop, rare_collection
+from truebench_hf.engine.pool import bounded, outside_loop
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -76,7 +76,7 @@ class Score(Judging[ScoreOptions, Answered]):
         return Items(
             [Answered(item, {m: of[item.instance.id] for m, of in by_model.items()}) for item in found.every],
             lambda one: found.name(one.item),
-            lambda one: [found.content(one.item), [asdict(one) for of in one.responses.values() for one in of]],
+            lambda one: [found.content(one.item), [one for of in one.responses.values() for one in of]],
             lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: found.content(one.item),
         )  # fmt: skip
 

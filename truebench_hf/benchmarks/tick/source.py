@@ -82,7 +82,7 @@ def items_of(options: Any, found: Iterable[Instance]) -> Items[Item]:
     known = known_checklists(options, every) if isinstance(options, ChecklistOptions) else {}
     return Items(
         [Item(instance, known.get(instance.id)) for instance in every], lambda item: item.instance.id,
-        lambda item: asdict(bare(item.instance)), lambda item: (item.instance.language, item.instance.category),
+        lambda item: bare(item.instance), lambda item: (item.instance.language, item.instance.category),
         left_out=tuple(left_out),
     )  # fmt: skip
 

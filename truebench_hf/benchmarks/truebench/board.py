@@ -157,12 +157,12 @@ def _prompts(hashes: Mapping[str, str]) -> list[str]:
     return [
         f"{name} prompt {variant or hashes[name][:4]}"
         for name in sorted(hashes)
-        if (variant := _ours().get((name, hashes[name]))) != ""
+        if (variant := _variant(name, hashes[name])) != ""
     ]
 
 
 @cache
-def _ours() -> dict[tuple[str, str], str]:
-    """The variant by name and hash of a prompt of ours, "" for the usual one."""
-    usual = {(name, Prompts().hash(name)): "" for name in names()}
-    return usual | {(name, Prompts({name: v}).hash(name)): v for name in names() for v in variants(name)}
+def _variant(name: str, sha256: str) -> str | None:
+    """Which variant of a prompt of ours has this hash: "" the usual one, None none of them."""
+    ours = ["", *variants(name)] if name in names() else []
+    return next((one for one in ours if Prompts({name: one} if one else {}).hash(name) == sha256), None)

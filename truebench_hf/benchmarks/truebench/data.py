@@ -7,7 +7,7 @@ import os
 import re
 import urllib.request
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
@@ -109,7 +109,7 @@ def slug(name: str) -> str:
 
 def data_hash(chosen: Sequence[Instance]) -> str:
     """SHA-256 over all that the instances hold, whatever file they came from."""
-    return digest(canonical(list(map(asdict, chosen))))
+    return digest(canonical(list(chosen)))
 
 
 def download(name: str) -> Path:

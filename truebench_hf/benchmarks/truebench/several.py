@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.answer_files import read_answers
@@ -60,7 +60,7 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
     items = Items(
         [Answered(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
         lambda one: one.instance.id,
-        lambda one: [asdict(one.instance), [asdict(response) for response in one.given]],
+        lambda one: [one.instance, one.given],
         lambda one: (one.instance.language, one.instance.category),
         size=lambda one: len(one.instance.turns),
         left_out=(

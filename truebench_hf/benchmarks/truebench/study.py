@@ -40,7 +40,7 @@ from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.records import RESPONSES, Judged, response_lines
-from truebench_hf.study.items import Items
+from truebench_hf.study.items import Items, whole
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
@@ -192,9 +192,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         options.check_samples(max((len(samples) for _, samples in pairs), default=1))
         return Items(
             pairs, lambda pair: pair[0].id,
-            lambda pair: asdict(pair[0]) if there else [asdict(pair[0]), *map(asdict, pair[1])],
+            lambda pair: pair[0] if there else [pair[0], *pair[1]],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
-            asked=lambda pair: asdict(pair[0]), left_out=left_out,
+            asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
 
     def bars(self) -> dict[str, int]:
@@ -219,7 +219,7 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     every = data.load(options.data, options.column, options.criteria, judged=judges, repeated=given)
     chosen = data.select(every, options.language, options.category)
     return Items(
-        chosen, lambda instance: instance.id, asdict, lambda instance: (instance.language, instance.category),
+        chosen, lambda instance: instance.id, whole, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
     )  # fmt: skip
 

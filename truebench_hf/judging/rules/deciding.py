@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from truebench_hf.judging.case import Case
-from truebench_hf.rules import Count, Rule
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.rules import Rule
 
 MODES = ("off", "evidence", "decide")
 JUDGE = "rules"  # who decided, in verdicts and tables
 _LONGEST = 300  # characters of what is stated of one criterion
-_LENGTHS = (Count(unit="words", min=0), Count(unit="sentences", min=0))
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,11 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
     With `lengths` words and sentences are told in any case.
     """
     from truebench_hf.judging.rules.measuring.measure import measure
+    from truebench_hf.rules import Count
 
     asked = _measured(Criterion(text), response)[0]
-    more = [measure(rule, response).facts for rule in _LENGTHS] if lengths else []
+    counts = (Count(unit="words", min=0), Count(unit="sentences", min=0)) if lengths else ()
+    more = [measure(rule, response).facts for rule in counts]
     return _joined([asked, *more])
 
 

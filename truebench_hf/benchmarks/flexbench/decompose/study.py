@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from truebench_hf.benchmarks.flexbench.decompose import data
 from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared, scores
@@ -18,7 +18,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
-from truebench_hf.study.items import Items
+from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, ReplyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -64,7 +64,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
                 f"by id or text; `truebench flex build {options.human} --out FOLDER` takes them apart"
             )
         return Items(
-            self.matched.pairs, lambda pair: pair.human.id, asdict, size=lambda pair: len(pair.human.instruction)
+            self.matched.pairs, lambda pair: pair.human.id, whole, size=lambda pair: len(pair.human.instruction)
         )
 
     def check(self) -> None:

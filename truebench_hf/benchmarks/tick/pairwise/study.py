@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.tick import source
@@ -22,7 +22,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.preference import label_distance
 from truebench_hf.options import Binds, option, pairs, role
 from truebench_hf.redaction import count, masked_note
-from truebench_hf.study.items import Items
+from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
@@ -95,7 +95,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         if not self.options.judge and not self.options.recorded and not any(pair.recorded for pair in every):
             raise UserError("name at least one --judge, or a file of preferences that are --recorded")
         return Items(
-            every, lambda pair: pair.id, lambda pair: asdict(pair), lambda pair: (pair.subset, pair.gold),
+            every, lambda pair: pair.id, whole, lambda pair: (pair.subset, pair.gold),
             lambda pair: pair.instance.id,
         )  # fmt: skip
 

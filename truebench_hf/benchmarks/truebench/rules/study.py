@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf import instances
@@ -22,7 +22,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.options import Binds, role
-from truebench_hf.study.items import Items
+from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions
 from truebench_hf.study.outcome import Outcome
@@ -59,7 +59,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
         every = data.load(options.data, options.column, options.criteria)
         chosen = data.select(every, options.language, options.category)
         return Items(
-            chosen, lambda one: one.id, asdict, lambda one: (one.language, one.category), left_out=unusable(chosen)
+            chosen, lambda one: one.id, whole, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
@@ -33,7 +33,7 @@ from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.items import Items
+from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -130,7 +130,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
                 "number, language or keyword their instruction states); take v0.6.1"
             )
         return Items(
-            rows, lambda row: row.instance.id, asdict,
+            rows, lambda row: row.instance.id, whole,
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
