@@ -20,7 +20,7 @@ from typing import Any
 from tests.bench import processes, release_like
 
 _DELAY, _MANY, _REPEATS = 0.02, 512, 3
-_CLIENTS = ("aiohttp alone", "openai SDK, aiohttp", "openai SDK, its default")
+CLIENTS = ("aiohttp alone", "openai SDK, aiohttp", "openai SDK, its default")
 
 
 def main(data: Path | None = None) -> None:
@@ -28,11 +28,11 @@ def main(data: Path | None = None) -> None:
     with tempfile.TemporaryDirectory() as name, processes.server(_DELAY) as url:
         folder = Path(name)
         data = data or release_like.write(folder / "data.jsonl")
-        sent = _recorded(url, data, folder)
+        sent = recorded(url, data, folder, _DELAY)
         rounds = [
             {
                 "truebench": _ours(url, data, folder / f"run-{number}"),
-                **{who: _child(folder, "client", who, url, sent) for who in _CLIENTS},
+                **{who: alone(who, url, sent, _MANY) for who in CLIENTS},
             }
             for number in range(_REPEATS)
         ]
@@ -41,19 +41,24 @@ def main(data: Path | None = None) -> None:
     print(f"{'':<28}{'whole s':>9}{'calls s':>9}{'CPU s':>8}{'CPU ms a call':>15}{'over the SDK':>14}")
     found = {who: {key: statistics.median(r[who][key] for r in rounds) for key in rounds[0][who]} for who in rounds[0]}
     for who, of in found.items():
-        ratio = of["cpu"] / found[_CLIENTS[1]]["cpu"]
+        ratio = of["cpu"] / found[CLIENTS[1]]["cpu"]
         print(
             f"{who:<28}{of['whole']:>9.2f}{of['wall']:>9.2f}{of['cpu']:>8.2f}{1000 * of['cpu'] / calls:>15.3f}{ratio:>14.2f}"
         )
 
 
-def _recorded(url: str, data: Path, folder: Path) -> Path:
-    """The bodies that a run sends, one a line."""
+def alone(who: str, url: str, sent: Path, many: int) -> dict[str, float]:
+    """What one of `CLIENTS` takes, in seconds, to send these bodies, so many at a time: `wall`, `cpu`, and `whole`."""
+    return _child(sent.parent, "client", who, url, sent, str(many))
+
+
+def recorded(url: str, data: Path, folder: Path, delay: float) -> Path:
+    """The bodies that a run sends, one a line; from then on the server takes `delay` seconds a call."""
     _post(url, "/settings", {"record": 100_000, "delay": 0})
     processes.timed(*processes.run(url, data, folder / "recorded", _MANY // 2))
     with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:
         bodies = json.load(answer)["bodies"]
-    _post(url, "/settings", {"record": 0, "delay": _DELAY})
+    _post(url, "/settings", {"record": 0, "delay": delay})
     path = folder / "sent.jsonl"
     path.write_text("".join(json.dumps(body) + "\n" for body in bodies), encoding="utf-8")
     return path
@@ -97,10 +102,10 @@ def _clock() -> dict[str, float]:
     return {"wall": time.perf_counter(), "cpu": time.process_time()}
 
 
-async def _client(who: str, url: str, sent: Path) -> dict[str, float]:
+async def _client(who: str, url: str, sent: Path, many: int) -> dict[str, float]:
     bodies = [json.loads(line) for line in sent.read_text(encoding="utf-8").splitlines()]
-    ask, close = await _asker(who, url)
-    slots = asyncio.Semaphore(_MANY)
+    ask, close = await _asker(who, url, many)
+    slots = asyncio.Semaphore(many)
 
     async def one(body: dict[str, Any]) -> None:
         async with slots:
@@ -114,9 +119,9 @@ async def _client(who: str, url: str, sent: Path) -> dict[str, float]:
 
 
 async def _asker(
-    who: str, url: str
+    who: str, url: str, many: int
 ) -> tuple[Callable[[dict[str, Any]], Awaitable[Any]], Callable[[], Awaitable[None]]]:
-    if who == _CLIENTS[0]:
+    if who == CLIENTS[0]:
         import aiohttp
 
         session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
@@ -129,8 +134,8 @@ async def _asker(
     import httpx2
     from openai import AsyncOpenAI, DefaultAioHttpClient, DefaultAsyncHttpxClient
 
-    made = DefaultAioHttpClient if who == _CLIENTS[1] else DefaultAsyncHttpxClient
-    limits = httpx2.Limits(max_connections=_MANY, max_keepalive_connections=_MANY)
+    made = DefaultAioHttpClient if who == CLIENTS[1] else DefaultAsyncHttpxClient
+    limits = httpx2.Limits(max_connections=many, max_keepalive_connections=many)
     client = AsyncOpenAI(api_key="none", base_url=url, max_retries=0, http_client=made(limits=limits))
 
     async def create(body: dict[str, Any]) -> Any:
@@ -147,7 +152,9 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.child:
         kind, *rest = given.child
-        told = _run_ours(rest) if kind == "ours" else asyncio.run(_client(rest[0], rest[1], Path(rest[2])))
+        told = (
+            _run_ours(rest) if kind == "ours" else asyncio.run(_client(rest[0], rest[1], Path(rest[2]), int(rest[3])))
+        )
         given.tell.write_text(json.dumps(told), encoding="utf-8")
     else:
         main(given.data)

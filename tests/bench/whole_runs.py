@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from tests.bench import processes, release_like
+from tests.bench import processes, release_like, saturation
 from tests.bench.processes import Took
 from truebench_hf.benchmarks.truebench import data as releases
 
@@ -47,7 +47,8 @@ def main(data: Path | None = None) -> None:
                     for i in range(repeats)
                 ]
             _line(f"{level}, {delay:g} s a call, {many} + {many} at a time", took, ideal, aim)
-            if level == "checklist" and delay == _RUNS[0][1]:
+            if (level, delay) == _RUNS[0][:2]:
+                _others(data, folder, delay, 2 * many, ideal)
                 # Nobody listens there any more: all answers are in the ledger.
                 again = processes.run(url, data, folder / f"{level}{delay}-0", many, "--judge-level", level)
                 replays = [processes.timed(*again) for _ in range(_AGAIN)]
@@ -59,6 +60,15 @@ def main(data: Path | None = None) -> None:
         _line(
             "truebench --help", [processes.timed("-m", "truebench_hf", "--help") for _ in range(_AGAIN)], None, "0.4 s"
         )
+
+
+def _others(data: Path, folder: Path, delay: float, many: int, ideal: float) -> None:
+    """What the calls alone take others on this machine, with neither start nor reports: nobody comes down to the ideal."""
+    with processes.server(0.0) as url:
+        sent = saturation.recorded(url, data, folder, delay)
+        for who in saturation.CLIENTS[:2]:
+            found = [saturation.alone(who, url, sent, many) for _ in range(2)]
+            _line(f"  its calls alone, {who}", [Took(one["wall"], one["cpu"], 0.0) for one in found], ideal, "")
 
 
 def _storm(data: Path, folder: Path) -> None:
