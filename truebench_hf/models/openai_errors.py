@@ -250,6 +250,12 @@ def no_server(error: RequestFailed, server: Server) -> UserError:
     return UserError(f"{server.spec}: cannot be reached: {error}; {remedy}")
 
 
+def no_client(error: Exception, server: Server) -> UserError:
+    """What stops the run where no call could ever be sent."""
+    remedy = "check the base URL, and $HTTPS_PROXY, $SSL_CERT_FILE, $OPENAI_CUSTOM_HEADERS and the like"
+    return UserError(f"{server.spec}: no client can be made for {server.url}: {one_line(error)}; {remedy}")
+
+
 def _remedy(said: ServerError, server: Server) -> str:
     if said.not_taken:
         omit = ",".join((*server.omitted, said.not_taken))
