@@ -26,15 +26,15 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def test_what_was_put_is_there_and_the_first_one_stays(ledger: Ledger) -> None:
     assert ledger.get("k") is None
-    ledger.put("k", "model", "{}", {"text": "one"}, Usage(1, 2, 1, 1))
-    ledger.put("k", "model", "{}", {"text": "two"}, Usage(9, 9, 9, 1))
+    assert ledger.put("k", "model", "{}", {"text": "one"}, Usage(1, 2, 1, 1)) == {"text": "one"}
+    assert ledger.put("k", "model", "{}", {"text": "two"}, Usage(9, 9, 9, 1)) == {"text": "one"}
     assert ledger.get("k") == {"text": "one"}
     assert ledger.usage()["total"] == {"model": Usage(1, 2, 1, 1)}, "an ignored result costs nothing twice"
 
 
 @pytest.mark.parametrize("text", ["", "a\0b", "한국어 العربية 🎉", "half \ud83d emoji", '"\\\n', "x" * 2_000_000])
 def test_any_text_survives(ledger: Ledger, text: str) -> None:
-    ledger.put("k", "judge", canonical({"ask": text}), {"text": text}, Usage())
+    assert ledger.put("k", "judge", canonical({"ask": text}), {"text": text}, Usage()) == {"text": text}
     assert ledger.get("k") == {"text": text}
     assert len(digest(text)) == 64
 

@@ -94,14 +94,16 @@ class Ledger:
         rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else None
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
-        """Commit one result. The first one committed under a key stays: False where this is a later one."""
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+        """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays."""
         tokens = (int(usage.input_tokens), int(usage.output_tokens), int(usage.reasoning_tokens))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         finished = time.time()
         check = checksum((key.encode(), role.encode(), answered, *tokens, self.session.encode(), finished, asked))
-        row = (key, role, answered.decode(), *tokens, self.session, finished, check, asked.decode())
-        return bool(self._ask(f"{_INSERT} RETURNING 1", row))
+        kept, before = answered.decode(), self._db.total_changes
+        self._ask(_INSERT, (key, role, kept, *tokens, self.session, finished, check, asked.decode()))
+        found = self.get(key) if self._db.total_changes == before else None
+        return json.loads(kept) if found is None else found
 
     def used(self) -> bool:
         """Whether any completion is committed."""
