@@ -30,6 +30,7 @@ _CALLS = """(
 _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(COLUMNS))})"
 _NOTES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"
 PAGE = 4096  # bytes of a page of the file
+_LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 PART = ".part"  # what a ledger is called beside the name until it is rescued
 _TABLES = "SELECT sql FROM sqlite_master"
 _NOTE = "SELECT CAST(value AS BLOB), checksum FROM notes WHERE name = ?"
@@ -78,8 +79,9 @@ class Ledger:
                 self._ask("PRAGMA locking_mode=EXCLUSIVE")
             self._refuse_foreign()
             self._ask("PRAGMA journal_mode=WAL")
-            # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
+            # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
             self._ask("PRAGMA synchronous=NORMAL")
+            self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
             self._ask(f"CREATE TABLE IF NOT EXISTS notes {_NOTES}")
             self._db.create_function("sound", len(COLUMNS), sound, deterministic=True)
