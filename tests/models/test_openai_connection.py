@@ -124,6 +124,17 @@ def test_what_keeps_every_call_from_being_sent_stops_the_run_in_one_line(
     assert server.stats()["total"] == 0
 
 
+def test_a_page_in_place_of_an_answer_is_called_no_json() -> None:
+    """What a wrong base URL often leads to; "Expecting value" alone tells nobody."""
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        await request.content.read()
+        return web.Response(text="<html>Log in</html>", content_type="text/html")
+
+    with loopback.serving(handle) as port, pytest.raises(RequestFailed, match="unreadable answer: no JSON: Expecting"):
+        chat(open_at(f"http://{loopback.HOST}:{port}/v1"))
+
+
 def test_what_the_http_library_logs_holds_no_key(server: OpenAIServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         chat(open_at(f"{server.url}?tenant=7&api_key=k3y-in-the-query"))

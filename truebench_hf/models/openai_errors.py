@@ -181,6 +181,8 @@ def unreadable(error: Exception, server: Server) -> Transient:
     if isinstance(error, RecursionError):
         return Transient(f"{server.url}: unreadable answer: nested too deeply")
     told = one_line(error) or type(error).__name__
+    if isinstance(error, json.JSONDecodeError):  # a page of a login or of another service, more often than not
+        told = f"no JSON: {told}"
     return Transient(f"{server.url}: unreadable answer: {told}", tries=getattr(error, "tries", None))
 
 
