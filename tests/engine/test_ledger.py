@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.support.ledger_holder import held_by_another
-from truebench_hf.engine.ledger import PAGE, Ledger, canonical, digest, note_in
+from truebench_hf.engine.ledger import PAGE, Ledger, canonical, digest, note_in, only_read
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
@@ -27,15 +28,15 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def test_what_was_put_is_there_and_the_first_one_stays(ledger: Ledger) -> None:
     assert ledger.get("k") is None
-    ledger.put("k", "model", "{}", {"text": "one"}, Usage(1, 2, 1, 1))
-    ledger.put("k", "model", "{}", {"text": "two"}, Usage(9, 9, 9, 1))
+    assert ledger.put("k", "model", "{}", {"text": "one"}, Usage(1, 2, 1, 1)) == {"text": "one"}
+    assert ledger.put("k", "model", "{}", {"text": "two"}, Usage(9, 9, 9, 1)) == {"text": "one"}
     assert ledger.get("k") == {"text": "one"}
     assert ledger.usage()["total"] == {"model": Usage(1, 2, 1, 1)}, "an ignored result costs nothing twice"
 
 
 @pytest.mark.parametrize("text", ["", "a\0b", "한국어 العربية 🎉", "half \ud83d emoji", '"\\\n', "x" * 2_000_000])
 def test_any_text_survives(ledger: Ledger, text: str) -> None:
-    ledger.put("k", "judge", canonical({"ask": text}), {"text": text}, Usage())
+    assert ledger.put("k", "judge", canonical({"ask": text}), {"text": text}, Usage()) == {"text": text}
     assert ledger.get("k") == {"text": text}
     assert len(digest(text)) == 64
 
@@ -59,6 +60,28 @@ def test_canonical_has_one_spelling_per_value() -> None:
     assert canonical([Usage(1, 2)]) == canonical([asdict(Usage(1, 2))])
     with pytest.raises(TypeError, match="object has no spelling in JSON"):
         canonical(object())
+
+
+def test_the_log_is_folded_in_seldom_and_at_the_end(tmp_path: Path) -> None:
+    """Every folding holds up all calls under way. Killed before one, the log alone has what was committed since."""
+    file, log, mib = tmp_path / "ledger.sqlite", tmp_path / "ledger.sqlite-wal", 2**20
+    ledger = Ledger(file)
+    sizes = []
+    for number in range(30):
+        ledger.put(f"key{number}", "model", "{}", {"text": "x" * mib}, Usage())
+        sizes.append(file.stat().st_size // mib)
+    assert sorted(set(sizes)) == [0, 16], "folded in once, when the log had 16 MiB"
+    assert 16 * mib <= log.stat().st_size < 18 * mib, "and then written from its beginning"
+    (tmp_path / "killed").mkdir()
+    for one in (file, log):
+        shutil.copy(one, tmp_path / "killed")
+    for left in (ledger, Ledger(tmp_path / "killed" / file.name)):
+        assert [number for number in range(30) if left.get(f"key{number}") is None] == []
+        left.close()
+    assert not log.exists()
+    assert file.stat().st_size >= 30 * mib
+    with closing(only_read(file)) as db:
+        assert db.execute("SELECT COUNT(*) FROM calls").fetchall() == [(30,)]
 
 
 def test_a_second_run_is_refused_in_one_line_and_a_killed_one_lets_go(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Ledger, canonical, only_read
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.models import caller as caller_module
 from truebench_hf.models.caller import Caller, metered
+from truebench_hf.models.in_memory import in_memory
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Identity, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.types import Message, Usage
@@ -87,6 +91,29 @@ def test_another_model_is_another_call(other: Identity) -> None:
     asyncio.run(Caller(one, ledger, "model", 1).complete(ASK))
     asyncio.run(Caller(two, ledger, "model", 1).complete(ASK))
     assert (len(one.prompts), len(two.prompts)) == (1, 1)
+
+
+def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> None:
+    """Two halves of a character are one where they were written down: a judge asked about either got two keys."""
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    calling = Caller(in_memory(lambda messages: "\ud83d" + "\ude00", "halves"), ledger, "model", 1)
+    first, again = (asyncio.run(calling.complete(ASK)) for _ in range(2))
+    assert (first, again) == (Completion("😀", usage=Usage(calls=1)),) * 2
+
+
+@pytest.mark.parametrize("earlier", [Sampling(1.0, 0.5, 1.0, 77), Sampling(1, 0.5, 1, 77)])
+def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling, tmp_path: Path) -> None:
+    caller_module._sampling.cache_clear()
+    model, ledger = counting(), Ledger(tmp_path / "ledger.sqlite")
+    for sampling in (earlier, Sampling(1, 0.5, 1.0, 77), Sampling(1.0, 0.5, 1, 77)):
+        asyncio.run(Caller(model, ledger, "model", 1).complete(replace(ASK, sampling=sampling)))
+    ledger.close()
+    with closing(only_read(tmp_path / "ledger.sqlite")) as db:
+        asked = [json.loads(text)["ask"]["sampling"] for (text,) in db.execute("SELECT request FROM calls")]
+    # As text: whoever asks with the other spelling in another process finds it.
+    assert [canonical(one) for one in asked] == [
+        '{"max_tokens":77,"repetition_penalty":1.0,"temperature":1.0,"top_p":0.5}'
+    ]
 
 
 def test_committed_before_use(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from dataclasses import replace
 from typing import Any
@@ -16,26 +17,40 @@ from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
+from truebench_hf.models import openai_connection
 from truebench_hf.models.openai_connection import timeout
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import Completion
+from truebench_hf.redaction import MARK
 
 
-@pytest.mark.parametrize("base", ["", "?version=2"])
-def test_a_call_goes_out_as_the_sdk_itself_would_send_it(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("base", "custom", "authorization"),
+    [
+        ("", "", "Bearer sk-of-the-test"),
+        ("?version=2", "X-Team: rivers", "Bearer sk-of-the-test"),
+        ("", "authorization: Token 7\ncontent-type: application/x", "Token 7"),  # another case is the same header
+        ("", "OpenAI-Project: p\nX-A: 1\nx-a: 2\nuser-agent: me", "Bearer sk-of-the-test"),
+    ],
+)
+def test_a_call_goes_out_as_the_sdk_itself_would_send_it(
+    base: str, custom: str, authorization: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
     for name, value in (
         ("OPENAI_ORG_ID", "org-1"),
         ("OPENAI_PROJECT_ID", "proj-1"),
         ("OPENAI_API_KEY", "sk-of-the-test"),
+        ("OPENAI_CUSTOM_HEADERS", custom),
     ):
         monkeypatch.setenv(name, value)
-    seen: list[tuple[str, dict[str, str], bytes]] = []
+    seen: list[tuple[str, list[tuple[str, str]], bytes]] = []
 
     async def handle(request: web.BaseRequest) -> web.Response:
-        seen.append((request.path_qs, dict(request.headers), await request.content.read()))
+        content = await request.content.read()
+        seen.append((request.path_qs, [(name.lower(), text) for name, text in request.headers.items()], content))
         return web.json_response({"choices": [{"message": {"content": "Elbe ✓"}}]})
 
     async def theirs(url: str) -> None:
@@ -50,9 +65,81 @@ def test_a_call_goes_out_as_the_sdk_itself_would_send_it(base: str, monkeypatch:
     assert (ours, json.loads(body)) == (path, json.loads(content))
     # Counts of the SDK's own tries, of which there are none, and what depends on its way of writing the body.
     apart = {"x-stainless-retry-count", "x-stainless-read-timeout", "content-length"}
-    differing = {name for name in {*sent, *headers} if sent.get(name) != headers.get(name)}
-    assert {name.lower() for name in differing} <= apart
-    assert sent["Authorization"] == "Bearer sk-of-the-test"
+    assert {header for header in {*sent} ^ {*headers} if header[0] not in apart} == set()
+    assert [text for name, text in sent if name == "authorization"] == [authorization]
+
+
+def test_a_server_gets_its_cookies_back() -> None:
+    """By them a balancer sends all calls to the server whose cache has the prompt."""
+    cookies: list[str | None] = []
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        cookies.append(request.headers.get("Cookie"))
+        answer = web.json_response({"choices": [{"message": {"content": "Elbe"}}]})
+        answer.set_cookie("backend", "b7")
+        return answer
+
+    async def twice(model: OpenAIModel) -> None:
+        await model.complete(HELLO)
+        await model.complete(HELLO)
+        await model.close()
+
+    with loopback.serving(handle) as port:
+        asyncio.run(twice(open_at(f"http://{loopback.HOST}:{port}/v1")))
+    assert cookies == [None, "backend=b7"]
+
+
+def test_the_key_is_the_one_there_was_when_the_model_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That one has been checked, and is masked; another one in the environment later on would be neither."""
+    keys: list[str | None] = []
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        keys.append(request.headers.get("Authorization"))
+        return web.json_response({"choices": [{"message": {"content": "Elbe"}}]})
+
+    with loopback.serving(handle) as port:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-when-opened-0123")
+        model = open_at(f"http://{loopback.HOST}:{port}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-afterwards-0123")
+        chat(model)
+    assert keys == ["Bearer sk-when-opened-0123"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "cause"),
+    [
+        ("SSL_CERT_FILE", "/nowhere/ca.pem", "No such file"),
+        ("HTTP_PROXY", "ftp://proxy", "Unknown scheme for proxy"),
+        ("HTTP_PROXY", "http://[::1", "Invalid port"),
+        ("OPENAI_ORG_ID", "Übersetzung", "ordinal not in range"),
+    ],
+)
+def test_what_keeps_every_call_from_being_sent_stops_the_run_in_one_line(
+    variable: str, value: str, cause: str, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai_connection._certificates.cache_clear()
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UserError, match=rf"openai:test-model: no client can be made .*{cause}.*check the base URL"):
+        chat(open_at(server.url))
+    assert server.stats()["total"] == 0
+
+
+def test_a_page_in_place_of_an_answer_is_called_no_json() -> None:
+    """What a wrong base URL often leads to; "Expecting value" alone tells nobody."""
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        await request.content.read()
+        return web.Response(text="<html>Log in</html>", content_type="text/html")
+
+    with loopback.serving(handle) as port, pytest.raises(RequestFailed, match="unreadable answer: no JSON: Expecting"):
+        chat(open_at(f"http://{loopback.HOST}:{port}/v1"))
+
+
+def test_what_the_http_library_logs_holds_no_key(server: OpenAIServer, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        chat(open_at(f"{server.url}?tenant=7&api_key=k3y-in-the-query"))
+    assert f"?tenant=7&api_key={MARK}" in caplog.text
+    assert "k3y-in-the-query" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ _CALLS = """(
 _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(COLUMNS))})"
 _NOTES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID"
 PAGE = 4096  # bytes of a page of the file
+_LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 PART = ".part"  # what a ledger is called beside the name until it is rescued
 _TABLES = "SELECT sql FROM sqlite_master"
 _NOTE = "SELECT CAST(value AS BLOB), checksum FROM notes WHERE name = ?"
@@ -86,8 +87,9 @@ class Ledger:
                 self._ask("PRAGMA locking_mode=EXCLUSIVE")
             self._refuse_foreign()
             self._ask("PRAGMA journal_mode=WAL")
-            # NORMAL under WAL survives a killed process; only a power cut may lose the last commits.
+            # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
             self._ask("PRAGMA synchronous=NORMAL")
+            self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
             self._ask(f"CREATE TABLE IF NOT EXISTS notes {_NOTES}")
             self._db.create_function("sound", len(COLUMNS), sound, deterministic=True)
@@ -102,14 +104,16 @@ class Ledger:
         rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else None
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
-        """Commit one result. The first one committed under a key stays: False where this is a later one."""
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+        """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays."""
         tokens = (int(usage.input_tokens), int(usage.output_tokens), int(usage.reasoning_tokens))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         finished = time.time()
         check = checksum((key.encode(), role.encode(), answered, *tokens, self.session.encode(), finished, asked))
-        row = (key, role, answered.decode(), *tokens, self.session, finished, check, asked.decode())
-        return bool(self._ask(f"{_INSERT} RETURNING 1", row))
+        kept, before = answered.decode(), self._db.total_changes
+        self._ask(_INSERT, (key, role, kept, *tokens, self.session, finished, check, asked.decode()))
+        found = self.get(key) if self._db.total_changes == before else None
+        return json.loads(kept) if found is None else found
 
     def used(self) -> bool:
         """Whether any completion is committed."""

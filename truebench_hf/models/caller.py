@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.redaction import masked, without_secrets
 from truebench_hf.types import Usage
 
@@ -33,7 +33,7 @@ class Kept(Protocol):
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
         """See `Ledger.put`."""
         ...
 
@@ -116,8 +116,8 @@ class Caller:
                     async with Slot(self._slots):  # given back while the call waits for its next try
                         with without_secrets():
                             result, usage = await ask()
-                    first = self._ledger.put(key, self._role, body, result, usage)
-                    known = result if first else self._ledger.get(key) or result
+                    # As the ledger gives it back, so that a resumed run goes on with the same.
+                    known = self._ledger.put(key, self._role, body, result, usage)
         self._count(Usage(**known["usage"]))
         return known
 
@@ -131,7 +131,10 @@ def _masked(request: ChatRequest) -> ChatRequest:
     return request if messages == request.messages else replace(request, messages=messages)
 
 
-_sampling = functools.cache(asdict)  # all requests of a run share one or two
+@functools.cache  # all requests of a run share one or two
+def _sampling(given: Sampling) -> dict[str, Any]:
+    # Temperatures 0 and 0.0 are equal, so that whichever came first would give both their key.
+    return {name: value if name == "max_tokens" else float(value) for name, value in asdict(given).items()}
 
 
 def _plain(request: ChatRequest) -> dict[str, Any]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 
+from truebench_hf import redaction
 from truebench_hf.engine.gate import PATIENCE, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 from truebench_hf.models.openai_errors import (
     Asked,
     Unreachable,
     failure,
+    no_client,
     no_server,
     one_line,
     status_error,
@@ -35,6 +38,7 @@ class Connection:
     def __init__(self, server: Server, options: OpenAIOptions, patience: float = PATIENCE) -> None:
         self.server, self._options = server, options
         self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
+        self._key = server.key  # as it is now: another one in the environment later on would not be masked
         self._patience = patience
         self._gate = gate_of(server.url)
         self.served = Served()
@@ -44,6 +48,7 @@ class Connection:
     def _http(self) -> Any:
         from openai import DefaultAioHttpClient
 
+        logging.getLogger("httpx2").addFilter(_without_secrets)
         hooks = {"response": [limit_size, self.served.head]}
         return DefaultAioHttpClient(
             limits=unlimited(), event_hooks=hooks, verify=_certificates(), timeout=self._timeout
@@ -55,7 +60,7 @@ class Connection:
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=self.server.key, base_url=self.server.url, default_headers=self.server.headers,
+            api_key=self._key, base_url=self.server.url, default_headers=self.server.headers,
             timeout=self._timeout, max_retries=0, http_client=self._http,
         )  # fmt: skip
 
@@ -65,9 +70,13 @@ class Connection:
 
     @functools.cached_property
     def _headers(self) -> Any:
-        theirs = {**self._client.auth_headers, **self._client.default_headers}  # a login's stand in place of a key's
         headers = httpx2.Headers(self._http.headers)
-        headers.update({name: text for name, text in theirs.items() if isinstance(text, str)})
+        # One by one, as the SDK does: names may differ in case alone (a login's, $OPENAI_CUSTOM_HEADERS), the last counts.
+        for part in (self._client.auth_headers, self._client.default_headers):
+            for name, text in part.items():
+                headers.pop(name, None)
+                if isinstance(text, str):  # else the SDK's word for leaving it out
+                    headers[name] = text
         return headers
 
     async def post(self, path: str, body: dict[str, Any], request: ChatRequest | None = None) -> dict[str, Any]:
@@ -99,9 +108,14 @@ class Connection:
     async def retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused for a request with one.
 
-        A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good.
+        A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good, and
+        whatever in the environment keeps all calls from being sent.
         """
-        gate, _ = self._gate, self._client  # made before all tries: what is wrong with it stays wrong
+        gate = self._gate
+        try:
+            _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
+        except (OSError, ValueError, httpx2.InvalidURL) as error:
+            raise no_client(error, self.server) from error
 
         async def one_try() -> T:
             return await gate.through(lambda: self._guarded(ask), self._patience)
@@ -134,7 +148,7 @@ class Connection:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         sent = httpx2.Request(
             "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=content,
-            extensions={"timeout": self._timeout.as_dict()},
+            cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
         )  # fmt: skip
         try:
             response = await self._http.send(sent)
@@ -158,6 +172,12 @@ class Connection:
             return await ask()
         except RecursionError as error:  # wherever a body gets looked at
             raise unreadable(error, self.server) from error
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """A filter of what the HTTP library logs: whole URLs, with the keys in their queries."""
+    record.msg, record.args = redaction.error(record.getMessage()), ()
+    return True
 
 
 @functools.cache

@@ -181,6 +181,8 @@ def unreadable(error: Exception, server: Server) -> Transient:
     if isinstance(error, RecursionError):
         return Transient(f"{server.url}: unreadable answer: nested too deeply")
     told = one_line(error) or type(error).__name__
+    if isinstance(error, json.JSONDecodeError):  # a page of a login or of another service, more often than not
+        told = f"no JSON: {told}"
     return Transient(f"{server.url}: unreadable answer: {told}", tries=getattr(error, "tries", None))
 
 
@@ -248,6 +250,12 @@ def no_server(error: RequestFailed, server: Server) -> UserError:
     """What stops the run where the first requests found no server at all."""
     remedy = "start the server, or check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
     return UserError(f"{server.spec}: cannot be reached: {error}; {remedy}")
+
+
+def no_client(error: Exception, server: Server) -> UserError:
+    """What stops the run where no call could ever be sent."""
+    remedy = "check the base URL, and $HTTPS_PROXY, $SSL_CERT_FILE, $OPENAI_CUSTOM_HEADERS and the like"
+    return UserError(f"{server.spec}: no client can be made for {server.url}: {one_line(error)}; {remedy}")
 
 
 def _remedy(said: ServerError, server: Server) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,11 @@ class OpenAIOptions:
     decisions: Literal["auto", "systemone", "decisions"] = "auto"  # decisions at the public API, elsewhere systemone
 
     def __post_init__(self) -> None:
+        for name, sent in (("extra_body", self.extra_body), ("chat_template_kwargs", self.chat_template_kwargs)):
+            try:
+                json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
+            except ValueError as wrong:  # NaN, say, which Python's JSON takes and no other
+                raise ValueError(f"{name} cannot be sent as JSON: {wrong}") from None
         for name in self.omitted:
             if name not in OMITTABLE:
                 near = difflib.get_close_matches(name, OMITTABLE, n=1)

@@ -66,11 +66,11 @@ class EstimatedLedger:
         """See `Ledger.get`."""
         return self._new.get(key) or (self._paid.get(key) if self._paid else None)
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> bool:
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
         """See `Ledger.put`; nothing is written."""
         self._new[key] = result
         self.spent[role] = self.spent.get(role, Usage()) + usage
-        return True
+        return result
 
     def used(self) -> bool:
         """See `Ledger.used`."""

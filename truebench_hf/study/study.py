@@ -9,6 +9,7 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -279,7 +280,8 @@ class Study(Generic[O, T, D, V]):
 async def _prepared() -> None:
     """Load what scores and reports need while calls are under way: the first ones it would hold up."""
     await asyncio.sleep(1.0)
-    await asyncio.to_thread(prepare)
+    with contextlib.suppress(Exception):  # who needs what cannot be loaded says so
+        await asyncio.to_thread(prepare)
 
 
 def _fewer(before: int, now: int, limited: bool) -> str:
