@@ -23,6 +23,8 @@ from truebench_hf.records import (
     Marked,
     Reader,
     judgment_lines,
+    read_again,
+    read_lines,
     read_outcomes,
     response_lines,
     unanswered,
@@ -103,6 +105,9 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("records")
     file = written(folder, JUDGMENTS, judgment_lines(items, "j"))
     assert read(file) == items
+    assert [read_again(file, line.place) for line in read_lines(file, "")] == items, (
+        "any line with the context it names"
+    )
     passed: dict[str, list[bool]] = {item.instance.id: [] for item in items}
     for item in items:
         passed[item.instance.id] += [item.passed] if item.passed is not None else []

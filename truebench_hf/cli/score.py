@@ -82,7 +82,7 @@ def _scored(path: Path, model: str, judge: str, rows: Compact) -> int:
     """Print the scores of one run; returns how many instances are unscored."""
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE
-    from truebench_hf.benchmarks.truebench.output import made_by, read_each, without_doubles
+    from truebench_hf.benchmarks.truebench.output import made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
     from truebench_hf.benchmarks.truebench.sections import lead, sections
@@ -95,7 +95,7 @@ def _scored(path: Path, model: str, judge: str, rows: Compact) -> int:
     report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
     folder = path if path.is_dir() else path.parent
     if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
-        each = (item for item, _ in read_each(path, contexts=False))
+        each = (item for item, *_ in read_each(path, no_context))
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
     show(sections(report), lead=lead(report), notes=report.notes)
     return len(report.unscored)
