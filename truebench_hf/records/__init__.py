@@ -6,7 +6,7 @@ full in the first line that has it; the lines after it name that one's instance 
 
 from truebench_hf.records.compact import Compact, compact
 from truebench_hf.records.judged import Judged, by_instance, public, public_verdict, sample_name, secrets_in, unanswered
-from truebench_hf.records.lines import Line, Place, Stamp, read_again, read_lines, stamp
+from truebench_hf.records.lines import Line, Place, Stamp, read_again, read_lines, stamp, unchanged
 from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.reader import Head, Reader, read_heads, read_outcomes
 from truebench_hf.records.rows import JUDGMENTS, RESPONSES
@@ -39,4 +39,5 @@ __all__ = [
     "stamp",
     "to_row",
     "unanswered",
+    "unchanged",
 ]

@@ -52,11 +52,15 @@ def read_again(file: Path, place: Place, form: Form = Reader.judged) -> Judged:
 
 
 def stamp(file: Path) -> Stamp:
-    """What is another once a file was written anew. Raises UserError where it cannot be read more than once."""
+    """What is another once a file was written anew; of one that cannot be read, whose reader says so, nothing."""
     try:
         found = file.stat()
     except OSError:
-        return 0, 0, 0  # who reads it says so
-    if not file.is_file():
-        raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
+        return 0, 0, 0
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def unchanged(file: Path, before: Stamp) -> None:
+    """Raise UserError where a file that is read twice is another than it was."""
+    if stamp(file) != before:
+        raise UserError(f"{file}: was changed while it was read; repeat the command")

@@ -17,7 +17,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged, Line, Place, Stamp, read_again, stamp
+from truebench_hf.records import Judged, Line, Place, Stamp, read_again, stamp, unchanged
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.types import Instance
 
@@ -61,8 +61,7 @@ class Finished:
         """An instance with its texts, read again. Raises UserError where its file is another by now."""
         path, way = Path(self.where), KINDS[self.kind]
         file = way.file(path)
-        if stamp(file) != self.stamp:
-            raise UserError(f"{file}: was changed while it was read; repeat the command")
+        unchanged(file, self.stamp)
         return read_again(file, self.items[name].place, way.form(path))
 
 
@@ -85,7 +84,10 @@ def read_all(where: str) -> list[Finished]:
     Raises UserError where there is none, where it is not finished, or of a kind that does not score instance by instance.
     """
     kind, info = _opened(where)
-    before = stamp(KINDS[kind].file(Path(where)))
+    file = KINDS[kind].file(Path(where))
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
+    before = stamp(file)
 
     def row(line: Line, score: float | None) -> Row:
         instance = line.item.instance
