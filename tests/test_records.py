@@ -224,6 +224,10 @@ def test_turns_that_were_not_asked_keep_their_prompts() -> None:
         ({"verdicts": [[{"label": "yes"}]]}, "field 'verdicts.0.0.criterion' is absent"),
         ({"x" * 10_000: 1}, f"field '{'x' * 60}' is unknown"),
         ({"usage": {"model": {"calls": -1}}}, "field 'usage.model.calls' should be greater than or equal to 0"),
+        (
+            {"usage": {"model": {"calls": 10**4000}}},
+            "field 'usage.model.calls' should be less than or equal to 1000000",
+        ),
         ({"response_usage": {"tokens": 1}}, "field 'response_usage.tokens.[key]' should be 'input_tokens'"),
         ({"context": None}, "field 'context' should be a valid string"),
     ],
