@@ -57,6 +57,8 @@ def test_lines(tmp_path: Path, content: bytes, expected: list[tuple[int, Any]], 
     file = tmp_path / "some.jsonl"
     file.write_bytes(content)
     assert list(jsonl.read(file)) == [(f"{file}, line {number}", value) for number, value in expected], reason
+    again = [jsonl.at(file, byte) for _, byte, _ in jsonl.placed(file)]
+    assert again == [value for _, value in expected], f"each is found again at its byte: {reason}"
 
 
 @pytest.mark.parametrize(

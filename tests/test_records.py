@@ -23,6 +23,8 @@ from truebench_hf.records import (
     Marked,
     Reader,
     judgment_lines,
+    read_again,
+    read_lines,
     read_outcomes,
     response_lines,
     unanswered,
@@ -103,6 +105,9 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("records")
     file = written(folder, JUDGMENTS, judgment_lines(items, "j"))
     assert read(file) == items
+    assert [read_again(file, line.place) for line in read_lines(file, "")] == items, (
+        "any line with the context it names"
+    )
     passed: dict[str, list[bool]] = {item.instance.id: [] for item in items}
     for item in items:
         passed[item.instance.id] += [item.passed] if item.passed is not None else []
@@ -219,6 +224,10 @@ def test_turns_that_were_not_asked_keep_their_prompts() -> None:
         ({"verdicts": [[{"label": "yes"}]]}, "field 'verdicts.0.0.criterion' is absent"),
         ({"x" * 10_000: 1}, f"field '{'x' * 60}' is unknown"),
         ({"usage": {"model": {"calls": -1}}}, "field 'usage.model.calls' should be greater than or equal to 0"),
+        (
+            {"usage": {"model": {"calls": 10**4000}}},
+            "field 'usage.model.calls' should be less than or equal to 1000000",
+        ),
         ({"response_usage": {"tokens": 1}}, "field 'response_usage.tokens.[key]' should be 'input_tokens'"),
         ({"context": None}, "field 'context' should be a valid string"),
     ],

@@ -20,9 +20,11 @@ from truebench_hf.benchmarks.truebench.human_labels import section
 from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.output import read_judged
+from truebench_hf.benchmarks.truebench.output import read_compact, read_judged
 from truebench_hf.benchmarks.truebench.study import run
+from truebench_hf.cli import score
 from truebench_hf.errors import UserError
+from truebench_hf.records import stamp
 
 # 100 instances with two criteria each: 120 are truly met ("alpha"), 80 are not ("beta"). The judge is wrong where the
 # text says so: it passes 108 of the 120 and fails 64 of the 80. Of the instances it passes 44, 36 of them rightly, and
@@ -704,6 +706,12 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
     told, _, same = command_here(capsys, "score", str(path)).stdout.partition("\n")
     assert "1 rows stand twice" in told
     assert same == done.stdout, "labels are held against each response once"
+    before = stamp(path / "judgments.jsonl")
+    with (path / "judgments.jsonl").open("a", encoding="utf-8") as file:
+        file.write(first)
+    ((model, judge, rows),) = read_compact(path)
+    with pytest.raises(UserError, match=r"judgments\.jsonl: was changed while it was read; repeat the command"):
+        score._scored(path, model, judge, rows, before)
 
 
 def test_criteria_with_other_ends_of_lines_are_read_back(tmp_path: Path) -> None:

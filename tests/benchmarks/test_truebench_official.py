@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT, command
+from tests.support import runs
+from tests.support.runs import ROOT, command, command_here, write_jsonl
 from truebench_hf.benchmarks.truebench import official
 from truebench_hf.benchmarks.truebench.output import read_judged, read_runs
 
@@ -104,3 +105,12 @@ def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path) -> Non
     done = command("score", str(doubled))
     assert done.returncode == 0, done.stderr
     assert "twice: 1 rows stand twice" in done.stdout
+
+
+def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three such numbers the sum would have more digits than Python prints."""
+    told = {"response": ["r"], "judge_parsed": [{"labels": [True]}], "inference_input_tokens": ["9" * 4300] * 3}
+    file = write_jsonl(tmp_path / "m.jsonl", [runs.row(1, [("ask", ["is right"])]) | told])
+    done = command_here(capsys, "score", file, "--protocol", "official")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("line 1: not a row of an official evaluation file (more than 1e+15 tokens)\n")

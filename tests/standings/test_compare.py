@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
+from tests.test_compact import fat
 from truebench_hf.errors import UserError
+from truebench_hf.records import Judged, judgment_lines
 from truebench_hf.standings import compare_sections as shown
 from truebench_hf.standings.compare import compare
 from truebench_hf.standings.finished import self_judged
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Verdict
 
 A = numbered([True] * 14 + [False] * 6)
 B = numbered([True] * 4 + [False] * 10 + [False] * 5 + [True])
@@ -217,3 +224,109 @@ def test_one_model_by_two_providers_is_told(pair: tuple[str, str], tmp_path: Pat
     assert told.startswith("provider of scripted:")
     assert told.endswith(": not told and not pinned")
     assert compare(str(tmp_path / "1"), str(tmp_path / "1")).differs == ()
+
+
+def said(name: str, label: Label | None, answer: str = "", context: str | None = None, sample: int = 1) -> Judged:
+    """An answer about which a judge says so."""
+    verdict = Verdict(Criterion("is right"), label, f"because {answer}", "judge")
+    instance = Instance(name, "EN", "Editing", "", (Turn("ask", (verdict.criterion,)),), context=context)
+    messages = (Message("user", "ask"), Message("assistant", answer))
+    return Judged(instance, Response(name, "model", messages, ("",), sample=sample), ((verdict,),))
+
+
+def stored(file: Path, items: list[Judged]) -> str:
+    file.write_text("".join(judgment_lines(items, "judge")))
+    return str(file)
+
+
+def failing(items: Iterator[Judged]) -> Iterator[Judged]:
+    """The same, each failed by its last criterion."""
+    for item in items:
+        *before, last = item.verdicts[0]
+        yield replace(item, verdicts=((*before, replace(last, label="no")),))
+
+
+def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "_ON_PAGE", 10)
+    few, many, characters = 50, 500, 3000
+    peaks = []
+    for rows in (few, many):
+        one = stored(tmp_path / f"{rows}a.jsonl", list(fat(rows, characters)))
+        two = stored(tmp_path / f"{rows}b.jsonl", list(failing(fat(rows, characters))))
+        asked = ("compare", one, two, "--out", str(tmp_path / f"out{rows}"))
+        if not peaks:  # what is imported, and kept, is no row's
+            command_here(capsys, *asked)
+        tracemalloc.start()
+        done = command_here(capsys, *asked)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (done.returncode, f"Flipped: {rows} instances" in done.stdout) == (0, True), done.stderr
+    grown = (peaks[1] - peaks[0]) / (many - few)
+    assert grown < characters, "bytes an instance of both runs: one of its eleven texts in either takes more"
+
+
+def test_the_page_shows_the_greatest_flips_of_both_directions_and_the_table_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By the mean of three samples: "big" loses 1, "small" a third, "up" gains 1.
+    passed: dict[str, tuple[int, int]] = {"small": (3, 2), "big": (3, 0), "up": (0, 3), "even": (1, 1)}
+    runs = [
+        [said(name, "yes" if n < of[place] else "no", f"{place}{name}{n}.", sample=n + 1) for name, of in passed.items() for n in range(3)]
+        for place in (0, 1)
+    ]  # fmt: skip
+    found = compare(*(stored(tmp_path / f"{place}.jsonl", items) for place, items in enumerate(runs)))
+    assert [row[0].name.split()[0] for row in shown._beside(found).rows] == ["up", "small", "big"]
+    monkeypatch.setattr(shown, "_ON_PAGE", 2)
+    beside = shown._beside(found)
+    assert [row[0].name.split()[0] for row in beside.rows] == ["up", "big"]
+    assert beside.note.endswith("The 1 greatest there, and the 1 greatest where A is: 1 more are in flips.csv.")
+    table = list(csv.DictReader(shown.files(found)["flips.csv"]))
+    assert [(row["id"], row["answers_a"], row["answers_b"]) for row in table] == [
+        ("up", "0up0.", "1up0."), ("small", "0small0.", "1small0."), ("big", "0big0.", "1big0.")
+    ]  # fmt: skip
+
+
+def test_of_doubles_the_last_row_is_compared_and_shown(tmp_path: Path) -> None:
+    one = stored(tmp_path / "a", [said("q", "no", "first"), said("r", "yes"), said("q", "yes", "last")])
+    two = stored(tmp_path / "b", [said("r", "yes"), said("q", "no", "other")])
+    found = compare(one, two)
+    assert list(found.runs[0].items) == ["q", "r"], "at the place of the first"
+    (flip,) = found.flips
+    assert [item.response.answers for item in found.texts(flip)] == [("last",), ("other",)]
+
+
+def test_contexts_are_compared_and_read_whether_a_line_holds_or_names_them(tmp_path: Path) -> None:
+    one = stored(
+        tmp_path / "a",
+        [said("p", "yes", "a", "one text"), said("q", "yes", "b", "one text"), said("r", "yes", "c", "x")],
+    )
+    two = stored(tmp_path / "b", [said("q", "no", "d", "one text"), said("p", "no", "e", "one text"), said("r", "no", "f", "y")])  # fmt: skip
+    found = compare(one, two)
+    assert found.otherwise == ("r",), "it has another context"
+    assert [[item.instance.context for item in found.texts(flip)] for flip in found.flips] == [["one text"] * 2] * 2
+
+
+def test_a_run_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
+    one = stored(tmp_path / "a", [said("p", "yes", "a"), said("q", "yes", "b")])
+    two = stored(tmp_path / "b", [said("p", "no", "c"), said("q", "no", "d")])
+    found = compare(one, two)
+    stored(tmp_path / "b", [said("q", "no", "c!"), said("p", "no", "d")])
+    with pytest.raises(UserError, match="b: was changed while it was read; repeat the command"):
+        shown.sections(found)
+
+
+def test_what_can_be_read_once_only_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")  # as of `<(zcat b.jsonl.gz)`
+    with pytest.raises(UserError, match="is no file that can be read twice; save it to one"):
+        compare(stored(tmp_path / "a", [said("p", "yes")]), str(pipe))
+
+
+def test_a_run_that_lost_its_judgments_is_told_as_ever(pair: tuple[str, str], tmp_path: Path) -> None:
+    folder = shutil.copytree(pair[0], tmp_path / "run")
+    (folder / "judgments.jsonl").unlink()
+    with pytest.raises(
+        UserError, match=r"judgments\.jsonl: cannot be read: .*; give a run folder or an evaluation file"
+    ):
+        compare(pair[0], str(folder))

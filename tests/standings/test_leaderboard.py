@@ -220,3 +220,44 @@ def test_a_finished_study_without_a_board_is_not_told_to_be_finished(folder: Pat
     assert "criteria-types" in done
     assert "repeating" not in done
     assert "repeating its command" in half
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"judge": 1.5}, "settings.judge"),
+        ({"cascade_judge": ["a"]}, "settings.cascade_judge"),
+        ({"judging": None}, "settings.judging"),
+        ({"judging": {"level": 3}}, "settings.judging.level"),
+        ({"judging": {"rules": "decide", "votes": {}}}, "settings.judging.votes"),
+        ({"panel": {"judges": "a"}}, "settings.panel.judges"),
+        ({"prompts": 3}, "settings.prompts"),
+        ({"samples": "2"}, "settings.samples"),
+        ({"items": None}, "settings.items"),
+    ],
+)  # fmt: skip
+def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that_reads_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], named: str
+) -> None:
+    one = finished(tmp_path, "one", numbered([True, False]))
+    two = finished(tmp_path, "two", numbered([False, True]))
+    file = Path(two) / "run.json"
+    info = json.loads(file.read_text())
+    file.write_text(json.dumps(info | {"settings": info["settings"] | change}))
+    (Path(two) / "ledger.sqlite").unlink()  # which holds a copy
+    said = f"cannot be read: not as we write it: {named}; choose another folder"
+    for command in (["score", two], ["compare", one, two]):
+        done = command_here(capsys, *command)
+        assert (done.returncode, done.stderr) == (2, f"truebench: {file}: {said}\n"), command
+    found = leaderboard([one, two])
+    assert ([entry.name for entry in found.entries], list(found.left_out)) == (["scripted:one.json"], [two])
+    assert said in found.left_out[two]
+
+
+def test_a_panel_of_which_little_is_told_has_the_judges_that_are_told(tmp_path: Path) -> None:
+    two = finished(tmp_path, "gpt", numbered([False, True]))
+    file = Path(two) / "run.json"
+    info = json.loads(file.read_text())
+    for panel, own in (({"judges": ["openai:gpt-5"]}, "yes"), ({"tie_breaker": "hf:org/m"}, "no"), ("none", "no")):
+        file.write_text(json.dumps(info | {"settings": info["settings"] | {"panel": panel}}))
+        assert leaderboard([two]).entries[0].facts[SELF_JUDGED] == own, panel

@@ -13,7 +13,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.records import Compact
+    from truebench_hf.records import Compact, Stamp
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,12 +33,14 @@ def _score(
     ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
-    from truebench_hf.benchmarks.truebench.output import read_compact
+    from truebench_hf.benchmarks.truebench.output import judgments, read_compact
     from truebench_hf.hub.submission import by_rules
+    from truebench_hf.records import stamp
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
     files = _theirs(files, protocol, out)
+    before = {path: stamp(judgments(path)) for path in files}
     runs = [(path, *run) for path in files for run in read_compact(path)]
     if protocol == "official":
         if several := [path for path, _, _, rows in runs if any(kind.response.sample > 1 for kind in rows.kinds)]:
@@ -53,7 +55,7 @@ def _score(
         say("\n".join(map(official.to_csv, tables)), end="")
         unscored = sum(sum(rows.each(lambda item: item.passed is None)) for _, _, _, rows in runs)
     else:
-        unscored = sum([_scored(*run) for run in runs])
+        unscored = sum([_scored(*run, before[run[0]]) for run in runs])
     if unscored and not allow_unscored:
         raise typer.Exit(3)
 
@@ -78,14 +80,15 @@ def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
     return [path for path in files if path not in theirs]
 
 
-def _scored(path: Path, model: str, judge: str, rows: Compact) -> int:
+def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored."""
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE
-    from truebench_hf.benchmarks.truebench.output import made_by, read_each, without_doubles
+    from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score
     from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.records import unchanged
     from truebench_hf.report.console import show
 
     once, doubled = rows.without_doubles()
@@ -95,7 +98,8 @@ def _scored(path: Path, model: str, judge: str, rows: Compact) -> int:
     report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
     folder = path if path.is_dir() else path.parent
     if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
-        each = (item for item, _ in read_each(path, contexts=False))
+        each = (item for item, *_ in read_each(path, no_context))
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
+        unchanged(judgments(path), before)
     show(sections(report), lead=lead(report), notes=report.notes)
     return len(report.unscored)

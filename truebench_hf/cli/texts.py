@@ -272,8 +272,9 @@ TEXTS = {
     "Exit code 3: instances are unscored, unless --allow-unscored.",
     "compare": "Runs of `run` and `judge`, `facts run`, `tick` and `checklist score` are compared instance by instance, where "
     "both ask the same. Other data, another judge or another way of judging are said first: then the difference is not one "
-    "of the models alone. report.html of --out shows every instance that flipped with both answers side by side; flips.csv "
-    "and compare.json hold the same.",
+    "of the models alone. report.html of --out shows the instances that flipped with both answers side by side (of more than "
+    "a thousand the greatest differences in either direction); flips.csv holds all of them, compare.json the figures. A "
+    "folder is read again for what it shows, and no text is held meanwhile.",
     "leaderboard": "Only runs with the same data, judge, level and protocol are ranked together. A rank spans from 1 + the "
     "models surely better to N - the models surely worse, compared instance by instance. Published results have no instances: "
     "they are ranked among themselves by the intervals of their totals, marked as approximate. Languages are shown again at "

@@ -20,6 +20,7 @@ from truebench_hf.judging.rules.deciding import JUDGE, ruled
 from truebench_hf.prompts import Prompts
 from truebench_hf.records import Judged
 from truebench_hf.standings import finished
+from truebench_hf.standings.kinds import TICK
 from truebench_hf.types import Criterion, Label, Verdict
 
 UNNAMED = "an unnamed judge"  # of an official evaluation file
@@ -110,7 +111,7 @@ def _rows(where: str) -> tuple[str, Mapping[str, Any], list[_Row]]:
     kind, _, info, rows = finished.rows_of(where)
     if kind == FACTS:
         raise UserError(f"{where}: its judges look for grounding, not at criteria; give runs of run, judge or tick")
-    told = [(one, TICKED if kind == finished.TICK else benchmark(one.instance)) for one, *_ in rows]
+    told = [(one, TICKED if kind == TICK else benchmark(one.instance)) for one, *_ in rows]
     return kind, info.get("settings", {}), [_Row(where, one, by) for one, by in told]
 
 

@@ -16,8 +16,15 @@ INFO, LEDGER = "run.json", "ledger.sqlite"
 FORMAT = 1  # of the folder; one of another format is not continued
 _BESIDE = tuple(f"{LEDGER}{end}" for end in ("", "-wal", "-shm", "-journal", PART))
 OWN = "which files in a run folder never are: put the file itself there (the folder may be a link), or choose another folder"
-_KINDS: dict[str, type] = {
-    "settings": dict, "sessions": list, "kind": str, "results": dict, "usage": dict, "written": dict, "format": int
+_NONE = type(None)
+# What is looked into, by whoever reads the folder of a stranger: of a part that is there, the types it may have.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "settings": (dict,), "sessions": (list,), "kind": (str,), "results": (dict,), "usage": (dict,), "written": (dict,),
+    "format": (int,), "settings.model": (str, list, _NONE), "settings.judge": (str, list, _NONE),
+    "settings.cascade_judge": (str, _NONE), "settings.panel": (dict, str, _NONE), "settings.panel.judges": (list,),
+    "settings.panel.tie_breaker": (str, _NONE), "settings.judging": (dict,), "settings.judging.level": (str,),
+    "settings.judging.rules": (str,), "settings.judging.votes": (int,), "settings.prompts": (dict,),
+    "settings.items": (int,), "settings.samples": (int,),
 }  # fmt: skip
 
 
@@ -54,10 +61,19 @@ def parsed(text: str) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
     if not isinstance(info, dict):
         raise ValueError("not an object")
-    wrong = [name for name, kind in _KINDS.items() if not isinstance(info.get(name, kind()), kind)]
+    wrong = [name for name, types in _TYPES.items() if not all(isinstance(part, types) for part in _parts(info, name))]
     if wrong:
         raise ValueError(f"not as we write it: {', '.join(wrong)}")
     return info
+
+
+def _parts(found: Any, name: str) -> list[Any]:
+    """The part of this name, its steps divided by dots; none where it is not there."""
+    for step in name.split("."):
+        if not isinstance(found, dict) or step not in found:
+            return []
+        found = found[step]
+    return [found]
 
 
 def _copy(path: Path) -> dict[str, Any] | None:

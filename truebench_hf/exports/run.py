@@ -17,6 +17,7 @@ from truebench_hf.records import Judged
 from truebench_hf.redaction import masked
 from truebench_hf.space.board import runs
 from truebench_hf.standings import finished
+from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
 from truebench_hf.types import Message, Score
 
@@ -119,7 +120,7 @@ def read(where: str) -> Exported:
     if not finished.is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, responses = "", dict[str, list[Answered]]()
-    if kind in finished.KINDS:
+    if kind in KINDS:
         _, about, _, rows = finished.rows_of(where)
         for judged, score, _ in rows:
             shown = masked(records.public(judged))

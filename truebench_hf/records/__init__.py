@@ -6,6 +6,7 @@ full in the first line that has it; the lines after it name that one's instance 
 
 from truebench_hf.records.compact import Compact, compact
 from truebench_hf.records.judged import Judged, by_instance, public, public_verdict, sample_name, secrets_in, unanswered
+from truebench_hf.records.lines import Line, Place, Stamp, read_again, read_lines, stamp, unchanged
 from truebench_hf.records.marks import Mark, Marked
 from truebench_hf.records.reader import Head, Reader, read_heads, read_outcomes
 from truebench_hf.records.rows import JUDGMENTS, RESPONSES
@@ -17,19 +18,26 @@ __all__ = [
     "Compact",
     "Head",
     "Judged",
+    "Line",
     "Mark",
     "Marked",
+    "Place",
     "Reader",
+    "Stamp",
     "by_instance",
     "compact",
     "judgment_lines",
     "public",
     "public_verdict",
+    "read_again",
     "read_heads",
+    "read_lines",
     "read_outcomes",
     "response_lines",
     "sample_name",
     "secrets_in",
+    "stamp",
     "to_row",
     "unanswered",
+    "unchanged",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,12 +34,13 @@ _JUDGED, _ANSWERED = TypeAdapter(JudgedRow), TypeAdapter(ResponseRow)
 class Reader:
     """Reads the lines of one file, from its first on. Raises UserError with `where` on whatever is wrong in one.
 
-    Contexts are held for the lines that name them; without `contexts` these lines have an empty one.
+    Contexts are held for the lines that name them. With `context` what it makes of one stands in its place: a hash,
+    say, where they would take too much room.
     """
 
-    def __init__(self, *, contexts: bool = True) -> None:
+    def __init__(self, context: Callable[[str], str] = str) -> None:
         self._contexts: dict[str, str] = {}
-        self._holds = contexts
+        self._context = context
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
@@ -71,7 +72,7 @@ class Reader:
                 )
             found["context"] = self._contexts[holder]
         elif "context" in found:
-            self._contexts[found["id"]] = found["context"] if self._holds else ""
+            found["context"] = self._contexts[found["id"]] = self._context(found["context"])
         return found
 
 

@@ -14,8 +14,9 @@ JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[float, Field(ge=-1e9, le=1e9)]
-_Count = Annotated[int, Field(ge=0)]
-_Number = Annotated[int, Field(ge=1)]
+LARGEST = 10**15  # of a count: sums of more digits than Python prints come of none
+_Count = Annotated[int, Field(ge=0, le=LARGEST)]
+_Number = Annotated[int, Field(ge=1, le=LARGEST)]
 _Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls"]
 _FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 

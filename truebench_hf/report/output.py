@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from truebench_hf.errors import write_error
@@ -10,19 +10,27 @@ from truebench_hf.report.console import show
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Section
 from truebench_hf.terminal import say
+from truebench_hf.whole_files import write_whole
 
 
 def present(
     title: str, sections: Sequence[Section], out: Path | None = None, *, notes: Sequence[str] = (),
-    files: Mapping[str, str] | None = None,
+    files: Mapping[str, str | Iterable[str]] | None = None,
 ) -> None:  # fmt: skip
-    """Show the sections, and write them as a page, with `files` beside it. Raises UserError where they cannot be written.
+    """Show the sections, and write them as a page, with `files` beside it, the texts of which may come in parts.
+
+    Raises UserError where they cannot be written: what was there before then stays as it was.
 
     Written first: who reads the terminal through a pipe may close it (`| head`).
     """
     try:
         if out is not None:
-            _write(out, "".join(page(title, sections, notes=notes)), files or {})
+            _write(
+                {
+                    out: page(title, sections, notes=notes),
+                    **{out.parent / name: of for name, of in (files or {}).items()},
+                }
+            )
     finally:
         show(sections, notes=notes)
     if out is not None:
@@ -31,10 +39,16 @@ def present(
         say(f"in {out.parent}: {', '.join(files)}")
 
 
-def _write(out: Path, report: str, files: Mapping[str, str]) -> None:
+def _write(files: Mapping[Path, str | Iterable[str]]) -> None:
+    out = next(iter(files))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in {out: report, **{out.parent / name: text for name, text in files.items()}}.items():
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        for path, text in files.items():
+            parts = [text] if isinstance(text, str) else text
+            if path.is_symlink() or (path.exists() and not path.is_file()):  # /dev/stdout, say
+                with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                    file.writelines(parts)
+            else:
+                write_whole(path, parts)
     except OSError as error:
         raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error

@@ -16,7 +16,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.records import Judged
 from truebench_hf.space.board.self_preference import Preference, preferences
-from truebench_hf.standings.finished import Finished, judges, read, self_judged
+from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
 from truebench_hf.study.providers import providers
 
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
@@ -32,9 +32,9 @@ _IMPLIED = (
     ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judging", "rules"), ("judge_level", "prompts"),
     ("templates", "prompts"),
 )  # fmt: skip
-GROUPS: dict[str, Callable[[Judged], str]] = {
-    "Category": lambda item: item.instance.category,
-    "Language": lambda item: item.instance.language,
+GROUPS: dict[str, Callable[[Row | Flip], str]] = {
+    "Category": lambda item: item.category,
+    "Language": lambda item: item.language,
 }
 
 
@@ -48,18 +48,14 @@ class Line:
     undecided: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Flip:
-    """An instance that the runs score differently."""
+    """An instance that the runs score differently: `Comparison.texts` has what they answered."""
 
-    first: Judged
-    second: Judged
+    id: str
+    language: str
+    category: str
     scores: tuple[float, float]
-
-    @property
-    def id(self) -> str:
-        """The instance's."""
-        return self.first.instance.id
 
 
 @dataclass(frozen=True)
@@ -87,6 +83,11 @@ class Comparison:
         one, other = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
         return one, other
 
+    def texts(self, flip: Flip) -> tuple[Judged, Judged]:
+        """The instance with its answer and verdicts in either run, read again. Raises UserError as `Finished.judged`."""
+        one, other = (run.judged(flip.id) for run in self.runs)
+        return one, other
+
 
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
     """Compare two finished runs; `truebench compare` as a Python call.
@@ -97,13 +98,13 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     if one.kind != other.kind:
         raise UserError(f"{first} is of kind {one.kind}, {second} of kind {other.kind}; compare runs of one kind")
     common = [key for key in one.items if key in other.items]
-    same = [key for key in common if _asked(one, key) == _asked(other, key)]
+    same = [key for key in common if one.items[key].asked == other.items[key].asked]
     alike = set(same)
     if not same:
         why = "ask other things under the same ids" if common else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
     scores = [(key, one.scores[key], other.scores[key]) for key in same]
-    flips = [Flip(one.items[key], other.items[key], (a, b)) for key, a, b in scores if _differ(a, b)]  # type: ignore[arg-type]
+    flips = [_flip(one.items[key], a, b) for key, a, b in scores if a is not None and b is not None and _differ(a, b)]
     return Comparison(
         (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(one, other, same),
         {name: _by(one, other, same, key) for name, key in GROUPS.items()},
@@ -123,16 +124,12 @@ def _preferences(one: Finished, other: Finished) -> list[Preference]:
     return preferences({run.model: given(Path(run.where)).get("final", {}) for run in (one, other)})
 
 
-def _differ(first: float | None, second: float | None) -> bool:
-    return first is not None and second is not None and abs(first - second) > 1e-12
+def _differ(first: float, second: float) -> bool:
+    return abs(first - second) > 1e-12
 
 
-def _asked(run: Finished, key: str) -> Any:
-    """What an instance asks: its texts and, where they are the data's own, its criteria."""
-    instance = run.items[key].instance
-    criteria = [[] if run.kind == FACTS else [(c.text, c.weight) for c in turn.criteria] for turn in instance.turns]
-    turns = [(turn.prompt, turn.reference) for turn in instance.turns]
-    return instance.system, instance.context, instance.history, turns, criteria
+def _flip(item: Row, first: float, second: float) -> Flip:
+    return Flip(item.id, item.language, item.category, (first, second))
 
 
 def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
@@ -143,7 +140,7 @@ def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
     return Line(means[0], means[1], found, found.left_out)
 
 
-def _by(one: Finished, other: Finished, keys: list[str], group: Callable[[Judged], str]) -> dict[str, Line]:
+def _by(one: Finished, other: Finished, keys: list[str], group: Callable[[Row | Flip], str]) -> dict[str, Line]:
     members: dict[str, list[str]] = {}
     for key in keys:
         if name := group(one.items[key]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -26,7 +26,8 @@ from truebench_hf.report.sections import (
 )
 from truebench_hf.standings.compare import GROUPS, Comparison, Flip, Line
 
-_SHOWN = 20  # flips on the terminal; all are in the page and the CSV
+_SHOWN = 20  # flips on the terminal; all are in the CSV
+_ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
@@ -74,8 +75,8 @@ def as_json(found: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def files(found: Comparison) -> dict[str, str]:
-    """The files beside the page, by name."""
+def files(found: Comparison) -> dict[str, str | Iterable[str]]:
+    """The files beside the page, by name; those that hold texts in parts, since these are read as they are written."""
     return {"compare.json": json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n", "flips.csv": _csv(found)}
 
 
@@ -110,7 +111,7 @@ def _differences(found: Comparison) -> Grid:
 
 
 def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
-    inside = [flip for flip in found.flips if group is None or GROUPS[group[0]](flip.first) == group[1]]
+    inside = [flip for flip in found.flips if group is None or GROUPS[group[0]](flip) == group[1]]
     gap, ends = line.difference.difference, line.difference.interval
     return (
         name, line.difference.n, percent(line.first), percent(line.second),
@@ -122,28 +123,32 @@ def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None
 
 
 def _flips(found: Comparison) -> list[Grid]:
-    # Both directions, however many there are of one.
-    won, lost = ([flip for flip in found.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False))
-    half = _SHOWN // 2
-    shown = [*lost[: max(half, _SHOWN - len(won))], *won[::-1][: max(half, _SHOWN - len(lost))]]
     rows = tuple(
-        (flip.id, flip.first.instance.language, flip.first.instance.category, _score(flip.scores[0]),
-         _score(flip.scores[1]), _why(flip)[:_LONGEST])
-        for flip in shown
+        (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
+         _why(found, flip)[:_LONGEST])
+        for half in _most(found, _SHOWN) for flip in half
     )  # fmt: skip
     more = len(found.flips) - len(rows)
-    note = f"And {more} more, in report.html and flips.csv of --out." if more else ""
+    pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
+    note = f"And {more} more, in {pages} of --out." if more else ""
     header = ("Instance", "language", "category", "A", "B", "why the lower one")
     return [Grid(f"Flipped: {len(found.flips)} instances", header, rows, note=note, prose=(5,))]
+
+
+def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
+    """So many flips, the greatest first, where B and where A is ahead: both directions, however many there are of one."""
+    won, lost = ([flip for flip in found.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False))
+    half = number // 2
+    return lost[: max(half, number - len(won))], won[::-1][: max(half, number - len(lost))]
 
 
 def _score(score: float) -> str:
     return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
 
 
-def _why(flip: Flip) -> str:
+def _why(found: Comparison, flip: Flip) -> str:
     """The first criterion that the run with the lower score fails, with the judge's reason."""
-    lower = flip.first if flip.scores[0] < flip.scores[1] else flip.second
+    lower = found.runs[flip.scores[0] > flip.scores[1]].judged(flip.id)
     return next(iter(_failed(lower)), lower.response.error or "")
 
 
@@ -158,12 +163,17 @@ def _failed(item: Judged) -> list[str]:
 
 
 def _beside(found: Comparison) -> Beside:
-    rows = tuple(tuple(_shown(found, flip, place) for place in (0, 1)) for flip in found.flips)
-    return Beside("Flipped, answer by answer", rows, "First where B is ahead. Both answers with every verdict.")
+    ahead, behind = _most(found, _ON_PAGE)
+    shown = [*ahead, *behind[::-1]]
+    rows = tuple(tuple(_shown(found, flip, *one) for one in enumerate(found.texts(flip))) for flip in shown)
+    more = len(found.flips) - len(shown)
+    less = f" The {len(ahead)} greatest there, and the {len(behind)} greatest where A is: {more} more are in flips.csv."
+    note = "First where B is ahead. Both answers with every verdict."
+    return Beside("Flipped, answer by answer", rows, note + (less if more else ""))
 
 
-def _shown(found: Comparison, flip: Flip, place: int) -> Conversation:
-    item, score = (flip.first, flip.second)[place], flip.scores[place]
+def _shown(found: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+    score = flip.scores[place]
     shown = conversation(item, bool(score) if score in (0, 1) else None)
     said = "" if score in (0, 1) else f", {_score(score)}"
     name = f"{shown.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
@@ -171,32 +181,27 @@ def _shown(found: Comparison, flip: Flip, place: int) -> Conversation:
     return replace(shown, name=name, who=f"{'AB'[place]}: {_name(found, place)}{said}", outcome=outcome)
 
 
-def _csv(found: Comparison) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        (
-            "id",
-            "language",
-            "category",
-            "score_a",
-            "score_b",
-            "prompts",
-            "answers_a",
-            "answers_b",
-            "failed_a",
-            "failed_b",
-        )
-    )
+_COLUMNS = (
+    "id", "language", "category", "score_a", "score_b", "prompts", "answers_a", "answers_b", "failed_a", "failed_b",
+)  # fmt: skip
+
+
+def _csv(found: Comparison) -> Iterator[str]:
+    """A line for every flip, whose texts are held no longer."""
+    yield _row_of(_COLUMNS)
     for flip in found.flips:
-        item = flip.first.instance
-        cells = [
-            item.id, item.language, item.category, *(f"{score:g}" for score in flip.scores),
-            _lines([turn.prompt for turn in item.turns]),
-            *(_lines(one.response.answers) for one in (flip.first, flip.second)),
-            *("\n".join(_failed(one)) for one in (flip.first, flip.second)),
-        ]  # fmt: skip
-        writer.writerow(map(guard, cells))
+        texts = found.texts(flip)
+        yield _row_of((
+            flip.id, flip.language, flip.category, *(f"{score:g}" for score in flip.scores),
+            _lines([turn.prompt for turn in texts[0].instance.turns]),
+            *(_lines(one.response.answers) for one in texts),
+            *("\n".join(_failed(one)) for one in texts),
+        ))  # fmt: skip
+
+
+def _row_of(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(map(guard, cells))
     return out.getvalue()
 
 

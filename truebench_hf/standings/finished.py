@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from sys import intern
+from typing import Any, TypeVar
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
-from truebench_hf.benchmarks.facts.joined import graded
-from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.benchmarks.truebench.output import made_by, read_runs, without_doubles
-from truebench_hf.benchmarks.truebench.scores import passes
+from truebench_hf.benchmarks.truebench.output import made_by
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
-from truebench_hf.records import JUDGMENTS, Judged, Reader
+from truebench_hf.records import Judged, Line, Place, Stamp, read_again, stamp, unchanged
+from truebench_hf.standings.kinds import KINDS
+from truebench_hf.types import Instance
 
-TICK = "tick"
+T = TypeVar("T")
+Rows = Sequence[tuple[Judged, float | None, str]]  # (judged instance, score, judge)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What counts of a judged response, without its texts: `asked` is a hash of what the instance asks."""
+
+    id: str
+    language: str
+    category: str
+    score: float | None
+    judge: str
+    asked: bytes
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,8 @@ class Finished:
     """A model's run: its instances by id, and the score of each as it counts there (0..1; None: undecided), of
     several samples their mean.
 
-    `settings` are those of its `run.json`, {} for a file without one; `about` says what a score is.
+    `settings` are those of its `run.json`, {} for a file without one; `about` says what a score is. Texts are left in
+    the file, of which `stamp` says whether it is still the same.
     """
 
     where: str
@@ -39,8 +53,16 @@ class Finished:
     judge: str
     settings: Mapping[str, Any]
     about: str
-    items: Mapping[str, Judged] = field(repr=False)
+    items: Mapping[str, Row] = field(repr=False)
     scores: Mapping[str, float | None] = field(repr=False)
+    stamp: Stamp = field(repr=False)
+
+    def judged(self, name: str) -> Judged:
+        """An instance with its texts, read again. Raises UserError where its file is another by now."""
+        path, way = Path(self.where), KINDS[self.kind]
+        file = way.file(path)
+        unchanged(file, self.stamp)
+        return read_again(file, self.items[name].place, way.form(path))
 
 
 def read(where: str, model: str | None = None) -> Finished:
@@ -61,15 +83,32 @@ def read_all(where: str) -> list[Finished]:
 
     Raises UserError where there is none, where it is not finished, or of a kind that does not score instance by instance.
     """
-    kind, about, info, rows = rows_of(where)
-    by_model: dict[str, list[tuple[Judged, float | None, str]]] = {}
-    for row in rows:
-        by_model.setdefault(row[0].response.model, []).append(row)
-    return [_finished(where, kind, model, about, info, its) for model, its in by_model.items()]
+    kind, info = _opened(where)
+    file = KINDS[kind].file(Path(where))
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
+    before = stamp(file)
+
+    def row(line: Line, score: float | None) -> Row:
+        instance = line.item.instance
+        language, category, judge = map(intern, (instance.language, instance.category, line.judge))
+        return Row(instance.id, language, category, score, judge, _asked(instance, kind), line.place)
+
+    by_model: dict[str, list[Row]] = {}
+    for model, rows in _counted(where, kind, info, row, _hashed):
+        by_model.setdefault(model, []).extend(rows)
+    return [_finished(where, kind, model, info, rows, before) for model, rows in by_model.items()]
 
 
 def rows_of(where: str) -> tuple[str, str, dict[str, Any], Rows]:
     """(kind, what a score is, `run.json`, every judged response) of such a run. Raises UserError as `read_all`."""
+    kind, info = _opened(where)
+    found = _counted(where, kind, info, lambda line, score: (line.item, score, line.judge), str)
+    return kind, KINDS[kind].about, info, [row for _, rows in found for row in rows]
+
+
+def _opened(where: str) -> tuple[str, dict[str, Any]]:
+    """(kind, `run.json`) of a finished run."""
     path = Path(where)
     if not path.exists():
         raise UserError(f"{where}: no such folder; give the --out of a finished run")
@@ -77,22 +116,53 @@ def rows_of(where: str) -> tuple[str, str, dict[str, Any], Rows]:
     kind = info.get("kind", "") or TRUEBENCH
     if path.is_dir() and not info:
         raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
-    if kind not in _READERS:
-        raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(_READERS)} score their instances")
+    if kind not in KINDS:
+        raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(KINDS)} score their instances")
     if not is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
-    about, reader = _READERS[kind]
-    return kind, about, info, reader(path, info)
+    return kind, info
 
 
-def _finished(where: str, kind: str, model: str, about: str, info: Mapping[str, Any], rows: Rows) -> Finished:
+def _counted(
+    where: str, kind: str, info: Mapping[str, Any], made: Callable[[Line, float | None], T],
+    context: Callable[[str], str],
+) -> list[tuple[str, list[T]]]:  # fmt: skip
+    """By model (and, of TRUEBench, judge) what is `made` of each response, one at a time, and its score.
+
+    Of a response to TRUEBench that stands twice the last row counts, at the place of the first.
+    """
+    path, way = Path(where), KINDS[kind]
+    score = way.score(path, info)
+    found: dict[tuple[str, str], dict[tuple[str, int], T]] = {}
+    for number, line in enumerate(way.lines(path, context)):
+        by, key = (line.judge, line.item.key) if kind == TRUEBENCH else ("", ("", number))
+        found.setdefault((line.item.response.model, by), {})[key] = made(line, score(line.item))
+    way.check(path, found)
+    return [(model, list(rows.values())) for (model, _), rows in found.items()]
+
+
+def _hashed(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _asked(instance: Instance, kind: str) -> bytes:
+    """A hash of what an instance asks: its texts and, where they are the data's own, its criteria."""
+    criteria = [[] if kind == FACTS else [(c.text, float(c.weight)) for c in turn.criteria] for turn in instance.turns]
+    turns = [(turn.prompt, turn.reference) for turn in instance.turns]
+    history = [(message.role, message.content) for message in instance.history]
+    asked = repr((instance.system, instance.context, history, turns, criteria))  # half a character as its escape
+    return sha256(asked.encode()).digest()
+
+
+def _finished(where: str, kind: str, model: str, info: Mapping[str, Any], rows: Sequence[Row], of: Stamp) -> Finished:
     """Of several samples of an instance the first stands for all, with the mean of their scores."""
-    samples: dict[str, list[tuple[Judged, float | None]]] = {}
-    for judged, score, _ in rows:
-        samples.setdefault(judged.instance.id, []).append((judged, score))
-    items = {name: found[0][0] for name, found in samples.items()}
-    scores = {name: mean([score for _, score in found]) for name, found in samples.items()}
-    return Finished(where, kind, model, rows[0][2], info.get("settings", {}), about, items, scores)
+    samples: dict[str, list[Row]] = {}
+    for row in rows:
+        samples.setdefault(row.id, []).append(row)
+    items = {name: found[0] for name, found in samples.items()}
+    scores = {name: mean([row.score for row in found]) for name, found in samples.items()}
+    about, settings = KINDS[kind].about, info.get("settings", {})
+    return Finished(where, kind, model, rows[0].judge, settings, about, items, scores, of)
 
 
 def is_finished(info: Mapping[str, Any]) -> bool:
@@ -112,44 +182,3 @@ def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:
 def self_judged(model: str, specs: Iterable[str]) -> bool:
     """Whether a judge belongs to the model's family."""
     return family(model) in set(map(family, specs))
-
-
-Rows = Sequence[tuple[Judged, float | None, str]]  # (judged instance, score, judge)
-
-
-def _truebench(path: Path, info: Mapping[str, Any]) -> Rows:
-    """Passed or not, by the rule of the run."""
-    found: list[tuple[Judged, float | None, str]] = []
-    for _, judge, rows in read_runs(path):
-        once, _ = without_doubles(rows)
-        passed = [passes(one, info.get("settings", {})) for one in once]
-        found += [(one, None if p is None else float(p), judge) for one, p in zip(once, passed, strict=True)]
-    return found
-
-
-def _facts(path: Path, info: Mapping[str, Any]) -> Rows:
-    """The final score of an answer: the share of judges who find it accurate, 0 where it is ineligible."""
-    scores = graded(path)
-    return [(one, scores.get(one.instance.id), judge) for one, judge in _judged(path / JUDGMENTS)]
-
-
-def _tick(path: Path, info: Mapping[str, Any]) -> Rows:
-    """The share of a response's questions that are answered YES."""
-    rows = _judged(path / VERDICTS)
-    return [(one, checklist_share([label for turn in one.outcomes for label in turn]), judge) for one, judge in rows]
-
-
-def _judged(file: Path) -> list[tuple[Judged, str]]:
-    reader = Reader()
-    found = [reader.judged(row, where) for where, row in jsonl.read(file, "repeat the run's command")]
-    if not found:
-        raise UserError(f"{file}: holds no judged instances")
-    return found
-
-
-_READERS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], Rows]]] = {
-    TRUEBENCH: ("instances passed", _truebench),
-    FACTS: ("final score of an answer, mean over judges", _facts),
-    TICK: ("pass rate of a checklist", _tick),
-}
-KINDS = tuple(_READERS)

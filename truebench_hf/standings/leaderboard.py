@@ -110,11 +110,22 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
                 left_out[str(folder)] = _why_not(folder, kind)
             elif run.kind != kind:
                 left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
+            elif why := _unreadable(folder):
+                left_out[str(folder)] = why
             elif folder.resolve() not in found:
                 found[folder.resolve()] = _Found(
                     run, folder, _heads(folder) if kind == TRUEBENCH and _ours(run) else {}
                 )
     return list(found.values())
+
+
+def _unreadable(folder: Path) -> str:
+    """What in its `run.json` is not as we write it; "" where all is."""
+    try:
+        read_info(folder)
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def _ours(run: Run) -> bool:

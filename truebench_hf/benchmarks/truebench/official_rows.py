@@ -10,6 +10,7 @@ from truebench_hf.instances import of_row
 from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import Judged
+from truebench_hf.records.rows import LARGEST
 from truebench_hf.rows import Record
 from truebench_hf.types import Label, Response, Turn, Usage, Verdict
 
@@ -62,4 +63,6 @@ def _tokens(row: dict[str, Any], role: str) -> Usage:
         sum(int(count or 0) for count in row.get(f"{role}_{kind}_tokens") or ())
         for kind in ("input", "think", "response")
     )
+    if max(spent, thought, made) > LARGEST:
+        raise ValueError(f"more than {LARGEST:.0e} tokens")
     return Usage(spent, thought + made, thought, len(row.get(f"{role}_input_tokens") or ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,8 @@ from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.records import JUDGMENTS, RESPONSES, Compact, Judged, Reader
+from truebench_hf.records import JUDGMENTS, RESPONSES, Compact, Judged, Line, Reader, read_lines
+from truebench_hf.records.lines import Form
 from truebench_hf.types import Instance, Response
 
 Rows = TypeVar("Rows", list[Judged], Compact)
@@ -43,52 +44,76 @@ def read_compact(path: Path) -> list[tuple[str, str, Compact]]:
     return _read_runs(path, Compact)
 
 
-def read_each(path: Path, *, contexts: bool = True) -> Iterator[tuple[Judged, str]]:
-    """(judged instance, judge) of each row, one after the other; without `contexts` as `Reader` says. Raises UserError."""
-    file = path / JUDGMENTS if path.is_dir() else path
-    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
-    reader = Reader(contexts=contexts)
-    for where, row in jsonl.read(file, "give a run folder or an evaluation file"):
-        official = isinstance(row, dict) and "judge_parsed" in row
-        yield (from_official_row(row, where, name), "") if official else reader.judged(row, where)
+def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[Line]:
+    """The rows one after the other, of each context what `context` makes of it: whose they are says `check_run`.
 
-
-def _read_runs(path: Path, new: Callable[[], Rows]) -> list[tuple[str, str, Rows]]:
-    file = path / JUDGMENTS if path.is_dir() else path
+    Raises UserError naming the line.
+    """
+    file = judgments(path)
     kind = read_info(file.parent).get("kind") if file.name == JUDGMENTS else None
     if kind not in (None, "", KIND):
         raise UserError(f"{path}: is a study of kind {kind}; give a run, or a file of judged instances")
+    return read_lines(file, "give a run folder or an evaluation file", form=form(path), context=context)
+
+
+def judgments(path: Path) -> Path:
+    """The file of judged instances that a folder or file is."""
+    return path / JUDGMENTS if path.is_dir() else path
+
+
+def form(path: Path) -> Form:
+    """Reads a row of such a file: ours, or one of an official evaluation file, whose name tells the model."""
+    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
+
+    def read(reader: Reader, row: Any, where: str) -> tuple[Judged, str]:
+        official = isinstance(row, dict) and "judge_parsed" in row
+        return (from_official_row(row, where, name), "") if official else reader.judged(row, where)
+
+    return read
+
+
+def _read_runs(path: Path, new: Callable[[], Rows]) -> list[tuple[str, str, Rows]]:
     runs: dict[tuple[str, str], Rows] = {}
-    for item, judge in read_each(path, contexts=new is not Compact):
+    for item, judge, _ in read_each(path, no_context if new is Compact else str):
         by = (item.response.model, judge)
         if by not in runs:
             runs[by] = new()
         runs[by].append(item)
-    if not runs:
-        raise UserError(f"{file}: holds no judged instances")
-    if settings := made_by(path).get("settings", {}):
-        _check_run(file, runs, settings)
+    check_run(path, {by: _keys(rows) for by, rows in runs.items()})
     return [(model, judge, rows) for (model, judge), rows in runs.items()]
 
 
-def _check_run(
-    file: Path, runs: Mapping[tuple[str, str], Compact | Sequence[Judged]], settings: Mapping[str, Any]
-) -> None:
-    """Raise UserError where a file is not that of the run whose `run.json` lies beside it."""
+def no_context(text: str) -> str:
+    """What is left of a context for those who count: nothing."""
+    return ""
+
+
+def _keys(rows: Compact | Sequence[Judged]) -> Collection[tuple[str, int]]:
+    return list(rows.keys()) if isinstance(rows, Compact) else [item.key for item in rows]
+
+
+def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, int]]]) -> None:
+    """Raise UserError where a file is empty, or not that of the run whose `run.json` lies beside it.
+
+    `runs` are the keys of the responses, by model and judge.
+    """
+    file = judgments(path)
+    if not runs:
+        raise UserError(f"{file}: holds no judged instances")
+    if not (settings := made_by(path).get("settings", {})):
+        return
     there = (settings["model"], settings["judge"])
     if other := [by for by in runs if by != there]:
         raise UserError(
             f"{file}: {_by(*other[0])}, but run.json beside it is about {_by(*there)}; finish that run first"
         )
-    rows = runs[there]
-    keys = list(rows.keys()) if isinstance(rows, Compact) else [item.key for item in rows]
-    held = len({name for name, _ in keys})
+    held = len({name for name, _ in runs[there]})
     if (wanted := settings.get("items", held)) != held:
         raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
-    _check_samples(file, keys, settings, "finish that run first")
+    _check_samples(file, runs[there], settings, "finish that run first")
 
 
-def _check_samples(file: Path, keys: Sequence[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
+def _check_samples(file: Path, keys: Collection[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
     """Raise UserError where a file lacks samples that `run.json` beside it is about."""
     if (wanted := settings.get("samples", 1)) == 1:
         return
