@@ -11,6 +11,7 @@ from truebench_hf.judging.objects import Found, objects
 from truebench_hf.judging.quotation import is_quotation, says_fail
 from truebench_hf.judging.statements import ALL, ANY, Statement, in_prose
 from truebench_hf.judging.words import Words, narrow, offering, visible
+from truebench_hf.normal_form import normal_form
 
 L = TypeVar("L")
 
@@ -36,7 +37,7 @@ def read_verdicts(text: str, count: int, labels: Mapping[str, L], cut: bool = Fa
     there one where the object is somebody else's, quoted. An answer that was `cut` off counts only when the cut
     surely took nothing. Never raises.
     """
-    text = _bare(visible(text))
+    text = _bare(normal_form("NFC", visible(text)))
     if '{\\"' in text and not re.search(r'\{\s{0,20}"', text):  # an answer as a string within a string
         text = text.replace('\\"', '"').replace("\\n", "\n")
     reading = _read(text, count, offering(labels), cut)
