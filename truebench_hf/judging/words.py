@@ -18,10 +18,10 @@ _FORMS = {"pass": ("passed", "passes"), "fail": ("failed", "fails")}
 _MARKS = {"yes": "✅✔✓☑🟢👍", "no": "❌✗✘✖☒🔴👎"}
 # What judges write instead of the label asked for: never taken for it, yet it shows that two statements differ.
 _ALIKE = {
-    "yes": "yes met satisfied fulfilled true correct ok oui ja sí sim tak da да はい 是 예 네 bestanden erfüllt 通过 通過 合格 "
+    "yes": "yes met satisfied fulfilled accepted approved true correct ok oui ja sí sim tak da да はい 是 예 네 bestanden erfüllt 通过 通過 合格 "
     "符合 满足 충족 통과 réussi rempli respecté aprobado cumple cumplido aprovado cumprido superato soddisfatto rispettato "
     "spełnione spełnia zaliczone выполнено выполнен соблюдено пройдено зачёт зачет đạt",
-    "no": "no unmet violated false incorrect failure non nein nie não нет いいえ 否 未通过 不通过 不通過 不合格 不符合 未满足 "
+    "no": "no unmet unsatisfied violated rejected false incorrect failure non nein nie não нет いいえ 否 未通过 不通过 不通過 不合格 不符合 未满足 "
     "미충족 불합격 실패 échec échoué suspenso incumplido reprobado reprovado niespełnione niezaliczone провал "
     "not_met not_satisfied not_fulfilled nicht_bestanden nicht_erfüllt non_rempli non_respecté no_cumple no_aprobado "
     "não_cumprido não_cumpre non_superato non_soddisfatto nie_spełnia не_выполнено не_выполнен не_соблюдено "
