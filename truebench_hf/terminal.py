@@ -27,6 +27,11 @@ def steerless(text: str) -> str:
     return _RAW.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def on_page(text: object) -> str:
+    """The same for a page, where a line may end in CR LF."""
+    return steerless(str(text).replace("\r\n", "\n"))
+
+
 def say(text: object = "", end: str = "\n") -> None:
     """Print a text."""
     print(printable(text), end=end, flush=True)

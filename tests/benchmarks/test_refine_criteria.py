@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -628,6 +629,9 @@ def test_the_form_shows_all_and_runs_nothing() -> None:
     assert data is not None
     assert json.loads(data[1]) == [cells(row, 2)]
     assert page([], 1)
+    turned = page([replace(row, conversation="it \u202esessap\r\nhere", instance="i\u202e")], 2)
+    assert "it \\u202esessap\nhere" in turned
+    assert "\u202e" not in turned, "nothing turns the direction of reading"
 
 
 def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: Path, capsys: Capsys) -> None:

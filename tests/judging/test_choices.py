@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -91,3 +92,13 @@ def test_what_is_well_formed_is_read(names: list[str], before: str) -> None:
         assert set(found.value) == set(names)
     else:
         assert "categories" in before.casefold()
+
+
+def test_long_hostile_text_is_read_in_linear_time() -> None:
+    filler = "{" * 150_000
+    text = f'{filler}{{"categories": ["Tone"]}}{filler}{{"categories": ["Length"]}}'
+    started = time.process_time()
+    assert isinstance(read(text), Problem), "two lists, each behind more than is looked through at once"
+    found = read(text.replace("Tone", "Length"))
+    assert found == Choice(("Length",), text.replace("Tone", "Length")[: -len('{"categories": ["Length"]}')])
+    assert time.process_time() - started < 5, "faults far behind the start of a text took half a minute"

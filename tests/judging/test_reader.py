@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import unicodedata
 from typing import Any
 
 import pytest
@@ -205,6 +206,23 @@ def test_what_is_not_surely_a_verdict_has_no_label(
     assert problem in "; ".join(found.problems), reason
 
 
+@pytest.mark.parametrize(
+    ("text", "labels", "reason"),
+    [
+        ('{"criteria_1": "PASS", // FAIL\n"criteria_2": "FAIL"}', {}, "about the criterion before it"),
+        ('{"criteria_1": "FAIL", // FAIL\n"criteria_2": "PASS"}', {0: "no", 1: "yes"}, "that agrees"),
+        ('{"criteria_1": "FAIL", "criteria_2": "PASS" /* FAIL */}', {}, "of two the last"),
+        ('{ // criteria_1: FAIL\n"criteria_1": "PASS", "criteria_2": "FAIL"}', {}, "about the one that it names"),
+        ('{ // criteria_2: FAIL\n"criteria_1": "PASS", "criteria_2": "FAIL"}', BOTH, "and agrees on"),
+        ('{/*/ "criteria_1": "FAIL", /*/ "criteria_1": "PASS", "criteria_2": "FAIL"}', {}, "a comment up to its end"),
+        ('{"criteria_1": "PASS", /*/ } */ "criteria_2": "FAIL"}', BOTH, "a slash that opens is none that closes"),
+        ('{"criteria_1": "PASS", /* x *// }*/ "criteria_2": "FAIL"}', {}, "and one that closes opens none"),
+    ],
+)
+def test_comments_speak_of_the_criterion_before(text: str, labels: dict[int, Label], reason: str) -> None:
+    assert dict(read(text).labels) == labels, reason
+
+
 def test_every_missing_criterion_is_named_once() -> None:
     problems = read('{"criteria_2": "maybe"}', 3).problems
     assert [problem.split()[0] for problem in problems] == ["criteria_2", "criteria_1", "criteria_3"]
@@ -276,6 +294,11 @@ def test_labels_are_those_on_offer() -> None:
         ('\'"\\"', "quotes of both kinds and escaped ones"),
         ("criteria_1 ", "names"),
         ("```\n", "fences"),
+        (" ", "blanks"),
+        ("criteria", "names in one word"),
+        ('//"\n', "comments"),
+        ("А", "Cyrillic letters that look like Latin ones"),
+        ("\u0301\u0327", "marks, which a normal form sorts"),
     ],
 )
 def test_long_hostile_text_is_read_in_linear_time(unit: str, reason: str) -> None:
@@ -283,7 +306,44 @@ def test_long_hostile_text_is_read_in_linear_time(unit: str, reason: str) -> Non
     started = time.process_time()
     for text in (long + '{"criteria_1": "PASS"', f'{long}{{"criteria_1": "PASS"}}', f'{{"criteria_1": {long}}}'):
         read(text)
+    for text in (f'{{"{long}": 1, "criteria_1": "PASS"}}', f'{{"criteria_1": {long} "PASS"}}', f"{{criteria_1{long}}}"):
+        read(text)
     assert time.process_time() - started < 2, reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"criteria_1": "PASS" // ' + "PASS " * 20_000 + "\n}", "labels in a comment"),
+        ("".join(f'{{"criteria_{i}": "PASS"}}\n' for i in range(1, 20_000)), "objects that go on from one to the next"),
+    ],
+)
+def test_many_statements_are_read_in_linear_time(text: str, reason: str) -> None:
+    started = time.process_time()
+    read(text)
+    assert time.process_time() - started < 3, reason
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "reason"),
+    [
+        ('{"criteria_1": "FAİL"}', "no", "fail in capitals, where the locale is Turkish"),
+        ('{"criteria_1": "faıl"}', "no", "FAIL in small letters there"),
+        ('{"criteria_1": "FAI\u0307L"}', "no", "the dot by itself"),
+        ('{"CRİTERİA_1": "PASS"}', "yes", "a key"),
+        ('{"crıterıa_1": "FAIL", "criteria_1": "PASS"}', None, "two labels"),
+        ('{"CRİTERİA_1": "FAIL", "criteria_1": "PASS"}', None, "the same in capitals"),
+        ('{"criteria_1": "PASS or FAİL"}', None, "the form asked for"),
+        ('Criteria 1: FAİL\n{"criteria_1": "PASS"}', None, "in prose"),
+        ('{"criteria_1": "ou&#305;"}', None, "an entity"),
+        ('{"criteria_1": "PASS", "criterion fıve": "PASS"}', None, "a number in words: it was not asked for"),
+        ('{"criteria_1": "PASS", "nİnth criterion": "PASS"}', None, "the same in capitals"),
+        ('{"criteria_1": "PASS"}\nTiêu chí 1: không đạt', None, "letters and their marks as one sign"),
+        (unicodedata.normalize("NFD", '{"criteria_1": "PASS"}\nTiêu chí 1: không đạt'), None, "and as several"),
+    ],
+)
+def test_letters_are_read_however_they_are_written(text: str, label: Label | None, reason: str) -> None:
+    assert read(text, 1).labels.get(0) == label, reason
 
 
 noise = st.text(alphabet=st.characters(), max_size=20)
@@ -294,6 +354,8 @@ pieces = st.sampled_from(
         '{"criteria_1":',
         '"PASS"',
         '"FAIL"',
+        '"FAİL"',
+        "crıterion fıve",
         "{",
         "}",
         '"',
@@ -341,7 +403,8 @@ def test_any_valid_answer_is_read(words: list[str], reasons: list[str], structur
             {key: {"reason": reasons[i], "verdict": word} for i, (key, word) in enumerate(entries.items())}
         )
     else:
-        lines = [f"{i}. {' '.join(reason.split())}" for i, reason in enumerate(reasons, 1)]
+        # A full stop: "È" and "is" lead over to what the response says.
+        lines = [f"{i}. {' '.join(reason.split())}." for i, reason in enumerate(reasons, 1)]
         text = "\n".join([*lines, "```json", json.dumps(entries), "```"])
     found = read_verdicts(text, len(words), PASS_FAIL, cut)
     assert found.problems == ()

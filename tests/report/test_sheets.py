@@ -104,6 +104,16 @@ def test_the_form_is_self_contained_and_escapes_texts() -> None:
         assert outside not in page.replace("src=x onerror", "")
 
 
+def test_the_form_turns_no_direction_of_reading() -> None:
+    from truebench_hf.report.sheets import Item
+
+    evil = "one\r\ntwo \u202eeerht\u2066\x1b\x85\u2028"
+    page = form([Item("a\u202e", {evil: evil}, evil, ("yes\u202e",))], "ann")
+    shown = "one\ntwo \\u202eeerht\\u2066\\x1b\\x85\\u2028"
+    assert page.count(shown) == 4, "title, its label, text and question"
+    assert page.count("\u202e") == 2, "only where an answer is found by it: the id, and the option"
+
+
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     export(ROWS, tmp_path, ["ann"])
     with pytest.raises(UserError, match="may hold answers"):

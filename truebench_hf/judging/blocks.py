@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ from truebench_hf.judging.entries import in_object
 from truebench_hf.judging.keys import REASONS, criterion_of, key_plain
 from truebench_hf.judging.objects import Found, Pairs, comments, pairs
 from truebench_hf.judging.quotation import quoting
-from truebench_hf.judging.statements import ALL, Statement, in_comment
+from truebench_hf.judging.statements import ALL, Statement, in_comment, in_prose
 from truebench_hf.judging.words import Words
 
 L = TypeVar("L")
@@ -63,40 +63,59 @@ def _block(text: str, found: Found, count: int, words: Words[L]) -> Block[L]:
     made = pairs(body)
     if made is None:
         unread: list[Statement[L]] = [
-            Statement(number, None, False, shown="an object that cannot be parsed") for number in _mentioned(body)
+            Statement(number, None, False, shown="an object that cannot be parsed") for _, number in _mentioned(body)
         ]
         return Block(found.left, found.right, found.fenced, unread)
     stated = list(in_object(made, count, words))
-    for before, said in comments(body):
-        stated += in_comment(said, (_mentioned(before) or [ALL])[-1], words)
+    stated += _in_comments(body, count, words)
     return Block(found.left, found.right, found.fenced, stated, dict(_reasons(made)))
 
 
-def _mentioned(body: str) -> list[int]:
-    return [
-        number
-        for key in re.findall(r"[\"'“]?([^\s\"'“”:,{}]+)[\"'”]?\s*:", body)
-        if (number := criterion_of(key)) is not None
-    ]
+# What stands before a colon; tried where a word begins only, since words may be long.
+_KEY = re.compile(r"(?<![^\s\"'“”:,{}])([^\s\"'“”:,{}]++)[\"'”]?\s*:")
+
+
+def _in_comments(body: str, count: int, words: Words[L]) -> Iterator[Statement[L]]:
+    """What comments say, each about the criterion whose key stands before it, or about those that it names."""
+    if not (found := comments(body)):
+        return
+    keys = [(0, ALL), *_mentioned(body)]
+    at = 0
+    for start, said in found:
+        while at + 1 < len(keys) and keys[at + 1][0] <= start:
+            at += 1
+        yield from in_comment(said, keys[at][1], words)
+        yield from (one for one in in_prose(said.strip("/*# "), count, words) if one.criterion > ALL)
+
+
+def _mentioned(body: str) -> list[tuple[int, int]]:
+    """The criteria whose keys stand in an object, each with where its key ends."""
+    keys = ((match.end(), criterion_of(match[1])) for match in _KEY.finditer(body))
+    return [(end, number) for end, number in keys if number is not None]
 
 
 def _joined(blocks: Sequence[Block[L]], text: str) -> list[Block[L]]:
     """One object per criterion, on lines one below the other or in a list, is one block."""
-    made: list[Block[L]] = []
+    groups: list[list[Block[L]]] = []
+    criteria: set[int] = set()  # those of the last group
     for block in blocks:
-        last = made[-1] if made else None
-        if last and _goes_on(last, block, text[last.right : block.left]):
-            both = [*last.stated, *block.stated]
-            made[-1] = Block(
-                last.left, block.right, last.fenced and block.fenced, both, {**last.reasons, **block.reasons}
-            )
+        if groups and _goes_on(criteria, block.criteria, text[groups[-1][-1].right : block.left]):
+            groups[-1].append(block)
+            criteria |= block.criteria
         else:
-            made.append(block)
-    return made
+            groups.append([block])
+            criteria = block.criteria
+    return [group[0] if len(group) == 1 else _as_one(group) for group in groups]
 
 
-def _goes_on(last: Block[L], block: Block[L], between: str) -> bool:
-    if not last.criteria or not block.criteria or last.criteria & block.criteria:
+def _as_one(group: Sequence[Block[L]]) -> Block[L]:
+    reasons = {number: reason for block in group for number, reason in block.reasons.items()}
+    stated = [one for block in group for one in block.stated]
+    return Block(group[0].left, group[-1].right, all(block.fenced for block in group), stated, reasons)
+
+
+def _goes_on(before: set[int], criteria: set[int], between: str) -> bool:
+    if not before or not criteria or before & criteria:
         return False
     # Between them are commas and the markers of a list at most, or the numbered reason of the next one.
     return re.fullmatch(r"[\s,`]*(?:(?:[-*•]|\d{1,6}[.):])[^\S\n]*)?", between) is not None or (

@@ -12,6 +12,7 @@ from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import Problem
 
 V = TypeVar("V")
+_NEAR = 10_000  # characters before a fault that Python counts the lines of, for an error that nobody reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,16 @@ class _Object(dict[str, Any]):
 def _objects(text: str, key: str) -> list[tuple[int, int, _Object]]:
     """(start, end, object) of every JSON object in the text that has the key; one within another is part of it."""
     decoder, found, at = json.JSONDecoder(strict=False, object_pairs_hook=_Object), [], 0
+    rest, base = text, 0
     while (start := text.find("{", at)) >= 0:
+        if start - base > _NEAR:
+            rest, base = text[start:], start
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(rest, start - base)
         except (ValueError, RecursionError):
             at = start + 1
             continue
+        end += base
         if isinstance(value, _Object) and key in value:
             found.append((start, end, value))
         at = end

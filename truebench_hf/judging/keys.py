@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from truebench_hf.judging.words import ORNAMENT, remembered, visible
+from truebench_hf.judging.words import ORNAMENT, narrow, remembered, visible
+from truebench_hf.normal_form import normal_form
 
 # "Criterion" and its neighbours in the twelve languages of TRUEBench.
 NAMES = (
-    r"(?:criteri[^\W\d_]*|kriteri[^\W\d_]*|kryteri[^\W\d_]*|crit[eè]res?|crit|rubri[^\W\d_]*|requirements?|anforderung[^\W\d_]*|exigences?|requisit[^\W\d_]*|"
-    r"wymaganie|wymóg|требовани[^\W\d_]*|критери[^\W\d_]*|пункт[^\W\d_]*|questions?|items?|points?|checks?|conditions?|constraints?|"
+    r"(?:criteri[^\W\d_]{0,30}|kriteri[^\W\d_]{0,30}|kryteri[^\W\d_]{0,30}|crit[eè]res?|crit|rubri[^\W\d_]{0,30}|requirements?|anforderung[^\W\d_]{0,30}|exigences?|requisit[^\W\d_]{0,30}|"
+    r"wymaganie|wymóg|требовани[^\W\d_]{0,30}|критери[^\W\d_]{0,30}|пункт[^\W\d_]{0,30}|questions?|items?|points?|checks?|conditions?|constraints?|"
     r"tiêu chí|yêu cầu|평가 ?기준|기준|항목|요구 ?사항|評価基準|基準|標準|标准|准则|要件|要求|条件|项目|項目|第|项|項)"
 )
 _NUMBERS = (
@@ -69,7 +69,7 @@ def named(match: re.Match[str]) -> int | None:
 @remembered
 def key_plain(text: str) -> str:
     """A key as it is compared: without case, ornaments and backslashes."""
-    text = unicodedata.normalize("NFKC", visible(text)).casefold().replace("\\", "")
+    text = narrow(normal_form("NFKC", visible(text))).casefold().replace("\\", "")
     return "_".join(text.strip(ORNAMENT + ":.#()[]").replace("_", " ").split())
 
 

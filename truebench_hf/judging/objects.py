@@ -15,9 +15,9 @@ from truebench_hf.judging.words import narrow
 _QUOTED = "|".join(
     (r"\d{1,6}[.)]?", r"[cqr]\d{1,3}", "met", "pass", "passed", "fail", "failed", *VERDICTS, *sorted(IDENTITIES))
 )
-_FIELD = rf"(?:{NAMES}[\s_\\#.-]{{0,3}}\d{{1,6}}[\s\\.\"'“”*`]*|[\"'“„](?:{_QUOTED})\\?[\"'”“]|(?<=\{{)\s*\d{{1,6}})"
+_FIELD = rf"(?:{NAMES}[\s_\\#.-]{{0,3}}\d{{1,6}}[\s\\.\"'“”*`]*+|[\"'“„](?:{_QUOTED})\\?[\"'”“]|(?<=\{{)\s*+\d{{1,6}})"
 _OPENING = re.compile(
-    rf"\{{(?:\s*[\"'“]?\w[\w ]{{0,40}}[\"'”]?\s*:\s*[\[\s]*\{{)?[^{{}}]*?{_FIELD}\s*[:=]", re.IGNORECASE
+    rf"\{{(?:\s*[\"'“]?\w[\w ]{{0,40}}[\"'”]?\s*+:[\[\s]*+\{{)?[^{{}}]*?{_FIELD}\s*+[:=]", re.IGNORECASE
 )
 _STRONG = re.compile(r"\{[^{}]{0,200}?(?:crit|krit|rubri|verdict|judge?ment)", re.IGNORECASE)
 _FENCE = r"(?:(?P<fence>`{3,}|~{3,})"
@@ -110,11 +110,11 @@ def pairs(body: str) -> Pairs | None:
     return None
 
 
-def comments(body: str) -> list[tuple[str, str]]:
-    """The comments of an object, each with the text before it."""
+def comments(body: str) -> list[tuple[int, str]]:
+    """The comments of an object, each with where it begins."""
     if "#" not in body and "//" not in body and "/*" not in body:
         return []
-    return [(body[: match.start()], match.group()) for match in _COMMENT.finditer(body) if not match.group(1)]
+    return [(match.start(), match.group()) for match in _COMMENT.finditer(body) if not match.group(1)]
 
 
 def _escaped(body: str) -> str:

@@ -42,7 +42,9 @@ _WEAK = re.compile(
     r"\A\W*final\W*\Z|\A\W*(?:[\w-]+ ){0,4}(?:answer|output|json|labels?|form|format|antwort|réponse|respuesta|resposta|risposta|odpowiedź|ответ|trả lời|答案|답변)\b[\s\w]{0,24}\W*\Z",
     re.IGNORECASE,
 )
-_FORM_ONLY = re.compile(r"\b(?:expected|desired|sample|example|template|would|perfect)\b", re.IGNORECASE)
+_FORM_ONLY = re.compile(
+    r"\b(?:expected|desired|sample|example|template|would|perfect|if|wenn|falls|si|jeśli|если|nếu)\b", re.IGNORECASE
+)
 # Such words announce a verdict only where nothing is said of the response or of a form.
 _FOLLOWS = re.compile(
     r"(?:in summary|in conclusion|summing up|overall|above|analysis|as follows|the following|below|zusammen\w*|insgesamt|wie folgt|folgend\w*|en résumé|"
@@ -57,17 +59,19 @@ _DENIED = re.compile(
 _NOT_MINE = re.compile(
     r"\b(?:(?:its|their|own|itself|fake|false|forged|planted|hidden|inject\w*|embed\w*|supplied|pre-?filled|ready-made|claimed|so-called"
     r")\W+(?:\w+\W+){0,3}?(?:verdicts?|json|block|judg\w+|object|labels?|rating)\b|this (?:verdicts?|json|block|object|line)"
-    r"|(?:another|other) \w+(?:'s|’s)|annotators?\b|self-\w+|selbst(?:bewertung|einschätzung)|not my|not mine|(?:copied|quoted|taken|pasted) from"
+    r"|(?:draft|tentative|provisional|preliminary|initial|wrong|rejected|default|preferred|possible|placeholder) (?:verdicts?|judg\w+|ratings?|labels?|results?)"
+    r"|(?:another|other|previous|earlier|different) (?:judge|grader|reviewer|model)\b|first impression|according to the (?:response|assistant|answer|model)"
+    r"|json (?:\w+ )?(?:in|of|from) the (?:response|assistant|answer)|(?:another|other) \w+(?:'s|’s)|annotators?\b|self-\w+|selbst(?:bewertung|einschätzung)|not my|not mine|(?:copied|quoted|taken|pasted) from"
     r"|(?:response|assistant|answer|model)(?:'s|’s) (?:own |final )?(?:verdicts?|json|block|judg\w+|object|labels?|rating|line|words)"
-    r"|prompt injection|injection|would (?:be|answer|say)|if i (?:were|had)|instructions? to the judge|steer the judge)\b",
+    r"|prompt injection|injection|(?:would|might) (?:be|answer|say|output)|if you believe|if i (?:were|had)|instructions? to the judge|steer the judge)\b",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\A[\s*_]*(?:—|–|--)\s|\A\W*(?:from|of|by|in) the (?:response|answer|assistant|reply)\b|\b(?:(?:is|was|are|were) (?:what|how|merely)\b|(?:claims?|claimed|says?|said|states?|asserts?|writes?|wrote) (?:the|this|that) "
+    r"\A[\s*_]*(?:—|–|--)\s|\A\W*(?:no|nope|nein|non|nie|нет|không|不是|不对|错了|違います|いいえ|아니요|아닙니다)(?:[.!,;。！，]|\Z)|\A\W*\?\W*\Z|\A\W*(?:from|of|by|in) the (?:response|answer|assistant|reply)\b|\b(?:(?:is|was|are|were) (?:what|how|merely)\b|(?:claims?|claimed|says?|said|states?|asserts?|writes?|wrote) (?:the|this|that) "
     r"(?:response|answer|assistant|text|reply)|(?:quoted|copied|taken|pasted|repeated|lifted|extracted) (?:\w+ )?(?:from|by|in|out)\b|"
     r"(?:is|was|are|were|as|only|just|a) (?:a )?quot(?:e|ation|ed)\b|not (?:mine|my)\b|mine (?:differs|is|would)|no verdict|(?:ignore|disregard|discard)\w*|the response's own|"
     r"undecided|disagree|(?:not|don't|do not) agree|(?:not|n't) follow (?:it|that|this|them)|order in the material|"
-    r"(?:that|this|it|which|above|former) (?:is|was|are) (?:wrong|not right|not correct|incorrect|mistaken|untrue|not true)|change my|take this as|"
+    r"(?:that|this|it|which|above|former|both|all|these|labels) (?:is|was|are) (?:wrong|not right|not correct|incorrect|mistaken|untrue|not true)|changed? my|take this as|"
     r"not (?:sure|certain)|unsure|uncertain|the opposite|(?:these|those|this|that|the|above)\b[\w ]{0,24}\b(?:verdicts?|block|"
     r"object|json|lines?|labels?|answer)\b[\w ]{0,48}\b(?:stands?|stood|shows?|comes?|came|belongs?|appears?|would|was|were|should|wrong|mistaken|incorrect|(?:is|are) (?:from|in|part))|"
     r"(?:this|that|it|which) would be|only shows|only an example|a sample|an example|a template|a placeholder|in the response|"
@@ -78,7 +82,7 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _RETRACTS = re.compile(
-    r"\b(?:wait|(?<![\w ])actually(?! counted)|correction|on second (?:thoughts?|look)|on reflection|scratch that|i was wrong|(?:my|a|made) mistakes?|retract\w*|"
+    r"\b(?:wait|(?<![\w ])actually(?! counted)|correction|on second (?:thoughts?|look)|on reflection|(?:scratch|strike) that|never ?mind|hold on|hmm+|just kidding|i withdraw|i guess|an? (?:wild |mere |pure )?guess|coin flip|made (?:this|that|it) up|(?:flip|invert|swap) (?:both|them|these|all|the labels)|i was wrong|(?:my|a|made) mistakes?|retract\w*|"
     r"oops|sorry|apolog\w+|i take (?:that|it) back|revis\w+|reconsider\w*|let me (?:verify|check|re\w+)|i will (?:now )?(?:check|verify|judge|re\w+)|moment mal|doch nicht|korrektur|irrtum|entschuldig\w*|attendez|erratum|"
     r"pardon|désolé\w*|corrección|perdón|correção|desculp\w*|correzione|scusa\w*|korekta|sprostowanie|błędn\w+|przepraszam|"
     r"поправка|исправление|извин\w+|đính chính|xin lỗi|(?:ein|mein) fehler|une erreur|un error|um erro|un errore|jest błąd|ошибка)\b|"
@@ -87,14 +91,14 @@ _RETRACTS = re.compile(
 )
 # A criterion that is said to fail, in words, behind an object that passes them all.
 _FAILS = re.compile(
-    r"\b(?:(?:is|are|was|were) (?:not (?:met|satisfied|fulfilled)|violated|missed|unmet)|(?:does|do|did) not (?:pass|meet|hold)|doesn't (?:pass|meet)|fails?|failed|"
+    r"\b(?:(?:is|are|was|were) (?:not (?:met|satisfied|fulfilled)|violated|missed|unmet)|(?:does|do|did) not (?:pass|meet|hold|satisfy|fulfill?)|(?:neither|none)\b[^.\n]{0,40}? (?:is|are|was|were) (?:met|satisfied|fulfilled)|(?<!nothing )(?<!nor )(?<!never )(?<!not )violates (?:criteri\w+|it|both|them|the|this|that|all)|all violated|doesn't (?:pass|meet)|fails?|failed|"
     r"nicht (?:erfüllt|eingehalten|bestanden)|n'est pas (?:rempli|respecté)\w*|no (?:se )?cumple|não (?:é )?cumpr\w+|non è (?:soddisfatto|rispettato)|"
     r"nie jest spełnion\w+|не (?:выполнен|соблюд[её]н)\w*|không (?:đạt|đáp ứng))\b|不符合|不满足|未满足|満たしていない|満たされていません|충족하지|충족되지",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
     r"\b(?:(?:i|we)(?: am| will|'m|'ll)? (?:can ?not|can't|could not|couldn't|unable|refuse|decline|not able|won't|will not|not going)\b[^.\n]{0,40}?\b(?:judge|decide|"
-    r"tell|say|assess|evaluate|give|offer|verdicts?|grade|determine)|unable to (?:judge|decide|assess|evaluate)|no verdict\b|not judged|refuse to judge|"
+    r"tell|say|assess|evaluate|give|offer|verdicts?|grade|determine)|unable to (?:judge|decide|assess|evaluate)|no verdict\b|not judged|refuse to judge|(?:i|we) (?:have not|haven't|did not|didn't|could not|couldn't) (?:read|see|open|access|view) (?:the|this) (?:response|answer|reply|conversation)|"
     r"kann (?:das |es |ich )?(?:nicht|kein)\w*\b[^.\n]{0,30}\b(?:beurteilen|urteil|entscheiden|bewerten)|nicht beurteilen|ne (?:peux|puis) pas (?:juger|évaluer)|"
     r"no puedo (?:juzgar|evaluar|decidir)|não posso (?:julgar|avaliar)|non posso (?:giudicare|valutare)|nie mogę (?:ocenić|osądzić)|не могу (?:оценить|судить|решить)|"
     r"không thể (?:đánh giá|phán))|无法(?:判断|评估|评价)|判断でき(?:ません|ない)|評価できません|판단할 수 없|평가할 수 없",
@@ -120,6 +124,10 @@ _NEXT = re.compile(
 )
 _THESE = re.compile(r"\b(?:these|the following|such) (?:lines?|blocks?|words?|verdicts?|statements?)\b", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:```|~~~)?\s*(?:json\w*)?[-=_*# ]*\Z|\s*(?:```|~~~)", re.IGNORECASE)
+_SO = re.compile(
+    r"\b(?:so(?! that)|therefore|thus|hence|daher|donc|luego|portanto|quindi|więc|поэтому|vậy)\b|因此|所以|따라서|したがって",
+    re.IGNORECASE,
+)
 _AROUND = " \t\r*_.!。()[]{}:#$`"
 _LIST = re.compile(r"\A[ \t]*(?:[-*•+]|\d{1,6}[.):])?[ \t]*\Z")
 
@@ -149,6 +157,12 @@ def leads_to_quotation(line: str) -> bool:
 def says_fail(after: str) -> bool:
     """Whether words behind an object say that something fails."""
     return _FAILS.search(after[:400]) is not None
+
+
+def concludes_fail(before: str) -> bool:
+    """Whether the sentence that ends where `before` ends comes to the conclusion that something fails."""
+    parts = _SO.split(_QUOTED.sub("", _last_sentence(before)))
+    return len(parts) > 1 and says_fail(parts[-1])
 
 
 def is_quotation(before: str, after: str, framed: bool) -> str:

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from truebench_hf.judging.blocks import Block, Reading, blocks, settled
 from truebench_hf.judging.objects import Found, objects
-from truebench_hf.judging.quotation import is_quotation, says_fail
+from truebench_hf.judging.quotation import concludes_fail, is_quotation, says_fail
 from truebench_hf.judging.statements import ALL, ANY, Statement, in_prose
 from truebench_hf.judging.words import Words, narrow, offering, visible
+from truebench_hf.normal_form import normal_form
 
 L = TypeVar("L")
 
@@ -36,7 +37,7 @@ def read_verdicts(text: str, count: int, labels: Mapping[str, L], cut: bool = Fa
     there one where the object is somebody else's, quoted. An answer that was `cut` off counts only when the cut
     surely took nothing. Never raises.
     """
-    text = _bare(visible(text))
+    text = _bare(normal_form("NFC", visible(text)))
     if '{\\"' in text and not re.search(r'\{\s{0,20}"', text):  # an answer as a string within a string
         text = text.replace('\\"', '"').replace("\\n", "\n")
     reading = _read(text, count, offering(labels), cut)
@@ -67,7 +68,8 @@ def _read(text: str, count: int, words: Words[L], cut: bool) -> Reading[L]:
     if reading.differing:
         return reading
     prose = in_prose(_outside(seen, found), count, words)
-    if differing := _differing(reading, chosen, spoken, prose, _behind(seen[chosen.right :], words), count):
+    around = _around(seen[: chosen.left], seen[chosen.right :], words)
+    if differing := _differing(reading, chosen, spoken, prose, around, count):
         named = ", ".join(f"criteria_{i + 1}" for i in sorted(differing))
         return Reading({}, {}, (f"{DIFFER} for {named}",), frozenset(range(count)), frozenset(differing))
     if why := _unsure(seen, chosen, cut):
@@ -81,7 +83,7 @@ def _differing(
     chosen: Block[L],
     spoken: Sequence[Block[L]],
     prose: Sequence[Statement[L]],
-    behind: set[L],
+    around: set[L],
     count: int,
 ) -> set[int]:
     """The criteria (from 0) of which something is said that differs from the chosen object."""
@@ -98,8 +100,8 @@ def _differing(
         if one.criterion == ALL and one.label is not None and whole and _against(one.label, whole):
             found |= everything
     stray = {one.label for one in (*chosen.stated, *prose) if one.criterion == ANY}
-    # Behind the object a label that stands nowhere in it takes it back, in whatever sentence.
-    if whole and any(label not in whole for label in behind | stray):
+    # Beside the object a label that stands nowhere in it takes it back, in whatever sentence.
+    if whole and any(label not in whole for label in around | stray):
         found |= everything
     for i, label in reading.labels.items():
         about = [one for one in prose if one.criterion == i + 1]
@@ -112,9 +114,10 @@ def _differing(
     return found
 
 
-def _behind(after: str, words: Words[L]) -> set[Any]:
-    """The labels that stand behind the object in whatever sentence."""
-    return words.as_offered(after) | ({"no"} if says_fail(after) and "no" in words.offered.values() else set())
+def _around(before: str, after: str, words: Words[L]) -> set[Any]:
+    """The labels that stand behind the object in whatever sentence, and what the sentence before it comes to."""
+    fails = "no" in words.offered.values() and (says_fail(after) or concludes_fail(before))
+    return words.as_offered(after) | ({"no"} if fails else set())
 
 
 def _against(label: Any, labels: set[Any]) -> bool:

@@ -164,7 +164,9 @@ def in_comment(said: str, number: int, words: Words[L]) -> Iterator[Statement[L]
     if says_fail(said) and (failed := words.value("no")) is not None:
         yield Statement(number, failed.label, True)
     for match in words.anywhere.finditer(said):
-        if (value := words.value(_negation(said[: match.start()]) + match.group())) is not None and not value.foreign:
+        if (
+            value := words.value(_negation(said[max(0, match.start() - _WINDOW) : match.start()]) + match.group())
+        ) is not None and not value.foreign:
             yield Statement(number, value.label, True)
 
 

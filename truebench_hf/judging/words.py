@@ -18,10 +18,10 @@ _FORMS = {"pass": ("passed", "passes"), "fail": ("failed", "fails")}
 _MARKS = {"yes": "✅✔✓☑🟢👍", "no": "❌✗✘✖☒🔴👎"}
 # What judges write instead of the label asked for: never taken for it, yet it shows that two statements differ.
 _ALIKE = {
-    "yes": "yes met satisfied fulfilled true correct ok oui ja sí sim tak da да はい 是 예 네 bestanden erfüllt 通过 通過 合格 "
+    "yes": "yes met satisfied fulfilled accepted approved true correct ok oui ja sí sim tak da да はい 是 예 네 bestanden erfüllt 通过 通過 合格 "
     "符合 满足 충족 통과 réussi rempli respecté aprobado cumple cumplido aprovado cumprido superato soddisfatto rispettato "
     "spełnione spełnia zaliczone выполнено выполнен соблюдено пройдено зачёт зачет đạt",
-    "no": "no unmet violated false incorrect failure non nein nie não нет いいえ 否 未通过 不通过 不通過 不合格 不符合 未满足 "
+    "no": "no unmet unsatisfied violated rejected false incorrect failure non nein nie não нет いいえ 否 未通过 不通过 不通過 不合格 不符合 未满足 "
     "미충족 불합격 실패 échec échoué suspenso incumplido reprobado reprovado niespełnione niezaliczone провал "
     "not_met not_satisfied not_fulfilled nicht_bestanden nicht_erfüllt non_rempli non_respecté no_cumple no_aprobado "
     "não_cumprido não_cumpre non_superato non_soddisfatto nie_spełnia не_выполнено не_выполнен не_соблюдено "
@@ -74,7 +74,9 @@ _REVERSED = {
 }
 # Cyrillic letters that look like Latin ones, beside a Latin one.
 _TWIN = str.maketrans("АВЕКМНОРСТХІЅаеорсхіѕ", "ABEKMHOPCTXISaeopcxis")
-_TWINS = re.compile("(?<=[A-Za-z])[АВЕКМНОРСТХІЅаеорсхіѕ]+|[АВЕКМНОРСТХІЅаеорсхіѕ]+(?=[A-Za-z])")
+_TWINS = re.compile("(?<=[A-Za-z])[%s]+|(?<![%s])[%s]++(?=[A-Za-z])" % (("АВЕКМНОРСТХІЅаеорсхіѕ",) * 3))
+# Letters that expressions take for an i whatever the case of either, and `casefold` does not: "FAİL", "faıl".
+_TURKISH = {"ı": "i", "İ": "I"}
 _ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-fA-F]{1,4}|\w{2,8});")
 
 
@@ -100,12 +102,16 @@ def visible(text: str) -> str:
 def narrow(text: str) -> str:
     """The text, as long as before, with letters and signs as ordinary ones that are only drawn otherwise."""
     if not text.isascii():
-        normal = {sign: unicodedata.normalize("NFKC", sign) for sign in set(text) - _ASCII}
-        text = text.translate({ord(sign): plain for sign, plain in normal.items() if len(plain) == 1 and plain != sign})
+        text = text.translate({ord(sign): _ordinary(sign) for sign in set(text) - _ASCII})
         text = _TWINS.sub(lambda match: match.group().translate(_TWIN), text)
     if "&" not in text:
         return text
-    return _ENTITY.sub(lambda match: html.unescape(match.group())[:1].ljust(len(match.group())), text)
+    return _ENTITY.sub(lambda match: _ordinary(html.unescape(match[0])[:1]).ljust(len(match[0])), text)
+
+
+def _ordinary(sign: str) -> str:
+    plain = _TURKISH.get(sign) or unicodedata.normalize("NFKC", sign)
+    return plain if len(plain) == 1 else sign
 
 
 @dataclass(frozen=True, slots=True)

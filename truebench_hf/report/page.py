@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
 from truebench_hf.report.spoken import spoken
-from truebench_hf.terminal import steerless
+from truebench_hf.terminal import on_page
 from truebench_hf.types import Verdict
 
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
@@ -81,7 +81,7 @@ def inert(text: object) -> Markup:
     signs that templates of a page around it would read."""
     if isinstance(text, Markup):
         return text  # of a macro, whose texts have been here
-    kept = steerless(str(escape(text)).replace("\r\n", "\n")).replace("`", "&#96;").replace("$", "&#36;")
+    kept = on_page(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
     return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
 
 

@@ -30,6 +30,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
 from truebench_hf.report.sheet_files import FIELDS
+from truebench_hf.terminal import on_page
 from truebench_hf.types import Message
 from truebench_hf.whole_files import write_whole
 
@@ -100,6 +101,7 @@ def form(items: Sequence[Item], annotator: str) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["on_page"] = on_page
     template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
     content = json.dumps([[i.id, dict(i.sections), i.question, i.options] for i in items], sort_keys=True)

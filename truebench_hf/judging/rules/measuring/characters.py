@@ -10,6 +10,7 @@ from truebench_hf.judging.rules.measuring.answers import Answer
 from truebench_hf.judging.rules.measuring.outcomes import all_of
 from truebench_hf.judging.rules.measuring.plain_text import plain
 from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
+from truebench_hf.normal_form import normal_form
 from truebench_hf.rules import Case, Class, Forbidden
 
 _EMOJI = regex.compile(
@@ -132,9 +133,7 @@ def _prose(text: str) -> str:
 def _sign(sign: str, text: str) -> CountRange:
     exact, folded = _prose(text).count(sign), unicodedata.normalize("NFKC", sign).casefold()
     every = sum(text.count(one) for one in {sign, sign.upper(), sign.lower()} if one)
-    loose = (
-        unicodedata.normalize("NFKD", text) if sign.isalpha() else unicodedata.normalize("NFKC", text)
-    )  # is "é" an "e"?
+    loose = normal_form("NFKD", text) if sign.isalpha() else normal_form("NFKC", text)  # is "é" an "e"?
     pictures = sum(map(text.count, _PICTURES.get(sign, "")))
     return CountRange.of(exact, exact, max(every, loose.casefold().count(folded)) + pictures)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,6 +12,7 @@ from truebench_hf.judging.rules.measuring.answers import Answer
 from truebench_hf.judging.rules.measuring.lines import items, lines, number_of_lists, top_level
 from truebench_hf.judging.rules.measuring.outcomes import agreed
 from truebench_hf.judging.rules.measuring.plain_text import plain
+from truebench_hf.normal_form import normal_form
 from truebench_hf.rules import Sorted
 
 _NUMBER = regex.compile(r"[-−]?\d+(?:[.,]\d+)*")
@@ -104,6 +104,6 @@ def _letters(text: str) -> str:
 _KEYS: tuple[Callable[[str], str], ...] = (
     lambda text: text.casefold(),
     _letters,
-    lambda text: regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", _letters(text))),
+    lambda text: regex.sub(r"\p{M}+", "", normal_form("NFKD", _letters(text))),
     lambda text: _letters(_ARTICLE.sub("", text)),
 )

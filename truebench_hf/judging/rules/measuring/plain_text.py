@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import regex
+
+from truebench_hf.normal_form import normal_form
 
 NEWLINES = regex.compile(r"\r\n|[\r\u2028\u2029\v\f\x85]")
 INVISIBLE = regex.compile(r"[\u200b\u2060\ufeff\u00ad]")  # the joiners stay: they are part of words and of emoji
@@ -25,7 +25,7 @@ _UNDERLINE = regex.compile(r"(?<![\p{L}\p{N}_])_(?=\S)([^_\n]{1,1000}?)(?<=\S)_(
 
 def tidy(text: str) -> str:
     """The text composed (NFC), with line breaks of one kind, and without what nobody sees and blanks at its ends."""
-    return str(INVISIBLE.sub("", NEWLINES.sub("\n", unicodedata.normalize("NFC", text)))).strip()
+    return str(INVISIBLE.sub("", NEWLINES.sub("\n", normal_form("NFC", text)))).strip()
 
 
 def plain(text: str) -> str:

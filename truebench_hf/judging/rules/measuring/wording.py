@@ -6,7 +6,6 @@ without accents, inflected or within another word. A value with digits is never 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 import regex
@@ -17,6 +16,7 @@ from truebench_hf.judging.rules.measuring.plain_text import plain, tidy
 from truebench_hf.judging.rules.measuring.ranges import CountRange, enumerated, hull
 from truebench_hf.judging.rules.measuring.remarks import is_note, leads_on
 from truebench_hf.judging.rules.measuring.words import UNSPACED
+from truebench_hf.normal_form import normal_form
 from truebench_hf.rules import Contains, EndsWith, Excludes, StartsWith
 
 # Signs and letters that are compared as one.
@@ -94,7 +94,7 @@ def folded(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    text = unicodedata.normalize("NFKD", plain(tidy(text)).translate(_SAME)).casefold().translate(_SAME)
+    text = normal_form("NFKD", plain(tidy(text)).translate(_SAME)).casefold().translate(_SAME)
     return [" ".join(line.split()) for line in _MARKS.sub("", text).split("\n")]
 
 
