@@ -127,3 +127,19 @@ def test_a_cancelled_request_disturbs_nobody(size: int) -> None:
             return await kept
 
     assert asyncio.run(run()) == "KEPT"
+
+
+def test_what_was_given_up_is_not_run() -> None:
+    engine = Engine()
+
+    async def run() -> None:
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            batcher: Batcher[str, str] = Batcher(engine.run, len, 1, executor)
+            kept, *given_up = [asyncio.create_task(batcher.ask(text)) for text in ("kept", "one", "other")]
+            await asyncio.sleep(0)
+            for task in given_up:
+                task.cancel()
+            assert await kept == "KEPT"
+
+    asyncio.run(run())
+    assert engine.batches == [["kept"]]

@@ -268,3 +268,22 @@ def test_a_loaded_model_takes_its_options_and_needs_a_chat_template(tiny: tuple[
     tokenizer.chat_template = None
     with pytest.raises(UserError, match="no chat template"):
         in_memory((model, tokenizer))
+
+
+def test_a_model_that_is_trained_between_batches_is_asked_anew() -> None:
+    import torch
+
+    tuned, tokenizer = tiny_chat()
+    model, request = in_memory((tuned, tokenizer)), DecisionRequest("state " * 99, ("Is it?", "Was it?"))
+    asyncio.run(model.decide(request))  # computes the state
+    learning = torch.optim.SGD(tuned.parameters(), lr=1.0)
+    tuned(torch.arange(9)[None], labels=torch.arange(9)[None]).loss.backward()
+    learning.step()
+    decided = asyncio.run(model.decide(request)).probabilities
+    assert decided == asyncio.run(in_memory((tuned, tokenizer)).decide(request)).probabilities
+
+
+def test_a_model_without_labels_has_no_decision_level() -> None:
+    model = truebench_hf.model(tiny_chat(labels=()), name="mine")
+    with pytest.raises(UserError, match=r"loaded:mine: no decision level: .* use checklist or rubric level"):
+        asyncio.run(model.decide(DecisionRequest("A state.", ("Is it?",))))

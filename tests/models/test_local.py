@@ -6,6 +6,8 @@ With a tiny random model, and (slow) with the embedded one, whose answers have s
 from __future__ import annotations
 
 import asyncio
+import copy
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
@@ -21,7 +23,7 @@ from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.generation import generate
 from truebench_hf.models.kv_cache import Running, prefill
-from truebench_hf.models.local import LocalModel, LocalOptions
+from truebench_hf.models.local import MACHINE, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
 
@@ -247,6 +249,41 @@ def test_a_pass_that_fails_leaves_no_half_filled_cache(
         running.lead(tokens)
     monkeypatch.setattr(layer, "forward", real)
     assert running.lead(tokens, read=True).tolist() == pytest.approx(expected.tolist(), abs=1e-3)
+
+
+def test_a_run_that_is_broken_off_leaves_no_cache(local: LocalModel) -> None:
+    free = threading.Event()
+
+    async def broken_off() -> None:
+        MACHINE.submit(free.wait)  # somebody else's batch
+        asked = asyncio.create_task(local.decide(ASKED))
+        await asyncio.sleep(0.2)  # it is in line now
+        asked.cancel()
+        await local.close()
+        free.set()
+        await asyncio.get_running_loop().run_in_executor(MACHINE, int)  # all before it is done
+
+    asyncio.run(local.decide(ASKED))
+    assert local._running is not None
+    asyncio.run(broken_off())
+    assert local._running is None
+
+
+def test_settings_of_decisions_are_looked_up_once(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    # A name on the Hub is looked up on its server: for every response that would be two calls.
+    from transformers.decision import configuration_utils
+
+    looked, real = list[str](), configuration_utils.cached_file
+
+    def look(name: str, file: str, **how: Any) -> Any:
+        looked.append(file)
+        return real(name, file, **how)
+
+    monkeypatch.setattr(configuration_utils, "cached_file", look)
+    tokenizer = copy.deepcopy(loaded[1])  # one that was loaded just now
+    for state in ("one", "two", "three"):
+        yes_probabilities(loaded[0], tokenizer, state, ASKED.questions)
+    assert len(looked) == len(set(looked)) > 0
 
 
 def test_several_draws_of_one_prompt_share_it_whole(loaded: tuple[Any, Any]) -> None:

@@ -20,7 +20,7 @@ from truebench_hf.distil.verdicts import Example
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import decision_questions
-from truebench_hf.models.chat_template import yes_no_prompts
+from truebench_hf.models.chat_template import window_of, yes_no_prompts
 from truebench_hf.prompts import Prompts
 
 _PART = ".distil.part"  # the weights while they are written
@@ -66,7 +66,7 @@ def train(
         with _writing(out):
             tokenizer.save_pretrained(part)  # now: the prompts below add tokens of their own to it
         every = list(rows(model, tokenizer, examples, prompts))
-        short = _short(every, min(options.max_length, model.config.max_position_embeddings), options)
+        short = _short(every, min(options.max_length, window_of(model)), options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # trl about transformers
             caches = model.config.use_cache

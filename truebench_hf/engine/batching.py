@@ -46,7 +46,7 @@ class Batcher(Generic[Q, A]):
     async def _work(self, queue: _Queue[Q, A]) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(0.02)  # requests issued together should travel together
-        while queue.waiting:
+        while queue.wanted():
             queue.waiting.sort(key=lambda item: -self._cost(item[0]))
             longest = self._cost(queue.waiting[0][0])
             # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
@@ -72,6 +72,11 @@ class _Queue(Generic[Q, A]):
     def __init__(self) -> None:
         self.waiting: list[tuple[Q, asyncio.Future[A]]] = []
         self.worker: asyncio.Task[None] | None = None
+
+    def wanted(self) -> bool:
+        """Whether anybody still waits. Requests that were given up are dropped before they are run."""
+        self.waiting = [item for item in self.waiting if not item[1].cancelled()]
+        return bool(self.waiting)
 
     def rest(self, done: asyncio.Task[None]) -> None:
         """Let the task go: it knows its loop, which would otherwise live as long as the batcher."""

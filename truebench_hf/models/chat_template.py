@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +42,12 @@ def tokens_left(prompt: Sequence[int], window: int) -> int:
     if len(prompt) >= window:
         raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
     return window - len(prompt)
+
+
+def window_of(model: Any) -> int:
+    """Tokens that a transformers model holds at once. No limit where its configuration names none (Mamba, Bloom)."""
+    # Of a model that also sees, the configuration of its language part.
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
 
 
 def begins_thinking(tokenizer: Any, prompt: Sequence[int]) -> bool:
@@ -79,7 +87,7 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
         return [YesNoPrompt(encode_chat(tokenizer, (Message("user", text),)), yes, no) for text in texts]
     from transformers.decision import label_token_ids
 
-    config = DecisionConfig.from_pretrained(name)
+    config = _decision_config(DecisionConfig, tokenizer, name)
     asked = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
     made = []
     for inputs, (question, *_) in config.prepare_inputs({"state": state, "questions": asked}, tokenizer):
@@ -87,6 +95,12 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
         heat = float(config.temperature.get("noul", 1.0))
         made.append(YesNoPrompt(inputs["input_ids"][0].tolist(), labels["true"], labels["false"], heat))
     return made
+
+
+@functools.lru_cache(maxsize=8)
+def _decision_config(kind: Any, tokenizer: Any, name: str) -> Any:
+    # Once per tokenizer that was loaded: for a name on the Hub its server is asked. Who loads anew reads it anew.
+    return kind.from_pretrained(name)
 
 
 def _single(tokenizer: Any, word: str) -> int:

@@ -8,10 +8,12 @@ from itertools import takewhile
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models.chat_template import yes_no_prompts
-from truebench_hf.models.kv_cache import Running
+from truebench_hf.errors import UserError
+from truebench_hf.models.chat_template import window_of, yes_no_prompts
+from truebench_hf.models.kv_cache import Running, attention_only
 
 _ROWS = 8  # questions read at once: each needs a copy of the state's cache, and logits
+_COPIED = 8192  # tokens copied at most: questions on a long state are read one by one, without a copy
 
 
 def yes_probabilities(
@@ -23,13 +25,16 @@ def yes_probabilities(
     Prompts, labels and temperatures are those of the transformers `decision` pipeline, one prompt per question. The
     pipeline feeds every prompt whole; here their common prefix is fed once and its key-value cache reused (`reuse`),
     which changes no probability beyond rounding. A `running` cache that saw other states spares what they begin with
-    alike. Raises RequestFailed when a prompt exceeds the window.
+    alike. Raises RequestFailed when a prompt exceeds the window, UserError where the labels are no single tokens.
     """
     import torch
 
-    prompts = yes_no_prompts(tokenizer, model.name_or_path, state, questions)
+    try:
+        prompts = yes_no_prompts(tokenizer, model.name_or_path, state, questions)
+    except ValueError as error:
+        raise UserError(f"no decision level: {error}; use checklist or rubric level") from error
     rows = [prompt.tokens for prompt in prompts]
-    window = model.config.max_position_embeddings
+    window = window_of(model)
     if (longest := max(map(len, rows))) > window:
         raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
     shared = _common_prefix(rows) if reuse else 0
@@ -50,20 +55,26 @@ def _common_prefix(rows: list[list[int]]) -> int:
 
 def _led(running: Running, rows: list[list[int]], shared: int) -> list[Any]:
     """Logits after the last token of each row; all share their first tokens."""
-    if len(rows) == 1:
-        return [running.lead(rows[0], read=True)]
+    at_once = min(_ROWS, len(rows), _COPIED // max(shared, 1))
+    if at_once < 2:
+        return [running.lead(row, read=True) for row in rows]
     running.lead(rows[0][:shared])
-    tails = [row[shared:] for row in rows]
-    return [one for at in range(0, len(tails), _ROWS) for one in running.endings(tails[at : at + _ROWS])]
+    found = dict[int, Any]()
+    by_length = sorted(range(len(rows)), key=lambda i: len(rows[i]))  # little is padded then
+    for at in range(0, len(rows), at_once):
+        some = by_length[at : at + at_once]
+        found |= dict(zip(some, running.endings([rows[i][shared:] for i in some]), strict=True))
+    return [found[i] for i in range(len(rows))]
 
 
 def _one_by_one(model: Any, rows: list[list[int]], shared: int) -> list[Any]:
-    """The same for a model whose cache cannot be cut back: it gets a copy of what is shared for each row."""
+    """The same for a model whose cache cannot be cut back: each row gets a copy of what is shared, or is read whole."""
     import torch
 
     def tensor(tokens: list[int]) -> Any:
         return torch.tensor([tokens], device=model.device)
 
+    shared = shared if attention_only(model) else 0
     past = model(tensor(rows[0][:shared]), use_cache=True, logits_to_keep=1).past_key_values if shared else None
     found = []
     for row in rows:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from truebench_hf.models.chat_template import completed
-from truebench_hf.models.kv_cache import Running, growing_cache, prefill
+from truebench_hf.models.chat_template import completed, window_of
+from truebench_hf.models.kv_cache import Running, attention_only, growing_cache, prefill
 from truebench_hf.models.protocol import Completion
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
@@ -25,19 +25,23 @@ def generate(
     """Complete token prompts in one left-padded batch. Returns one Completion per prompt.
 
     Long beginnings that prompts share (rubrics of one response) are computed once where `reuse` is on, which changes
-    no answer beyond rounding; with a `running` cache, once for all batches that it is led through. `watch` is told the first row's tokens after each one, and stops the batch with True.
+    no answer beyond rounding; with a `running` cache, once for all batches that it is led through. `watch` is told the
+    first row's tokens after each one, and stops the batch with True.
     """
     import torch
 
     width = max(map(len, prompts))
+    window = window_of(model)
     # A prompt that fits gets the rest of the window at most.
-    limits = [min(sampling.max_tokens, model.config.max_position_embeddings - len(prompt)) for prompt in prompts]
+    limits = [min(sampling.max_tokens, window - len(prompt)) for prompt in prompts]
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
     ids = torch.tensor([[pad] * (width - len(prompt)) + prompt for prompt in prompts], device=model.device)
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
     drawn = sampling.temperature > 0
     how: dict[str, Any] = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
     how |= {"do_sample": drawn, "pad_token_id": pad, "repetition_penalty": sampling.repetition_penalty}
+    # Whatever the model's own settings say: the caches given here are used, and rows are answers.
+    how |= {"use_cache": True, "cache_implementation": None, "num_beams": 1}
     if watch:
         how["stopping_criteria"] = [_watching(watch, width)]
     ends = _ends(model, tokenizer)
@@ -55,10 +59,12 @@ def _rows(
 
     # A repetition is predictable where every token is a fixed choice and the cache can be cut back.
     predictable = not how["do_sample"] and "stopping_criteria" not in how and cache is not None
+    # Where rows cannot be selected all stay to the end, which comes for some too late.
+    at_once = 0 if attention_only(model) else max(limits)
     rows: list[list[int]] = [[] for _ in ids]
     going = list(range(len(rows)))
     while going:
-        left = min(_ROUND, *(limits[i] - len(rows[i]) for i in going))
+        left = at_once or min(_ROUND, *(limits[i] - len(rows[i]) for i in going))
         with torch.inference_mode():
             out = model.generate(
                 input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=left,
@@ -67,7 +73,7 @@ def _rows(
         made = out.sequences[:, ids.shape[1] :]
         for row, tokens in zip(going, made.tolist(), strict=True):
             rows[row] += tokens
-        if made.shape[1] < left:  # all have ended, or the batch was stopped
+        if at_once or made.shape[1] < left:  # all have ended, or the batch was stopped
             break
         ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
         stays = []
@@ -82,7 +88,7 @@ def _rows(
             ids, mask = ids[keep], mask[keep]
             cache.batch_select_indices(keep)
         going = [going[at] for at in stays]
-    return rows
+    return [row[:limit] for row, limit in zip(rows, limits, strict=True)]
 
 
 def _watching(watch: Callable[[list[int]], bool], width: int) -> Callable[..., Any]:

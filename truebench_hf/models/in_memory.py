@@ -15,6 +15,7 @@ from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.errors import UserError
+from truebench_hf.models.kv_cache import Running
 from truebench_hf.models.local import LocalModel, LocalOptions
 from truebench_hf.models.openai_model import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
@@ -97,6 +98,10 @@ class LoadedModel(LocalModel):
 
     def _load(self) -> tuple[Any, Any]:
         return self._model, self._tokenizer
+
+    def _led(self, model: Any) -> Running | None:
+        # Between two batches its owner may train it, or turn an adapter off: nothing computed before holds then.
+        return Running.of(model)
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         with evaluating(self._model):

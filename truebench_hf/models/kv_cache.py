@@ -30,6 +30,20 @@ def growing_cache(model: Any) -> Any | None:
     return cache
 
 
+def attention_only(model: Any) -> bool:
+    """Whether a cache of `model` holds keys and values alone, be it of a sliding window.
+
+    Recurrent states (Mamba and its hybrids) allow less: rows cannot be selected, and some go on by one token only.
+    """
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    if not model._supports_default_dynamic_cache() or getattr(model, "_is_stateful", False):
+        return False
+    kinds = {type(layer) for layer in DynamicCache(config=model.config).layers}
+    return kinds <= {DynamicLayer, DynamicSlidingWindowLayer}
+
+
 @functools.cache
 def _growing_layer() -> type[Any]:
     from transformers.cache_utils import DynamicLayer
@@ -64,8 +78,8 @@ def _appended(held: Any, kept: Any, new: Any) -> tuple[Any, Any]:
 def prefill(model: Any, prompts: Sequence[list[int]], running: Running | None = None) -> Any | None:
     """A cache that holds all but the last token of every prompt, left-padded to the longest one.
 
-    What a `running` cache holds of an earlier batch is not computed again. None where the prompts share too little, or the model keeps more than plain keys and values (sliding windows,
-    recurrent states), which cannot be cut back.
+    What a `running` cache holds of an earlier batch is not computed again. None where the prompts share too little, or
+    the model keeps more than plain keys and values (sliding windows, recurrent states), which cannot be cut back.
     """
     ordered = sorted(prompts)
     saved = sum(_common(one, other) for one, other in pairwise(ordered))
@@ -134,7 +148,7 @@ def _walk(model: Any, prompts: Sequence[list[int]], running: Running | None) -> 
     cache = growing_cache(model)
     if running is None or cache is None:
         return None
-    rows: list[tuple[Any, Any]] = []  # per layer: keys and values of shape (prompts, heads, width, size)
+    rows: list[tuple[Any, ...]] = []  # per layer: keys and values of shape (prompts, heads, width, size)
     with torch.inference_mode():
         left = list(range(len(prompts)))
         while left:
@@ -150,8 +164,9 @@ def _walk(model: Any, prompts: Sequence[list[int]], running: Running | None) -> 
             for filled, layer in zip(rows, layers, strict=True):
                 for batch, one in zip(filled, _states(layer), strict=True):
                     batch[i, :, width - len(tokens) :] = one[0]
-        for number, (keys, values) in enumerate(rows):
-            cache.update(keys, values, number)
+        for number in range(len(rows)):
+            cache.update(*rows[number], number)
+            rows[number] = ()  # copied: a batch of long prompts is not held twice
     return cache
 
 

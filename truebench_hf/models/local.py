@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +13,8 @@ from pydantic import PositiveInt
 
 from truebench_hf.engine.batching import Batcher
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models.chat_template import encode_chat, tokens_left
+from truebench_hf.errors import UserError
+from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
 from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.generation import generate
@@ -70,8 +72,11 @@ class LocalModel:
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""
-        self._running = None
+        MACHINE.submit(self._forget)
         MACHINE.submit(unload, self._where).result()
+
+    def _forget(self) -> None:
+        self._running = None
 
     def _load(self) -> tuple[Any, Any]:
         return load(*self._where, unchanged(self.spec, self._name, self.identity) if self._name else "")
@@ -87,6 +92,9 @@ class LocalModel:
     async def close(self) -> None:
         """Give back the cache; loaded weights stay for the next run in this process."""
         self._running = None
+        # A batch of a run that was broken off may still compute, and would leave another.
+        with suppress(RuntimeError):  # the interpreter is ending
+            MACHINE.submit(self._forget)
 
     @staticmethod
     def _length(request: ChatRequest) -> int:
@@ -103,7 +111,7 @@ class LocalModel:
             for i in group:
                 tokens = self._encode(tokenizer, requests[i])
                 try:
-                    tokens_left(tokens, model.config.max_position_embeddings)
+                    tokens_left(tokens, window_of(model))
                     prompts[i] = tokens
                 except RequestFailed as error:
                     answers[i] = error
@@ -135,12 +143,13 @@ class LocalModel:
         """Count requests by the commit of the Hub that the weights are of; a folder has none."""
         self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
 
-    @staticmethod
     def _decide_one(
-        model: Any, tokenizer: Any, request: DecisionRequest, running: Running | None
+        self, model: Any, tokenizer: Any, request: DecisionRequest, running: Running | None
     ) -> Decision | BaseException:
         try:
             shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, running=running)
         except RequestFailed as error:
             return error
+        except UserError as error:
+            raise UserError(f"{self.spec}: {error}") from error
         return Decision(tuple(shares), Usage(tokens, 0, 0, 1))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, Transient
-from truebench_hf.models.chat_template import begins_thinking, tokens_left
+from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
@@ -83,7 +83,7 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
         engine, tokenizer = model._load()
         prompt = model._encode(tokenizer, request)
         known.append((tokenizer, begins_thinking(tokenizer, prompt)))
-        tokens_left(prompt, engine.config.max_position_embeddings)  # fails where there are none
+        tokens_left(prompt, window_of(engine))  # fails where there are none
         return generate(engine, tokenizer, [prompt], request.sampling, reuse=False, watch=watch)[0]
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.

@@ -1,0 +1,152 @@
+"""What caches of keys and values spare changes no answer: any architecture, prompts in hostile order, odd settings."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from truebench_hf.models.chat_template import window_of
+from truebench_hf.models.decisions import _common_prefix, _led, _one_by_one
+from truebench_hf.models.generation import generate
+from truebench_hf.models.kv_cache import Running
+from truebench_hf.models.protocol import Sampling
+
+SHAPE = {
+    "vocab_size": 64, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 2048, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2, "initializer_range": 0.5, "attn_implementation": "eager",
+}  # fmt: skip
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain keys and values": ("llama", {}),
+    "experts": ("mixtral", {"num_local_experts": 4, "sliding_window": None}),
+    "a sliding window": ("mistral", {"sliding_window": 64}),
+    "a window in every second layer": ("gemma2", {"sliding_window": 64, "query_pre_attn_scalar": 8}),
+    "positions by slope": ("bloom", {"n_layer": 2, "n_head": 4}),
+    "told to keep no cache": ("mpt", {"d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048}),
+    "states alone": ("mamba", {"state_size": 8}),
+    "states and keys": ("jamba", {"attn_layer_period": 2, "attn_layer_offset": 1, "use_mamba_kernels": False}),
+    "convolutions": ("lfm2", {"layer_types": ["conv", "full_attention"]}),
+}
+DRAW = random.Random(1)
+
+
+def words(count: int) -> list[int]:
+    return [DRAW.randrange(3, 64) for _ in range(count)]
+
+
+ONE, OTHER = words(400), words(500)
+BATCHES = {
+    "one beginning, very different ends": [ONE + words(3), ONE + words(40), ONE + words(1)],
+    "equal, and beginnings of one another": [ONE, [*ONE, 5], ONE[:-1], ONE],
+    "two long beginnings in turns": [OTHER + words(3), ONE + words(3), OTHER + words(9), ONE + words(2)],
+    "one token beside hundreds": [OTHER, ONE[:300], [*OTHER[:-1], 7], [9], ONE],
+}
+
+
+class Numbers:
+    """A tokenizer whose texts are the numbers of their tokens."""
+
+    pad_token_id, eos_token_id = 0, 2
+
+    def decode(self, tokens: list[int], **_: Any) -> str:
+        return " ".join(map(str, tokens))
+
+
+def made(kind: str, **more: Any) -> Any:
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    named, shape = KINDS[kind]
+    return AutoModelForCausalLM.from_config(AutoConfig.for_model(named, **SHAPE | shape | more)).eval()
+
+
+def alone(model: Any, prompt: list[int]) -> str:
+    """What transformers itself writes behind a prompt."""
+    import torch
+
+    ids = torch.tensor([prompt])
+    how: dict[str, Any] = {"do_sample": False, "num_beams": 1, "use_cache": False, "max_new_tokens": 8}
+    tokens = model.generate(ids, attention_mask=torch.ones_like(ids), eos_token_id=2, pad_token_id=0, **how)
+    made = tokens[0, len(prompt) :].tolist()
+    return Numbers().decode(made[: made.index(2)] if 2 in made else made)
+
+
+@pytest.fixture(params=KINDS)
+def model(request: pytest.FixtureRequest) -> Any:
+    return made(request.param)
+
+
+def test_answers_are_those_of_every_prompt_alone(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Rounds of three tokens: rows leave the batch as they end, and the others go on from the cache.
+    monkeypatch.setattr("truebench_hf.models.generation._ROUND", 3)
+    running = Running.of(model)
+    for name, prompts in BATCHES.items():
+        said = [one.text for one in generate(model, Numbers(), prompts, Sampling(max_tokens=8), running=running)]
+        assert said == [alone(model, prompt) for prompt in prompts], name
+
+
+def test_a_row_that_cannot_leave_gets_no_more_than_its_window() -> None:
+    model = made("states and keys", max_position_embeddings=40)
+    model.generation_config.eos_token_id = 10**6  # no such token: nothing ends early
+    written = generate(model, Numbers(), [ONE[:10], ONE[:35]], Sampling(max_tokens=20))
+    assert [one.usage.output_tokens for one in written] == [20, 5]
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_decisions_are_those_of_every_question_alone(model: Any, count: int) -> None:
+    import torch
+
+    running = Running.of(model)
+    for state in (ONE, ONE[:200] + words(9), [], [7], OTHER, ONE):
+        rows = [state + words(DRAW.randrange(1, 30)) for _ in range(count)]
+        shared = _common_prefix(rows)
+        with torch.inference_mode():
+            found = _led(running, rows, shared) if running else _one_by_one(model, rows, shared)
+            whole = [model(torch.tensor([row]), use_cache=False).logits[0, -1] for row in rows]
+        # At most 1e-5 apart here; a state that is not gone on from gives others by tenths.
+        torch.testing.assert_close(torch.stack(found).softmax(-1), torch.stack(whole).softmax(-1), atol=1e-3, rtol=0)
+
+
+def test_questions_on_a_long_state_copy_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    model, rows = made("plain keys and values"), [ONE + words(9) for _ in range(3)]
+    running = Running.of(model)
+    assert running is not None
+    with torch.inference_mode():
+        found = _led(running, rows, len(ONE))
+        monkeypatch.setattr("truebench_hf.models.decisions._COPIED", 2 * len(ONE) - 1)  # room for less than two copies
+        monkeypatch.delattr(Running, "endings")
+        torch.testing.assert_close(_led(running, rows, len(ONE)), found, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("cache_implementation", "static", "set by who compiles the model"),
+        ("use_cache", False, "left behind by training with gradient checkpoints"),
+        ("num_beams", 2, "several rows for each prompt"),
+    ],
+)
+def test_settings_of_the_model_itself_change_nothing(name: str, value: object, reason: str) -> None:
+    model = made("plain keys and values")
+    prompts = BATCHES["two long beginnings in turns"]
+    plain = generate(model, Numbers(), prompts, Sampling(max_tokens=8))
+    setattr(model.generation_config, name, value)
+    assert generate(model, Numbers(), prompts, Sampling(max_tokens=8)) == plain, reason
+
+
+def test_the_window_of_a_model() -> None:
+    from types import SimpleNamespace
+
+    from transformers import Gemma3Config, LlamaConfig, MambaConfig
+
+    def window(config: Any) -> int:
+        return window_of(SimpleNamespace(config=config))
+
+    assert window(LlamaConfig(max_position_embeddings=80)) == 80
+    assert window(Gemma3Config(text_config={"max_position_embeddings": 90})) == 90  # it sees, too
+    assert window(MambaConfig()) > 10**9  # none
