@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import FunctionLoader, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from truebench_hf.errors import UserError, unknown
@@ -27,12 +28,6 @@ class Prompts:
     def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
         self._paths: dict[str, str] = {}  # of the user's files
         self._chosen: dict[str, str] = {}  # variants of ours
-        # In a sandbox, since a prompt is a file that one takes over from others. Values are inserted once and never
-        # read as templates, so a reply that holds a placeholder stays text.
-        self._environment = ImmutableSandboxedEnvironment(
-            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-            autoescape=False, loader=FunctionLoader(_refused_include),
-        )  # fmt: skip
         self._sources: dict[str, str] = {}
         self._templates: dict[str, Template] = {}
         for name, given in (replaced or {}).items():
@@ -49,7 +44,7 @@ class Prompts:
             raise UserError(f"--prompt {name}={given}: no such file{others}")
         self._paths[name] = given
         try:  # now, not when the first judge prompt is due
-            self._templates[name] = self._environment.from_string(self.source(name))
+            self._template(name)
         except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
             raise UserError(f"--prompt {name}={given}: {_one_line(error)}") from error
 
@@ -75,15 +70,29 @@ class Prompts:
     def render(self, name: str, **values: Any) -> str:
         """The prompt with its values. Raises UserError when a replaced template is broken or asks for other values."""
         try:
-            if name not in self._templates:
-                self._templates[name] = self._environment.from_string(self.source(name))
-            return self._templates[name].render(**values).strip()
+            return self._template(name).render(**values).strip()
         except Exception as error:  # a template can raise anything: 1/0, an endless macro
             if name not in self._paths:
                 raise
             offer = ", ".join(sorted(values))
             what = f"--prompt {name}={self._paths[name]}: {_one_line(error)}"
             raise UserError(f"{what}; values on offer: {offer}") from error
+
+    def _template(self, name: str) -> Template:
+        if name not in self._templates:
+            # In a sandbox, since a prompt is a file that one takes over from others; ours need none of its checks.
+            kind = ImmutableSandboxedEnvironment if name in self._paths else Environment
+            self._templates[name] = _environment(kind).from_string(self.source(name))
+        return self._templates[name]
+
+
+@cache
+def _environment(kind: type[Environment]) -> Environment:
+    # Values are inserted once and never read as templates, so a reply that holds a placeholder stays text.
+    return kind(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        autoescape=False, loader=FunctionLoader(_refused_include),
+    )  # fmt: skip
 
 
 def _with_includes(text: str) -> str:
