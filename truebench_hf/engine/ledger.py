@@ -119,6 +119,12 @@ class Ledger:
         """Whether any completion is committed."""
         return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
+    def without_schema(self, role: str) -> bool:
+        """Whether a request of the role that named no JSON schema is committed."""
+        # The text of a message cannot hold this: its quotation marks are escaped.
+        query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
+        return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
+
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
         query = (

@@ -41,6 +41,10 @@ class Kept(Protocol):
         """See `Ledger.used`."""
         ...
 
+    def without_schema(self, role: str) -> bool:
+        """See `Ledger.without_schema`."""
+        ...
+
 
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
@@ -67,6 +71,10 @@ class Caller:
         other._role = role
         self.parts[role] = self.model.spec
         return other
+
+    def asked_without_schema(self) -> bool:
+        """Whether an earlier session was answered in this role without a JSON schema."""
+        return self.resumed and self._ledger.without_schema(self._role)
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether the completion of `request` is in the ledger."""

@@ -76,6 +76,10 @@ class EstimatedLedger:
         """See `Ledger.used`."""
         return self._paid is not None and self._paid.used()
 
+    def without_schema(self, role: str) -> bool:
+        """See `Ledger.without_schema`."""
+        return self._paid is not None and self._paid.without_schema(role)
+
     def close(self) -> None:
         """Give the file back."""
         if self._paid:
