@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,6 +14,8 @@ from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.types import Message
 
 T = TypeVar("T")
+# Whether the question of this task was answered without a schema in an earlier session, looked up where it matters.
+_REFUSED_BEFORE: ContextVar[Callable[[], bool] | None] = ContextVar("refused_before", default=None)
 ASK_AGAIN = 2  # how often a model is told what was wrong with its answer
 CUT_OFF = "the answer was cut off at the token limit"
 
@@ -63,7 +66,15 @@ async def ask(
         again = Message("user", repair(problem.text))
         sampling = replace(request.sampling, temperature=request.sampling.temperature + warmer)
         request = replace(request, messages=(*request.messages, answer, again), sampling=sampling)
+        _stop_where_refused_before(caller, request)
     return problem
+
+
+def _stop_where_refused_before(caller: Caller, again: ChatRequest) -> None:
+    """Raise SchemaRefused where the server refused this very request, with its schema, in an earlier session."""
+    before = _REFUSED_BEFORE.get()
+    if before is not None and again.schema is not None and not caller.knows(again) and before():
+        raise SchemaRefused("it was asked without a schema before")
 
 
 class SchemaFallback:
@@ -89,17 +100,23 @@ class SchemaFallback:
             except SchemaRefused as error:
                 told = f"{self.caller.model.spec} takes no JSON schema ({error})"
                 raise UserError(f"{told}; use --structured off") from error
-        # What was answered without a schema had been refused with it.
-        if self._mode == "off" or (self.caller.resumed and self.caller.knows(request(False))):
+        if self._mode == "off":
             return await use(request(False))
         shaped = request(True)
-        self._taken = self._taken or (self.caller.resumed and self.caller.knows(shaped))
+        known = self.caller.resumed and self.caller.knows(shaped)
+        # What was answered without a schema had been refused with it.
+        if self.caller.resumed and not known and self.caller.knows(request(False)):
+            return await use(request(False))
+        self._taken = self._taken or known
         if self._refused and not self._taken:
             return await use(request(False))
+        token = _REFUSED_BEFORE.set((lambda: self.caller.knows(request(False))) if known else None)
         try:
             answer = await use(shaped)
         except SchemaRefused:
             self._refused = True
             answer = await use(request(False))
+        finally:
+            _REFUSED_BEFORE.reset(token)
         self._taken = self._taken or self.caller.knows(shaped)
         return answer
