@@ -41,6 +41,12 @@ class Rows:
 Splits = dict[str, Rows]
 
 
+def is_source(data: object) -> bool:
+    """Whether data is written `SOURCE:PATH`; a URL and a file of such a name are none."""
+    kind, colon, path = data.partition(":") if isinstance(data, str) else ("", "", "")
+    return bool(colon) and kind.isidentifier() and not path.startswith("//") and not Path(str(data)).exists()
+
+
 def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Splits:
     """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder, a URL or a Hub id.
 

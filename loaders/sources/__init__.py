@@ -41,15 +41,10 @@ from truebench_hf.loaders.sources import (
 from truebench_hf.loaders.usable import Sieve, Usable
 from truebench_hf.redaction import masked
 from truebench_hf.row_files import Rows
+from truebench_hf.row_files import is_source as is_source
 from truebench_hf.rows import Record
 
 _LOG = logging.getLogger(__name__)
-
-
-def is_source(data: object) -> bool:
-    """Whether data is written `SOURCE:PATH`; a URL and a file of such a name are none."""
-    kind, colon, path = data.partition(":") if isinstance(data, str) else ("", "", "")
-    return bool(colon) and kind.isidentifier() and not path.startswith("//") and not Path(str(data)).exists()
 
 
 def read(

@@ -13,15 +13,12 @@ translation names other words, and has other lengths.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.loaders.sources.common import Category, source_item
 from truebench_hf.rows import Record
+from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
-
-if TYPE_CHECKING:
-    from truebench_hf.rules import Rule
 
 _PLAIN = re.compile(r"(?:model_)?(length|length_word|keyword|forbidden_word|startswith|endswith):\s*(\S[^\n]*)")
 
@@ -76,16 +73,12 @@ def _dependencies(questions: list[Record]) -> tuple[tuple[int, ...], ...]:
 
 def _measured(rule: str | None) -> str | None:
     """What a verification rule of the corpus measures of a whole response; None where it is none of the plain ones."""
-    from truebench_hf.rules import stored_text  # here, since all commands that read data would wait for it
-
     found = _PLAIN.fullmatch((rule or "").strip())
     made = _typed(found[1], found[2]) if found else None
     return stored_text((made,), complete=False) if made else None
 
 
 def _typed(name: str, value: str) -> Rule | None:
-    from truebench_hf.rules import Contains, Count, EndsWith, Excludes, StartsWith
-
     if name in ("startswith", "endswith"):
         return StartsWith(value=value) if name == "startswith" else EndsWith(value=value)
     parts = tuple(part for one in value.strip("[]").split(",") if (part := one.strip(" '\"")))

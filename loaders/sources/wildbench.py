@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.judging.rules.reading.languages import CODES
 from truebench_hf.loaders.sources.common import asked, category_of, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
@@ -10,10 +11,6 @@ from truebench_hf.types import Criterion
 
 def parse(record: Record) -> list[Item]:
     """One conversation, in the language that its last message names: "UND" where it names none of one written form."""
-    from truebench_hf.judging.rules.reading.languages import (
-        CODES,  # here: all commands that read data would wait for it
-    )
-
     messages = asked(record, "conversation_input")
     rubrics = tuple(map(Criterion, record.texts("checklist")))
     name, facts = f"wildbench-{record.id('session_id')}", {"primary_tag": record.maybe("primary_tag")}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.support.runs import caller
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, SchemaRefused
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.types import Message
@@ -104,3 +108,21 @@ def test_a_schema_that_is_refused_is_left_out_and_not_tried_again() -> None:
     assert asyncio.run(both("off")) == [4, 4, False, False]
     with pytest.raises(UserError, match="--structured off"):
         asyncio.run(both("on"))
+
+
+def test_what_was_answered_with_its_schema_is_made_and_looked_up_in_that_form_alone() -> None:
+    model = ScriptedModel("rater", lambda request: "4", takes_schema=True)
+    ledger = Ledger(Path(":memory:"))
+    made: list[bool] = []
+
+    def request(structured: bool) -> ChatRequest:
+        made.append(structured)
+        return replace(REQUEST, schema={"type": "object"} if structured else None)
+
+    async def one() -> Any:
+        whom = Caller(model, ledger, "judge", 4)
+        return await SchemaFallback(whom).ask(request, lambda shaped: ask(whom, shaped, rating, str))
+
+    assert asyncio.run(one()) == asyncio.run(one()) == 4
+    assert made == [True, True], "prompts without the schema are a good part of what going on with a run takes"
+    assert len(model.prompts) == 1

@@ -16,8 +16,6 @@ from truebench_hf import instances, row_files
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
-from truebench_hf.loaders import sources
-from truebench_hf.loaders.sources import conversations
 from truebench_hf.loaders.usable import Usable
 from truebench_hf.options import pairs
 from truebench_hf.types import Instance
@@ -65,7 +63,9 @@ def load(
     out. Raises UserError naming the first malformed row and its field, or the remedy where nothing is found.
     """
     named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
-    if sources.is_source(data):
+    if row_files.is_source(data):
+        from truebench_hf.loaders.sources import conversations  # 17 modules, of which most runs need none
+
         if named:
             raise UserError(
                 f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
