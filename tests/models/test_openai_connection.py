@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -15,6 +17,7 @@ from aiohttp import web
 from tests.support import loopback
 from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
 from truebench_hf.models import openai_connection
@@ -122,6 +125,54 @@ def test_what_keeps_every_call_from_being_sent_stops_the_run_in_one_line(
     with pytest.raises(UserError, match=rf"openai:test-model: no client can be made .*{cause}.*check the base URL"):
         chat(open_at(server.url))
     assert server.stats()["total"] == 0
+
+
+_CROWDED = """
+import asyncio, resource, sys
+from dataclasses import replace
+from tests.support.openai_client import FAST, HELLO, open_at
+from truebench_hf.engine.retry import RequestFailed, RetryPolicy
+
+async def none_left(model):
+    model._connection._headers  # made with the client, as for the first call
+    files = []
+    try:
+        while True:
+            files.append(open("/dev/null"))
+    except OSError:
+        pass
+    try:
+        await model.complete(HELLO)
+    except RequestFailed as error:
+        print(error)
+    [file.close() for file in files]
+
+async def all_at_once(model):
+    print(len(await asyncio.gather(*(model.complete(replace(HELLO, sample=i)) for i in range(200)))))
+
+async def both():
+    for work, path, policy in ((all_at_once, "", RetryPolicy()), (none_left, "/which/has/never/answered", FAST)):
+        model = open_at(sys.argv[1] + path, policy)
+        try:
+            await work(model)
+        finally:
+            await model.close()
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+asyncio.run(both())
+"""
+
+
+def test_where_too_many_files_are_open_a_call_is_tried_again(server: OpenAIServer) -> None:
+    """Nothing can be loaded then. That is soon over where only the calls themselves have them open, and never the
+    fault of the server, of which nothing is known yet."""
+    command = [sys.executable, "-c", _CROWDED, server.url]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stderr[-500:] == ""
+    answered, told = done.stdout.splitlines()
+    assert answered == "200"
+    assert told.startswith("gave up after 3 tries: ")
+    assert told.endswith("; allow more open files (ulimit -n), or fewer calls at a time")
 
 
 def test_a_page_in_place_of_an_answer_is_called_no_json() -> None:

@@ -98,6 +98,9 @@ async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) ->
     Paused it is called again without using up a try. Waits hold no slot, and the deadline does not run while a call
     that has waited stands in line for a slot again.
     """
+    # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
+    import tenacity  # noqa: F401
+
     loop = asyncio.get_running_loop()
     last: Transient | Paused | None = None
     asked = 0

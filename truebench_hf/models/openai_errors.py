@@ -5,6 +5,7 @@ First what an error answer is about, by its code and type and then by how server
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from dataclasses import dataclass
@@ -239,6 +240,8 @@ def _unanswered(error: Exception, asked: Asked) -> Transient | Paused:
 
     cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
     told = f"{asked.server.url}: {str(cause) or type(cause).__name__}"
+    if getattr(cause.__cause__, "errno", None) in (errno.EMFILE, errno.ENFILE):  # says nothing of the server
+        return Transient(f"{told}; allow more open files (ulimit -n), or fewer calls at a time")
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.UnsupportedProtocol):
         return Unreachable(told, tries=None if asked.answered else _UNREACHABLE_TRIES)
     if isinstance(cause, httpx2.ReadTimeout):
