@@ -7,20 +7,22 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.runs import command, command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.correction import correction
+from truebench_hf.benchmarks.truebench import scores
+from truebench_hf.benchmarks.truebench.correction import corrected, correction
 from truebench_hf.benchmarks.truebench.design import read_design
 from truebench_hf.benchmarks.truebench.human_labels import section
 from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.output import read_compact, read_judged
+from truebench_hf.benchmarks.truebench.output import made_by, read_compact, read_judged
+from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score
 from truebench_hf.errors import UserError
@@ -502,7 +504,11 @@ def test_sheets_whose_sample_is_lost_are_refused(tmp_path: Path) -> None:
         read(str(path), sheets)
     sample(str(path), 12, ["A"], out=str(tmp_path / "again"))
     assert read(str(path), sheets)[0].bias_corrected["labels"] == 12
-    for content in ("[]", "nonsense", '{"unit": "turn", "estimator": "stratified", "drawn": {}}'):
+    name = next(iter(drawn(path)["drawn"]))
+    changed = [{"stratum": "pass", "weight": weight} for weight in (0, -1, 10**30, 1e-320, float("nan"))]
+    changed.append({"stratum": "good", "weight": 1})
+    ways = [json.dumps(drawn(path) | {"drawn": drawn(path)["drawn"] | {name: one}}) for one in changed]
+    for content in ("[]", "nonsense", '{"unit": "turn", "estimator": "stratified", "drawn": {}}', *ways):
         (path / "sample.json").write_text(content)
         with pytest.raises(UserError, match="cannot be read as a sample"):
             read(str(path), sheets)
@@ -714,6 +720,30 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
         score._scored(path, model, judge, rows, before)
 
 
+def test_labels_of_the_run_are_told_by_their_ids_whatever_else_stands_beside(tmp_path: Path) -> None:
+    path = made_run(tmp_path)
+    found = read(str(path), labelled(path, 40))[0].bias_corrected
+    rows = [json.loads(line) for line in (path / "labels.jsonl").read_text().splitlines()]
+    changes: tuple[dict[str, object], ...] = (
+        {"instance_id": "other"},
+        {"model": "m"},
+        {"sample": 7},
+        {"criteria": 10**30},
+    )
+    for change in changes[:3]:
+        write_jsonl(path / "labels.jsonl", [rows[0] | change, *rows[1:]])
+        assert _labels_of(path) == found | {"judge": _labels_of(path)["judge"]}, change
+    write_jsonl(path / "labels.jsonl", [row | changes[3] for row in rows])
+    failed = [row for row in rows if row["label"] == "no"]
+    assert _labels_of(path)["labels"] == len({row["instance_id"] for row in failed}), "one no settles it all the same"
+
+
+def _labels_of(path: Path) -> Mapping[str, Any]:
+    """What the labels of a run say when it is scored."""
+    judged = read_judged(path)
+    return corrected(scores.score(judged, provenance=provenance(made_by(path))), judged, path).bias_corrected
+
+
 def test_criteria_with_other_ends_of_lines_are_read_back(tmp_path: Path) -> None:
     texts = [[f"alpha \u2028 \x85 \x0b n{i}-0"] for i in range(12)]
     path = made_run(tmp_path, texts=texts)
@@ -769,6 +799,12 @@ LINE = {
         (json.dumps({k: v for k, v in LINE.items() if k != "how"}), "cannot be read as labels"),
         ((json.dumps(LINE) + "\n") * 2, "stands twice"),
         (json.dumps(LINE | {"annotations": ["A"]}), "cannot be read as labels"),
+        *(
+            (json.dumps(LINE | {"annotations": [{"annotator": name, "label": label}]}), "'annotations' must each have")
+            for name, label in ((1, "yes"), (["a"], "yes"), ("a", "maybe"), ("a", []))
+        ),
+        (json.dumps(LINE | {"weight": 10**30}), "'unit', 'weight' or 'criteria' is none of"),
+        (json.dumps(LINE | {"criteria": 1.5}), "'unit', 'weight' or 'criteria' is none of"),
     ],
 )
 def test_a_broken_label_file_is_named(tmp_path: Path, content: str, shown: str) -> None:

@@ -101,9 +101,10 @@ def _of_own(rows: Sequence[Row], run: Labellable, design: Design) -> dict[str, A
     """The run corrected by a sample of its own."""
     members = run.members(design.unit)
     verdicts = {member.id: _WORDS[member.stratum] for member in members}
+    own = {criterion.id: criterion.response for criterion in run.criteria}
     told = {
         name: replace(said, predicted=verdicts[name], weight=design.drawn[name].weight)
-        for name, said in _told(rows, design.unit).items()
+        for name, said in _told(rows, design.unit, own).items()
     }
     estimate = _bounded(design.unit, members, told, design, _too_open(told, design.unit))
     criteria = None
@@ -239,8 +240,12 @@ def _unit(rows: Sequence[Row]) -> str:
     return "instance" if any(row["unit"] == "instance" for row in rows) else "criterion"
 
 
-def _told(rows: Sequence[Row], unit: str) -> dict[str, Told]:
-    """By instance, or by criterion: what people say. An instance that two runs answered stands once for each."""
+def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) -> dict[str, Told]:
+    """By instance, or by criterion: what people say. An instance that two runs answered stands once for each.
+
+    `own` are the responses of the run by the ids of their criteria, where all rows are of these: the ids tell, whatever
+    else stands in the rows.
+    """
     if unit == "criterion":
         return {
             row["id"]: Told(
@@ -251,7 +256,7 @@ def _told(rows: Sequence[Row], unit: str) -> dict[str, Told]:
     groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         name = sample_name(row["instance_id"], row.get("sample", 1))
-        groups[name, row["model"], row["conversation"]].append(row)
+        groups[(own[row["id"]],) if own else (name, row["model"], row["conversation"])].append(row)
     often = Counter(key[0] for key in groups)
     return {key[0] if often[key[0]] == 1 else " ".join(key): _response(group) for key, group in groups.items()}
 

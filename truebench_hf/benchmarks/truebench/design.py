@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.labels import UNITS, Unit, units
+from truebench_hf.benchmarks.truebench.labels import UNITS, Unit, units, weighs
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.allocation import allocate
@@ -149,6 +149,8 @@ def read_design(run: Path) -> Design | None:
         drawn = {str(name): Drawn(str(d["stratum"]), float(d["weight"])) for name, d in found["drawn"].items()}
         if found["unit"] not in UNITS or found["estimator"] not in (STRATIFIED, PREDICTION_POWERED):
             raise ValueError("unknown unit or estimator")
+        if not all(of.stratum in STRATA and weighs(of.weight) for of in drawn.values()):
+            raise ValueError("unknown stratum or weight")
         return Design(found["unit"], found["estimator"], drawn)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(

@@ -112,7 +112,8 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
         for where, row in jsonl.read(path, remedy):
             if row["label"] not in _WORDS or row["predicted"] not in (*_WORDS, "unknown"):
                 raise UserError(f"{where}: 'label' and 'predicted' must be yes, no or null")
-            if row["unit"] not in UNITS or not row["weight"] > 0 or not row["criteria"] > 0:
+            number_of_them = isinstance(row["criteria"], int) and row["criteria"] > 0
+            if row["unit"] not in UNITS or not weighs(row["weight"]) or not number_of_them:
                 raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label sample`")
             if not isinstance(number := row.get("sample", 1), int) or number < 1:
                 raise UserError(f"{where}: 'sample' must be a whole number from 1")
@@ -124,10 +125,17 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
                 raise UserError(f"{where}: id {row['id']} stands twice; remove one")
             seen.add((row["id"], row["borrowed"]))
             said = [{"annotator": e["annotator"], "label": e["label"]} for e in row["annotations"]]
+            if any(not isinstance(e["annotator"], str) or e["label"] not in _WORDS for e in said):
+                raise UserError(f"{where}: 'annotations' must each have the name of an annotator, and yes, no or null")
             rows.append(row | {"annotations": said})
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: cannot be read as labels ({type(error).__name__}: {error}); {remedy}") from error
     return rows
+
+
+def weighs(weight: float) -> bool:
+    """Whether a unit can stand for so many."""
+    return 1e-9 <= weight <= 1e9
 
 
 def answers(rows: Sequence[Row]) -> dict[str, str | None]:
@@ -137,7 +145,7 @@ def answers(rows: Sequence[Row]) -> dict[str, str | None]:
     an answer to it, cannot pass.
     """
     names = sorted({entry["annotator"] for row in rows for entry in row["annotations"]})
-    missing: list[Label | None] = [None] * (rows[0]["criteria"] - len(rows)) if rows else []
+    missing: list[Label | None] = [None] if rows and rows[0]["criteria"] > len(rows) else []
     found = {}
     for name in names or [""]:
         given = [_given(row, name) if names else row["label"] for row in rows]
