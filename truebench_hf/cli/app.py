@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import sys
@@ -93,12 +94,14 @@ def whole() -> Any:
     return typer.main.get_command(app)
 
 
+_FILES = 10_240  # more calls than anybody has under way, and the most that macOS takes
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 def run() -> None:
     """Run the command; what the user can fix is one line on stderr and exit code 2."""
     learn_environment()
+    _allow_files()
     try:
         code = whole()(standalone_mode=False)
     except UserError as error:
@@ -121,3 +124,14 @@ def run() -> None:
         warn(traceback.format_exc().rstrip())  # a bug keeps its traceback, but for what a message in it must not show
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _allow_files() -> None:
+    """Let many files be open at a time, where the system lets us ask for it: every call under way has one."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft not in (hard, resource.RLIM_INFINITY) and soft < _FILES:
+            most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
