@@ -278,3 +278,20 @@ def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixtu
 def test_what_would_steer_a_reader_is_shown_as_its_escape() -> None:
     assert str(inert("a\u202eb\x1b[2J\x00\ud83d")) == "a\\u202eb\\x1b[2J\\x00\\ud83d"
     assert str(inert("a\r\nb\tc 👩‍💻 עברית")) == "a\nb\tc 👩‍💻 עברית", "lines, tabs and joined signs stay"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "why"),
+    [
+        (1, "1", "a number"),
+        (True, "True", "which equals it"),
+        (1.0, "1.0", "and so does this one"),
+        ("1", "1", "a short text"),
+        ("<b>`${x}` \u202e\r\n", "&lt;b&gt;&#96;&#36;&#123;x&#125;&#96; \\u202e\n", "a short hostile one"),
+        ("<b>" * 20, "&lt;b&gt;" * 20, "a long one"),
+    ],
+)
+def test_texts_are_inert_also_when_they_come_again(text: object, shown: str, why: str) -> None:
+    for _ in range(2):
+        assert inert(text) == shown, why
+        assert inert(inert(text)) == shown, "what is inert is let through"

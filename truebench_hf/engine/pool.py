@@ -47,10 +47,11 @@ async def together(works: Iterable[Awaitable[R]]) -> list[R]:
     running = [asyncio.ensure_future(work) for work in works]
     try:
         return await asyncio.gather(*running)
-    finally:
+    except BaseException:
         for future in running:
             future.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+        raise
 
 
 def outside_loop(work: Callable[[], R]) -> R:

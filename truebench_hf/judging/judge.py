@@ -96,9 +96,11 @@ class Judge:
     async def _asked(self, case: Case, draw: int) -> tuple[Verdict, ...]:
         if not case.criteria:
             return ()
-        level = _LEVELS[self.settings.level]
-        draws = await asyncio.gather(*(level(self, case, sample) for sample in self._samples(draw)))
-        return draws[0] if len(draws) == 1 else tuple(majority(votes) for votes in zip(*draws, strict=True))
+        level, samples = _LEVELS[self.settings.level], self._samples(draw)
+        if len(samples) == 1:
+            return await level(self, case, samples[0])
+        draws = await asyncio.gather(*(level(self, case, sample) for sample in samples))
+        return tuple(majority(votes) for votes in zip(*draws, strict=True))
 
     def _samples(self, draw: int) -> range:
         votes = self.settings.votes

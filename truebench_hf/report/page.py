@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#bfa02a", "#1f9fc4", "#aa3377", "#8a8a8a", "#e07b39", "#6a4fb3", "#5c8a00",
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
+_SHORT = 40  # characters
 # Macro by type, in sections.html.jinja.
 _MACROS: dict[type, str] = {
     Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
@@ -81,8 +83,15 @@ def inert(text: object) -> Markup:
     signs that templates of a page around it would read."""
     if isinstance(text, Markup):
         return text  # of a macro, whose texts have been here
+    return _short(text) if type(text) is str and len(text) <= _SHORT else _inert(text)
+
+
+def _inert(text: object) -> Markup:
     kept = on_page(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
     return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
+
+
+_short = lru_cache(maxsize=4096)(_inert)  # labels, names and classes, a dozen times a conversation
 
 
 _TEMPLATES = Environment(

@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 _LOOKED = 2000  # characters
 _HANGUL, _KANA, _HAN = (
-    re.compile("[\u1100-\u11ff\uac00-\ud7a3]"),
-    re.compile("[\u3041-\u30ff]"),
-    re.compile("[\u3400-\u9fff]"),
+    re.compile("[\u1100-\u11ff\uac00-\ud7a3]+"),
+    re.compile("[\u3041-\u30ff]+"),
+    re.compile("[\u3400-\u9fff]+"),
 )
 _THEIRS = re.compile(f"{_HANGUL.pattern}|{_KANA.pattern}|{_HAN.pattern}")
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0400-\u04ff]")
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0400-\u04ff]+")
 _LETTERS = 3  # letters that say as much as one sign of theirs, about
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _NOTHING = Markup()
@@ -27,7 +27,7 @@ def spoken(text: str, language: str = "") -> Markup:
     found = given
     hangul = kana = han = latin = 0
     if _THEIRS.search(start):
-        hangul, kana, han, latin = (len(sort.findall(start)) for sort in (_HANGUL, _KANA, _HAN, _LATIN))
+        hangul, kana, han, latin = (len("".join(sort.findall(start))) for sort in (_HANGUL, _KANA, _HAN, _LATIN))
     if _LETTERS * (hangul + kana + han) > latin:
         found = (
             "ko" if hangul > kana + han else "ja" if 8 * kana > han else given if given[:2] in ("ja", "zh") else "zh"

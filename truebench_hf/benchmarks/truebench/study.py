@@ -117,10 +117,11 @@ class Run(Judging[RunOptions, Instance]):
         try:
             response = await converse(instance, self.caller("model"), self.options.sampling, answered, number)
             return judged(instance, response, await asyncio.gather(*tasks), spent)
-        finally:
+        except BaseException:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            raise
 
 
 class Generate(Study[GenerateOptions, Instance, list[Response], int]):
