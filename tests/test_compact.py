@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +15,12 @@ from truebench_hf.benchmarks.truebench.correction import labellable
 from truebench_hf.benchmarks.truebench.output import read_compact, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.records import Compact, Judged, by_instance, judgment_lines, secrets_in
+from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.repeated import mean, over_instances
+from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.records import Compact, Judged, by_instance, judgment_lines, sample_name, secrets_in
 from truebench_hf.redaction import MARK
-from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Usage, Verdict
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)
 
@@ -76,6 +79,39 @@ def test_columns_say_of_each_response_what_its_verdicts_say(drawn: list[Judged])
     assert list(rows.undecided()) == [(item.key, item.undecided) for item in drawn if item.passed is None]
     assert rows.secrets == secrets_in(drawn) > 0
     assert rows.spent == {role: sum((item.usage[role] for item in drawn), Usage()) for role in ("model", "judge")}
+
+
+def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judged]) -> None:
+    instances = by_instance(drawn)
+    verdicts = [verdict for item in drawn for turn in item.verdicts for verdict in turn]
+    languages = {item.instance.language for item in drawn} - {""}
+    expected = {
+        "overall": over_instances([[item.passed for item in samples] for samples in instances]),
+        "strict": over_instances([[item.passed is True for item in samples] for samples in instances]),
+        "official": over_instances([[item.passed_officially for item in samples] for samples in instances]),
+        "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
+        "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
+        "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
+        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]).score,
+        "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
+        "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
+        "by_language": {
+            name: over_instances([
+                of for samples in instances if (of := [i.passed for i in samples if i.instance.language == name])
+            ])
+            for name in languages
+        },
+        "multi_turn": over_instances([[i.passed for i in of] for of in instances if len(of[0].verdicts) > 1]),
+    }  # fmt: skip
+    found = score(drawn)
+    assert {name: found.scores[name] for name in expected} == expected
+    assert found.unscored == {
+        sample_name(*item.key, beside=True): item.undecided for item in drawn if item.passed is None
+    }
+
+
+def _mean(instances: list[list[Judged]], share: Callable[[Judged], float | None]) -> Score:
+    return rates.mean_share([mean([share(item) for item in samples]) for samples in instances])
 
 
 def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged]) -> None:

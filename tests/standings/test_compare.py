@@ -278,6 +278,8 @@ def test_the_page_shows_the_greatest_flips_of_both_directions_and_the_table_all(
     ]  # fmt: skip
     found = compare(*(stored(tmp_path / f"{place}.jsonl", items) for place, items in enumerate(runs)))
     assert [row[0].name.split()[0] for row in shown._beside(found).rows] == ["up", "small", "big"]
+    kinds = [[type(section).__name__ for section in shown.sections(found, page=page)] for page in (True, False)]
+    assert kinds == [["Grid", "Grid", "Beside"], ["Grid", "Grid"]], "the terminal has no answers side by side"
     monkeypatch.setattr(shown, "_ON_PAGE", 2)
     beside = shown._beside(found)
     assert [row[0].name.split()[0] for row in beside.rows] == ["up", "big"]

@@ -222,6 +222,15 @@ def test_a_finished_study_without_a_board_is_not_told_to_be_finished(folder: Pat
     assert "repeating its command" in half
 
 
+def test_judgments_that_are_cut_short_rank_nobody_in_pairs(tmp_path: Path) -> None:
+    """Also where their mean is that of the whole by chance."""
+    runs = [finished(tmp_path, name, numbered([True] * 20)) for name in ("one", "two")]
+    assert {entry.facts[RANKED_BY] for entry in leaderboard(runs).entries} == {"instances in pairs"}
+    file = Path(runs[0]) / "judgments.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:5]))
+    assert {entry.facts[RANKED_BY] for entry in leaderboard(runs).entries} == {"intervals of totals (approximate)"}
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

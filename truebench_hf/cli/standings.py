@@ -41,7 +41,8 @@ def _compare(
 
     found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
     page = out / "report.html" if out else None
-    present(shown.title(found), shown.sections(found), page, notes=shown.notes(found), files=shown.files(found))
+    sections = shown.sections(found, page=page is not None)
+    present(shown.title(found), sections, page, notes=shown.notes(found), files=shown.files(found))
 
 
 def _leaderboard(

@@ -31,9 +31,11 @@ _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
-def sections(found: Comparison) -> list[Section]:
-    """Everything a comparison shows, in order."""
-    return [_differences(found), *_flips(found), _beside(found)] if found.flips else [_differences(found)]
+def sections(found: Comparison, *, page: bool = True) -> list[Section]:
+    """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
+    if not found.flips:
+        return [_differences(found)]
+    return [_differences(found), *_flips(found), *([_beside(found)] if page else [])]
 
 
 def title(found: Comparison) -> str:

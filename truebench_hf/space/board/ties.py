@@ -35,10 +35,10 @@ def coverage(score: Score) -> float:
 
 
 def is_the_share(entry: Entry, outcomes: Results) -> bool:
-    """Whether an entry's score is the mean of these outcomes."""
+    """Whether an entry's score is the mean of these outcomes, and of all that it is of: a file may be cut short."""
     decided = [passed for passed in outcomes.values() if passed is not None]
-    value = entry.overall.value
-    return bool(decided) and value is not None and abs(sum(decided) / len(decided) - value) < 1e-8
+    value, all_there = entry.overall.value, len(decided) == entry.overall.n
+    return bool(decided) and value is not None and all_there and abs(sum(decided) / len(decided) - value) < 1e-8
 
 
 def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
