@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,6 +137,29 @@ def test_decisions_are_those_of_the_transformers_pipeline(local: LocalModel, loa
     answers = pipeline({"state": request.state, "questions": asked})
     shares = asyncio.run(local.decide(request)).probabilities
     assert shares == pytest.approx([answers[name]["noul"] for name in asked], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("On {{ state }}: {{ question.instructions }} Answer:<|mark|> Thank you.", "read before the end"),
+        (
+            "On {{ state }}:{% for q in questions %} {{ q.instructions }} Answer:<|mark|>{% endfor %}",
+            "all in one prompt",
+        ),
+    ],
+)
+def test_a_decision_template_of_the_model_says_where_it_is_read(template: str, why: str, tmp_path: Path) -> None:
+    from transformers.pipelines import DecisionPipeline
+
+    local = LocalModel(tiny_llama.save(tmp_path), LocalOptions())
+    (tmp_path / "decision.json").write_text('{"temperature": {"noul": 2.0}}')
+    (tmp_path / "decision_template.jinja").write_text(template)
+    asked = {f"q{i}": {"type": "noul", "instructions": text} for i, text in enumerate(ASKED.questions)}
+    model, tokenizer = local._load()
+    answers = DecisionPipeline(model=model, tokenizer=tokenizer)({"state": ASKED.state, "questions": asked})
+    shares = asyncio.run(local.decide(ASKED)).probabilities
+    assert shares == pytest.approx([answers[name]["noul"] for name in asked], abs=1e-3), why
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,11 @@ def test_an_engine_that_cannot_start_is_started_once_in_a_run(monkeypatch: pytes
     assert starts == 1
     asyncio.run(ask())
     assert starts == 2
+
+    async def twice() -> None:  # on a loop that lives longer than a run, as in a notebook
+        await ask()
+        await VllmModel("org/m", VllmOptions()).close()
+        await ask()
+
+    asyncio.run(twice())
+    assert starts == 4

@@ -90,10 +90,13 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
     config = _decision_config(DecisionConfig, tokenizer, name)
     asked = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
     made = []
-    for inputs, (question, *_) in config.prepare_inputs({"state": state, "questions": asked}, tokenizer):
-        labels = dict(zip(question.options, label_token_ids(tokenizer, tuple(question.labels)), strict=True))
-        heat = float(config.temperature.get("noul", 1.0))
-        made.append(YesNoPrompt(inputs["input_ids"][0].tolist(), labels["true"], labels["false"], heat))
+    heat = float(config.temperature.get("noul", 1.0))
+    for inputs, group in config.prepare_inputs({"state": state, "questions": asked}, tokenizer):
+        tokens = inputs["input_ids"][0].tolist()
+        # A template of the model's own may ask all in one prompt, and says where each is read: no token sees later ones.
+        for question, mark in zip(group, inputs["marks"].tolist(), strict=True):
+            labels = dict(zip(question.options, label_token_ids(tokenizer, tuple(question.labels)), strict=True))
+            made.append(YesNoPrompt(tokens[:mark], labels["true"], labels["false"], heat))
     return made
 
 

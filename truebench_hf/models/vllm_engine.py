@@ -93,6 +93,7 @@ class VllmModel:
 
     async def close(self) -> None:
         """Stop the engine, unless another model still uses it."""
+        _FAILED.clear()  # who comes next may find the memory that this run did not
         for engine in _released(self):
             _stop(engine)
 
