@@ -129,12 +129,13 @@ def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monke
     )  # fmt: skip
     put, count = Ledger.put, 0
 
-    def dying(self: Ledger, *args: Any) -> None:
+    def dying(self: Ledger, *args: Any) -> Any:
         nonlocal count
-        put(self, *args)
+        found = put(self, *args)
         count += 1
         if count == 30:
             raise KeyboardInterrupt
+        return found
 
     monkeypatch.setattr(Ledger, "put", dying)
     with pytest.raises(KeyboardInterrupt):
