@@ -347,8 +347,12 @@ def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
 def test_what_cannot_be_loaded_beforehand_is_told_by_who_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody awaits the loading: an exception of its own would be a traceback in the middle of a run that goes on."""
 
+    tried = []
+
     def broken() -> None:
+        tried.append("scores and pages")
         raise ImportError("no such library")
 
     monkeypatch.setattr(study_module, "prepare", broken)
     asyncio.run(study_module._prepared())
+    assert tried == ["scores and pages"]

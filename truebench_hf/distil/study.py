@@ -158,7 +158,7 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
         return {"verdicts": digest(canonical(learned)), "base": identity, "prompts": prompts, **told}
 
     async def _work(self) -> list[Asked]:
-        """First the base is asked everything, then the new judge: what trained one need not have room for two."""
+        """First the base is asked everything, then the new judge: a machine that could train need not hold both."""
         held = [one for one in self.chosen if one.instruction in self.apart]
         self.said = dict([pair async for pair in bounded(held, self._before, 2 * self.roles.slots)])
         base = self.roles["base"][0]

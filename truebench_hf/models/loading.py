@@ -153,7 +153,7 @@ def _refuse_empty(spec: str, folder: str) -> None:
 
 
 def _placed(spec: str, model: Any, target: str) -> Any:
-    """The model on its device, to be asked. Raises UserError where there is none of that name, or too little room."""
+    """The model on its device, to be asked. Raises UserError where there is none of that name, or too little memory."""
     try:
         return model.to(target).eval()
     except (RuntimeError, AssertionError) as error:

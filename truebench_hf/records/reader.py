@@ -35,7 +35,7 @@ class Reader:
     """Reads the lines of one file, from its first on. Raises UserError with `where` on whatever is wrong in one.
 
     Contexts are held for the lines that name them. With `context` what it makes of one stands in its place: a hash,
-    say, where they would take too much room.
+    say, where they would take too much memory.
     """
 
     def __init__(self, context: Callable[[str], str] = str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from sys import intern
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by
 from truebench_hf.engine.info import read_info
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
@@ -59,10 +59,10 @@ class Finished:
 
     def judged(self, name: str) -> Judged:
         """An instance with its texts, read again. Raises UserError where its file is another by now."""
-        path, way = Path(self.where), KINDS[self.kind]
-        file = way.file(path)
+        path, reading = Path(self.where), KINDS[self.kind]
+        file = reading.file(path)
         unchanged(file, self.stamp)
-        return read_again(file, self.items[name].place, way.form(path))
+        return read_again(file, self.items[name].place, reading.form(path))
 
 
 def read(where: str, model: str | None = None) -> Finished:
@@ -95,7 +95,7 @@ def read_all(where: str) -> list[Finished]:
         return Row(instance.id, language, category, score, judge, _asked(instance, kind), line.place)
 
     by_model: dict[str, list[Row]] = {}
-    for model, rows in _counted(where, kind, info, row, _hashed):
+    for model, rows in _counted(where, kind, info, row, digest):
         by_model.setdefault(model, []).extend(rows)
     return [_finished(where, kind, model, info, rows, before) for model, rows in by_model.items()]
 
@@ -131,27 +131,22 @@ def _counted(
 
     Of a response to TRUEBench that stands twice the last row counts, at the place of the first.
     """
-    path, way = Path(where), KINDS[kind]
-    score = way.score(path, info)
+    path, reading = Path(where), KINDS[kind]
+    score = reading.score(path, info)
     found: dict[tuple[str, str], dict[tuple[str, int], T]] = {}
-    for number, line in enumerate(way.lines(path, context)):
+    for number, line in enumerate(reading.lines(path, context)):
         by, key = (line.judge, line.item.key) if kind == TRUEBENCH else ("", ("", number))
         found.setdefault((line.item.response.model, by), {})[key] = made(line, score(line.item))
-    way.check(path, found)
+    reading.check(path, found)
     return [(model, list(rows.values())) for (model, _), rows in found.items()]
-
-
-def _hashed(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _asked(instance: Instance, kind: str) -> bytes:
     """A hash of what an instance asks: its texts and, where they are the data's own, its criteria."""
     criteria = [[] if kind == FACTS else [(c.text, float(c.weight)) for c in turn.criteria] for turn in instance.turns]
     turns = [(turn.prompt, turn.reference) for turn in instance.turns]
-    history = [(message.role, message.content) for message in instance.history]
-    asked = repr((instance.system, instance.context, history, turns, criteria))  # half a character as its escape
-    return sha256(asked.encode()).digest()
+    asked = canonical([instance.system, instance.context, instance.history, turns, criteria])
+    return bytes.fromhex(digest(asked))
 
 
 def _finished(where: str, kind: str, model: str, info: Mapping[str, Any], rows: Sequence[Row], of: Stamp) -> Finished:

@@ -57,6 +57,6 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         "content": content(judged, judge),
     }
     return Outcome(
-        report, files, _title(model, judged), sections(report, judged), lead(report), report.notes, facts(report),
+        report, files, _title(model, judged), sections(report, judged, rows), lead(report), report.notes, facts(report),
         board(report), known=known, incomplete=len(report.unscored),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
-from truebench_hf.records import Judged, compact
+from truebench_hf.records import Compact, Judged, compact
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
@@ -31,8 +31,12 @@ HEADLINES = {
 _HARDEST, _REASONS = 20, 5
 
 
-def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
-    """Everything a report shows, in order. Without `judged` what the terminal shows is there all the same."""
+def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None = None) -> list[Section]:
+    """Everything a report shows, in order; `rows` are what is `judged` in columns, where somebody has them.
+
+    Without `judged` what the terminal shows is there all the same.
+    """
+    rows = compact(judged) if rows is None else rows
     shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
     if several := groups.pop(REPEATED, None):
@@ -41,8 +45,8 @@ def sections(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
         for name, group in groups.items()
     ]
-    if any(item.instance.category and item.instance.language for item in judged):
-        shown.append(_by_category_and_language(report, judged))
+    if any(rows.where(_both)):
+        shown.append(_by_category_and_language(report, rows))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
     if hardest := _hardest(judged):
@@ -101,8 +105,7 @@ def _official(report: Report) -> bool:
     return report.provenance.get("protocol") == "official"
 
 
-def _by_category_and_language(report: Report, judged: Sequence[Judged]) -> Matrix:
-    found = compact(judged)
+def _by_category_and_language(report: Report, found: Compact) -> Matrix:
     cells = grouped(found, outcomes(found, report.provenance), _both, ())
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
