@@ -1,7 +1,8 @@
 """Rules that ship for criteria of TRUEBench v0.6.1 and of the built-in sets (`judging/rules/known.jsonl`).
 
 A row holds the SHA-256 of the criterion's text (NFC, white space folded to single spaces; `key` below) and the rule
-that says all of it. They were made in three steps, each distinct text read together with a conversation it is from:
+that says all of it. They were made in three steps. Every distinct text was read, with a conversation that it is from
+where its rule is not about language; languages were searched for turns that name a second language or ask for JSON or code:
 1. what the reading of English decided before it was replaced (748 criteria of v0.6.1, 319 texts; 82 texts of the
    built-in sets). Dropped were 13 texts whose rule a reader could contest: an explanation asked for beside the JSON, a
    translation beside the summary, words counted in Chinese or Japanese, a subject line in or out of exactly 215 words,
