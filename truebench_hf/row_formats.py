@@ -11,7 +11,7 @@ import lzma
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -166,7 +166,7 @@ def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
             yield where, row
         return
     with rows.open() as file:
-        found = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name)
+        found = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
     for number, row in enumerate(found, 1):
         yield f"{rows.name}, record {number}", row
 
@@ -175,7 +175,7 @@ def _jsonl(rows: RowFile) -> Iterator[tuple[str, Any]]:
     with rows.open() as file:
         for where, line in jsonl.lines(file, rows.name):
             try:
-                yield where, jsonl.parsed(line, where)
+                yield where, jsonl.parsed(line, where, unique=True)
             except UserError as error:
                 yield where, error
 
@@ -183,12 +183,25 @@ def _jsonl(rows: RowFile) -> Iterator[tuple[str, Any]]:
 def _csv(rows: RowFile, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
     with rows.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        for number, row in enumerate(csv.DictReader(text, delimiter=_delimiter(text, delimiter)), 1):
+        table = csv.DictReader(text, delimiter=_delimiter(text, delimiter))
+        check_columns(table.fieldnames or (), rows.name)
+        for number, row in enumerate(table, 1):
             where = f"{rows.name}, record {number}"
             if None in row or None in row.values():
                 yield where, UserError(f"{where}: has another number of fields than the header")
             elif len(row) == 1 or any(map(str.strip, row.values())):  # spreadsheets leave rows of empty cells
                 yield where, row
+
+
+def check_columns(names: Sequence[str], where: str) -> None:
+    """Raise UserError where two columns of a table have one name, of which the first would be lost.
+
+    Columns without a name, which spreadsheets leave behind, are read by nobody.
+    """
+    for name in filter(str.strip, names):
+        if names.count(name) > 1:
+            places = " and ".join(str(place) for place, other in enumerate(names, 1) if other == name)
+            raise UserError(f"{where}: columns {places} are both called {name!r}; rename one, or leave it out")
 
 
 def _delimiter(text: IO[str], usual: str) -> str:
@@ -210,6 +223,7 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
     try:
         # A buffer, since a row group without one is held whole.
         with rows.open() as file, pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
+            check_columns(table.schema_arrow.names, rows.name)
             batches = (batch.to_pylist() for batch in table.iter_batches(_BATCH))
             for number, row in enumerate((row for batch in batches for row in batch), 1):
                 yield f"{rows.name}, record {number}", row

@@ -148,8 +148,10 @@ def _is_object(value: Any) -> bool:
 def _rows(data: Any) -> InMemory:
     """Rows in memory as a text that holds them as a list of dicts; missing values of a DataFrame are None."""
     from truebench_hf.errors import UserError
+    from truebench_hf.row_formats import check_columns
 
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        check_columns(list(map(str, data.columns)), "data")
         data = data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping) and not all(_is_table(split) for split in data.values()):
         data = [data]  # one row
