@@ -15,7 +15,7 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     """An error for a name that is not among `choices`: shows the nearest ones, or all when none is near."""
     options = list(choices)
     folded = {option.casefold(): option for option in options}
-    near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)]
+    near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(options)}"
     return UserError(f"unknown {kind} {name!r}: {hint}")
 

@@ -134,7 +134,7 @@ def _plain(path: Path) -> IO[bytes]:
 def _unpacked(content: bytes) -> IO[bytes]:
     packed = next((_PACKED[ending] for magic, ending in _MAGIC.items() if content.startswith(magic)), None)
     file = io.BytesIO(content)
-    return packed(file) if packed else file  # type: ignore[no-any-return]
+    return packed(file) if packed else file
 
 
 def _form_of(head: bytes) -> str:

@@ -107,7 +107,7 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--rules", "off"), "with --rules off nothing would be decided"),
+        (("--rules", "off"), "with --rules off, nothing would be decided"),
         (("--judge", "smollm2"), "--judge none stands alone"),
         (("--protocol", "official"), "its judge decides all; name a --judge"),
         (("--judge-level", "rubric"), "nobody is asked; leave out --judge-level rubric"),

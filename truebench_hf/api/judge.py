@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from truebench_hf.api.judgment import Judgment
+from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
 from truebench_hf.options import NOBODY
@@ -73,6 +74,7 @@ class Judge:
     Close it with `with`, or leave that to the end of the program.
     """
 
+    @in_python
     def __init__(
         self,
         judge: ModelLike | None,
@@ -149,6 +151,7 @@ class Judge:
         criteria: Criteria | Iterable[Criteria], *, context: str | Iterable[str | None] | None = None,
         reference: str | Iterable[str | None] | None = None,
     ) -> list[Judgment]: ...  # fmt: skip
+    @in_python
     def __call__(
         self, prompt: Any, response: Any, criteria: Any, *, context: Any = None, reference: Any = None
     ) -> Judgment | list[Judgment]:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
+from truebench_hf.arguments import in_python
 from truebench_hf.in_memory import InMemory
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class RunKeywords(TypedDict, total=False):
     repetition_penalty: float
 
 
+@in_python
 def run(
     *,
     data: Data,

@@ -158,7 +158,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         if self.protocol == "official":
             raise UserError("--protocol official: its judge decides all; name a --judge")
         if self.rules != "decide":
-            raise UserError(f"--judge none: with --rules {self.rules} nothing would be decided; leave out --rules")
+            raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
         if self.judge_level:
             raise UserError(f"--judge none: nobody is asked; leave out --judge-level {self.judge_level}")
 
