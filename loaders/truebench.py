@@ -13,7 +13,15 @@ from pathlib import PurePath
 import datasets
 
 from truebench_hf import instances, row_files
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, LATEST, RELEASES, download, slug
+from truebench_hf.benchmarks.truebench.data import (
+    CATEGORIES,
+    LANGUAGE_NAMES,
+    LANGUAGES,
+    LATEST,
+    RELEASES,
+    download,
+    slug,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
@@ -37,10 +45,7 @@ FEATURES = datasets.Features(
 
 
 PARTS = ("language", "category")
-NAMES = {
-    "korean": "ko", "english": "en", "japanese": "ja", "chinese": "zh", "polish": "pl", "german": "de",
-    "portuguese": "pt", "spanish": "es", "french": "fr", "italian": "it", "russian": "ru", "vietnamese": "vi",
-}  # fmt: skip
+NAMES = {english.casefold(): code.casefold() for code, english in LANGUAGE_NAMES.items()}
 
 
 def row(record: Record) -> Row:

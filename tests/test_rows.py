@@ -135,3 +135,42 @@ def test_what_is_not_there_is_said_with_what_can_be_given(tmp_path: Path) -> Non
     (tmp_path / "latin.csv").write_bytes("id\nü\n".encode("latin-1"))
     with pytest.raises(UserError, match="save it as UTF-8"):
         list(splits(str(tmp_path / "latin.csv"))[""])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", "id,criteria,prompt,criteria\n1,a,p,b\n", "a.csv: columns 2 and 4 are both called 'criteria'"),
+        ("a.tsv", "criteria\tcriteria\na\tb\n", "a.tsv: columns 1 and 2 are both called 'criteria'"),
+        ("a.csv", "id;prompt;id\n1;p;2\n", "columns 1 and 3 are both called 'id'"),
+        ("a.csv", '"id",id\n1,2\n', "columns 1 and 2 are both called 'id'"),
+        ("a.jsonl", '{"id": 1}\n{"prompt": "a", "prompt": "b"}\n', "a.jsonl, line 2: the key 'prompt' stands twice"),
+        ("a.json", '[{"prompt": "a", "prompt": "a"}]', "a.json: the key 'prompt' stands twice"),
+        ("a.jsonl", '{"turns": [{"prompt": "a", "prompt": "b"}]}\n', "the key 'prompt' stands twice"),
+    ],
+)
+def test_two_values_of_one_name_are_refused(tmp_path: Path, name: str, text: str, told: str) -> None:
+    """Of both the last would win, unnoticed."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=told):
+        list(splits(str(tmp_path / name))[""])
+
+
+def test_two_columns_of_one_name_in_parquet_and_in_memory(tmp_path: Path) -> None:
+    import pandas
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import truebench_hf
+
+    pq.write_table(pa.table([["a"], ["b"]], names=["prompt", "prompt"]), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="columns 1 and 2 are both called 'prompt'"):
+        list(splits(str(tmp_path / "a.parquet"))[""])
+    frame = pandas.DataFrame([["a", "b"]], columns=["prompt", "prompt"])
+    with pytest.raises(UserError, match="data: columns 1 and 2 are both called 'prompt'"):
+        truebench_hf.run(data=frame, model=lambda messages: "x", judge="none")
+
+
+def test_columns_without_a_name_are_nobodys(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,prompt,,\n1,a,,\n")
+    assert [record.row["prompt"] for record in splits(str(tmp_path / "a.csv"))[""]] == ["a"]

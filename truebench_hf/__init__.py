@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.api import publishing
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
-from truebench_hf.api.publishing import (
-    build_data,
-    check_results,
-    publish_metric,
-    publish_results,
-    publish_space,
-    push_data,
-)
 from truebench_hf.api.run import run
 from truebench_hf.api.tick import tick
+from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
 from truebench_hf.rewards import checklist_reward
 from truebench_hf.types import Criterion, Message
@@ -34,8 +28,13 @@ __all__ = (
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 __version__ = "0.1.0"
+# As commands they speak of flags.
+build_data, push_data = in_python(publishing.build_data), in_python(publishing.push_data)
+publish_results, check_results = in_python(publishing.publish_results), in_python(publishing.check_results)
+publish_space, publish_metric = in_python(publishing.publish_space), in_python(publishing.publish_metric)
 
 
+@in_python
 def load(
     name: str,
     config: str | None = None,

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl, row_files
+from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.row_formats import RowFile, sound, what_is
 from truebench_hf.rows import Record
 
 IDS = ("id", "instance_id", "index", "key")
@@ -52,10 +53,10 @@ def read_answers(path: Path) -> Iterator[Answers]:
     """The answers of a file, row by row. Raises UserError naming the row and what is wrong with it."""
     kind = path.suffix.lower()
     try:
-        if kind == ".eval" or (kind == ".json" and _is_log(path)):
+        if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
             yield from of_log(_log(path), str(path))
         else:
-            for where, row in _rows(path, kind):
+            for where, row in _rows(RowFile.at(path)):
                 yield of_row(row, where)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
@@ -184,9 +185,9 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _rows(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
-    for record in row_files.records(path):
-        if kind in (".csv", ".tsv"):  # a table cannot tell an empty answer from none
+def _rows(file: RowFile) -> Iterator[tuple[str, Any]]:
+    for record in sound(file.entries()):
+        if file.form in (".csv", ".tsv"):  # a table cannot tell an empty answer from none
             yield record.where, {name: text or None for name, text in record.row.items()}
         else:
             yield record.where, record.row

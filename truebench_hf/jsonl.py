@@ -59,11 +59,24 @@ def lines(content: Iterable[bytes], name: str) -> Iterator[tuple[str, bytes]]:
             yield f"{name}, line {number}", bare
 
 
-def parsed(text: str | bytes, where: str) -> Any:
-    """The value of a JSON text that anybody may have written. Raises UserError with `where` if it is none."""
+def parsed(text: str | bytes, where: str, *, unique: bool = False) -> Any:
+    """The value of a JSON text that anybody may have written. Raises UserError with `where` if it is none.
+
+    With `unique` an object in which a key stands twice is refused, too: of two values the first would be lost.
+    """
+
+    def checked(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        row = dict(entries)
+        if len(row) < len(entries):
+            keys = [key for key, _ in entries]
+            doubled = next(key for key in keys if keys.count(key) > 1)
+            raise UserError(f"{where}: the key {doubled!r} stands twice in one object; leave one, or rename one")
+        return row
+
     try:
         # A lone surrogate that somebody wrote as it stands is let through: what reads the value decides on it.
-        return json.loads(text if isinstance(text, str) else text.decode("utf-8", "surrogatepass"))
+        decoded = text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
+        return json.loads(decoded, object_pairs_hook=checked if unique else None)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not JSON: {error}") from error
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from truebench_hf.errors import UserError
 
 T = TypeVar("T")
+NOBODY = "none"  # in place of a spec, where a role may be left to nobody
 _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
@@ -56,15 +57,17 @@ def option(
     return dataclasses.field(default=default, metadata=facts)
 
 
-def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds = True) -> Any:
+def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds = True, or_nobody: bool = False) -> Any:
     """A field that names a model by its spec, or several (`tuple[str, ...]`: the flag may be repeated).
 
     `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
-    to the identity of the models; how they are reached may change.
+    to the identity of the models; how they are reached may change. With `or_nobody` it may be NOBODY: no model has it.
     """
     field = option(default, help=help, binds=binds, panel="Models")
     return dataclasses.field(
-        default=field.default, default_factory=field.default_factory, metadata=dict(field.metadata) | {"role": True}
+        default=field.default,
+        default_factory=field.default_factory,
+        metadata=dict(field.metadata) | {"role": True, "or_nobody": or_nobody},
     )
 
 
@@ -99,11 +102,13 @@ def _is_role(field: Any) -> bool:
 
 def roles(options: Any) -> dict[str, tuple[str, ...]]:
     """The specs by role, in the order of the fields; () where a role is not filled."""
-    found = {field.name: getattr(options, field.name) for field in dataclasses.fields(options) if _is_role(field)}
-    return {
-        name: tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
-        for name, value in found.items()
-    }
+    return {field.name: _specs(options, field) for field in dataclasses.fields(options) if _is_role(field)}
+
+
+def _specs(options: Any, field: Any) -> tuple[str, ...]:
+    value = getattr(options, field.name)
+    specs = tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
+    return () if field.metadata["or_nobody"] and specs == (NOBODY,) else specs
 
 
 def flag(name: str) -> str:

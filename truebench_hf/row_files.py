@@ -6,16 +6,18 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
-from truebench_hf.row_formats import FORMS, Entry, entries, form, sound
+from truebench_hf.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
 from truebench_hf.rows import Record
 
 _FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
+_SHOWN = 200  # characters of what was given for data: no id of the Hub has more
 _SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes beside the rows
 _HUB = re.compile(
     r"(?:hf://datasets/|https?://(?:huggingface\.co|hf\.co)/datasets/)?([A-Za-z0-9][\w.-]*/[\w.-]+)(@[\w./-]+)?/?"
@@ -44,7 +46,7 @@ Splits = dict[str, Rows]
 def is_source(data: object) -> bool:
     """Whether data is written `SOURCE:PATH`; a URL and a file of such a name are none."""
     kind, colon, path = data.partition(":") if isinstance(data, str) else ("", "", "")
-    return bool(colon) and kind.isidentifier() and not path.startswith("//") and not Path(str(data)).exists()
+    return bool(colon) and kind.isidentifier() and not path.startswith("//") and not what_is(Path(str(data)))
 
 
 def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Splits:
@@ -55,22 +57,24 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
     `org/name@revision`. Of the `built_in` names those of data sets are read as they are built. Raises UserError naming
     what is wrong and, where nothing is found, what can be given.
     """
-    path = Path(data).expanduser()
+    path = Path(data).expanduser() if data.startswith("~/") else Path(data)
+    there = what_is(path)
     name = _ALIASES.get(data, data)
     if name in built_in and _in_catalogue(name) and built(data, data):
         from truebench_hf.loaders.prepare import load
 
         return of_tables(dict(load(name)), name)
-    if path.is_file():
+    if there in ("file", "stream"):
         return {"": of_files({path: str(path)})}
-    if data and path.is_dir():
+    if data and there == "folder":
         return _folder(path, flag)
-    if (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".txt", ".gz"):
+    if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".txt", ".gz"):
         return _hub(f"{named[1]}{named[2] or ''}", flag)
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
+    shown = data if len(data) <= _SHOWN else f"{data[:_SHOWN]}..."
     raise UserError(
-        f"{flag} {data}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
+        f"{flag} {shown}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
     )
 
 
@@ -139,10 +143,11 @@ def of_files(names: dict[Path, str], empty: bool = False) -> Rows:
 
     With `empty` files without rows are none to complain of.
     """
+    opened = cache(RowFile.at)  # a stream can be read once
 
     def read() -> Iterator[Entry]:
         every = (path for path in names if not empty or path.stat().st_size)
-        return chain.from_iterable(entries(path, names[path]) for path in every)
+        return chain.from_iterable(opened(path, names[path]).entries() for path in every)
 
     every = list(names.values())
     return Rows(read, every[0] if len(every) == 1 else os.path.commonpath(every), tuple(names))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
 import lzma
+import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -20,22 +23,66 @@ from truebench_hf.errors import UserError
 from truebench_hf.rows import Record
 
 Entry = Record | UserError
-_PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz"}  # what packed content begins with
+_HEAD = 1 << 16  # bytes that tell what a file holds
 _BATCH = 100  # rows of Parquet at a time: whole documents may stand in each
 
 
-def entries(path: Path, name: str = "") -> Iterator[Entry]:
-    """The rows of a file in order; in place of a malformed one its error.
+@dataclass(frozen=True)
+class RowFile:
+    """A file of rows: what it is called in messages, one of `FORMS`, and how it is opened (and unpacked), each time anew."""
 
-    `name` is what the file is called in messages, and tells its form, where the path does not (a download, say).
+    name: str
+    form: str
+    open: Callable[[], IO[bytes]]
+
+    @classmethod
+    def at(cls, path: Path, name: str = "") -> RowFile:
+        """The file of a path; `name` tells its form, where the path does not (a download, say).
+
+        A stream (a pipe, standard input) is read here, whole, since that can be done once. Where no ending says what
+        it holds the content does. Raises UserError on a form that is not read, and where a stream cannot be.
+        """
+        name = name or str(path)
+        packed = _PACKED.get(_ending(name), _plain)
+        opened: Callable[[], IO[bytes]] = partial(packed, path)
+        if what_is(path) == "stream":
+            opened = partial(_unpacked, _drained(path, name))
+        kind = form(name)
+        if not kind and not _ending(name):
+            with _readable(name), opened() as file:
+                kind = _form_of(file.read(_HEAD))
+        if not kind:
+            raise UserError(
+                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})"
+            )
+        return cls(name, kind, opened)
+
+    def entries(self) -> Iterator[Entry]:
+        """The rows in order; in place of a malformed one its error. Raises UserError as `entries`."""
+        empty = True
+        with _readable(self.name):
+            for number, (where, row) in enumerate(FORMS[self.form](self)):
+                empty = False
+                if isinstance(row, UserError):
+                    yield row
+                else:
+                    yield (
+                        Record(where, row, number)
+                        if isinstance(row, dict)
+                        else UserError(f"{where}: must be an object")
+                    )
+        if empty:
+            raise UserError(f"{self.name}: holds no records")
+
+
+def entries(path: Path, name: str = "") -> Iterator[Entry]:
+    """The rows of a file in order; in place of a malformed one its error. `name` as for `RowFile.at`.
+
     Raises UserError on a file that cannot be read, or holds nothing.
     """
-    empty = True
-    for entry in _rows(path, name or str(path)):
-        empty = False
-        yield entry
-    if empty:
-        raise UserError(f"{name or path}: holds no records")
+    yield from RowFile.at(path, name).entries()
 
 
 def sound(found: Iterable[Entry]) -> Iterator[Record]:
@@ -48,65 +95,113 @@ def sound(found: Iterable[Entry]) -> Iterator[Record]:
 
 def form(name: str) -> str:
     """The ending that tells the form of a file, "" where it is none that is read: `.jsonl` for `a.jsonl.gz`."""
-    path = Path(urlsplit(name).path if "://" in name else name)
-    ending = Path(path.stem).suffix if path.suffix.lower() in _PACKED else path.suffix
-    return ending.lower() if ending.lower() in FORMS else ""
+    ending = _ending(name)
+    inner = _ending(_path(name).removesuffix(Path(_path(name)).suffix)) if ending in _PACKED else ending
+    return inner if inner in FORMS else ""
 
 
-def _rows(path: Path, name: str) -> Iterator[Entry]:
-    kind = form(name)
-    if not kind:
-        raise UserError(f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})")
+def what_is(path: Path) -> str:
+    """What a path is of: file, folder, or stream (a pipe, a device), which can be read once; "" where nothing is."""
     try:
-        for number, (where, row) in enumerate(FORMS[kind](path, name)):
-            if isinstance(row, UserError):
-                yield row
-            else:
-                yield Record(where, row, number) if isinstance(row, dict) else UserError(f"{where}: must be an object")
+        mode = path.stat().st_mode
+    except PermissionError:
+        raise
+    except (OSError, ValueError):  # a text that can be no path (it is too long, say) is that of nothing
+        return ""
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "stream"
+
+
+def _path(name: str) -> str:
+    return urlsplit(name).path if "://" in name else name
+
+
+def _ending(name: str) -> str:
+    return Path(_path(name)).suffix.lower()
+
+
+def _drained(path: Path, name: str) -> bytes:
+    """All that comes through a stream. Raises UserError on a terminal, where nobody would know what is waited for."""
+    with _readable(name), path.open("rb") as file:
+        if file.isatty():
+            raise UserError(f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file")
+        return file.read()
+
+
+def _plain(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _unpacked(content: bytes) -> IO[bytes]:
+    packed = next((_PACKED[ending] for magic, ending in _MAGIC.items() if content.startswith(magic)), None)
+    file = io.BytesIO(content)
+    return packed(file) if packed else file
+
+
+def _form_of(head: bytes) -> str:
+    """What content is that begins so: Parquet, JSON (a list, or lines), or else a table."""
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    start = head.decode("utf-8-sig", "replace").lstrip()
+    return ".csv" if start and start[0] not in "[{" else ".json"
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise UserError in place of what the libraries raise on content that cannot be read."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise UserError(f"{name}: cannot be read: {error}; save it as UTF-8") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
 
 
-def _opened(path: Path, name: str) -> IO[bytes]:
-    packed = _PACKED.get(Path(urlsplit(name).path if "://" in name else name).suffix.lower())
-    return packed(path) if packed else path.open("rb")
-
-
-def _json(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    with _opened(path, name) as file:
-        start = file.read(1 << 16).decode("utf-8-sig", "replace").lstrip()
+def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
+    with rows.open() as file:
+        start = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
     if not start.startswith("["):  # lines of JSON go by this name too
-        for number, (where, row) in enumerate(_jsonl(path, name)):
+        for number, (where, row) in enumerate(_jsonl(rows)):
             if isinstance(row, UserError) and not number:
-                raise UserError(f"{name}: must be a list of records, or one record a line")
+                raise UserError(f"{rows.name}: must be a list of records, or one record a line")
             yield where, row
         return
-    with _opened(path, name) as file:
-        rows = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), name)
-    for number, row in enumerate(rows, 1):
-        yield f"{name}, record {number}", row
+    with rows.open() as file:
+        found = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
+    for number, row in enumerate(found, 1):
+        yield f"{rows.name}, record {number}", row
 
 
-def _jsonl(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    with _opened(path, name) as file:
-        for where, line in jsonl.lines(file, name):
+def _jsonl(rows: RowFile) -> Iterator[tuple[str, Any]]:
+    with rows.open() as file:
+        for where, line in jsonl.lines(file, rows.name):
             try:
-                yield where, jsonl.parsed(line, where)
+                yield where, jsonl.parsed(line, where, unique=True)
             except UserError as error:
                 yield where, error
 
 
-def _csv(path: Path, name: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
+def _csv(rows: RowFile, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
-    with _opened(path, name) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        for number, row in enumerate(csv.DictReader(text, delimiter=_delimiter(text, delimiter)), 1):
-            where = f"{name}, record {number}"
+    with rows.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        table = csv.DictReader(text, delimiter=_delimiter(text, delimiter))
+        check_columns(table.fieldnames or (), rows.name)
+        for number, row in enumerate(table, 1):
+            where = f"{rows.name}, record {number}"
             if None in row or None in row.values():
                 yield where, UserError(f"{where}: has another number of fields than the header")
             elif len(row) == 1 or any(map(str.strip, row.values())):  # spreadsheets leave rows of empty cells
                 yield where, row
+
+
+def check_columns(names: Sequence[str], where: str) -> None:
+    """Raise UserError where two columns of a table have one name, of which the first would be lost.
+
+    Columns without a name, which spreadsheets leave behind, are read by nobody.
+    """
+    for name in filter(str.strip, names):
+        if names.count(name) > 1:
+            places = " and ".join(str(place) for place, other in enumerate(names, 1) if other == name)
+            raise UserError(f"{where}: columns {places} are both called {name!r}; rename one, or leave it out")
 
 
 def _delimiter(text: IO[str], usual: str) -> str:
@@ -121,20 +216,21 @@ def _delimiter(text: IO[str], usual: str) -> str:
     return next((one for one in (usual, ";", "\t") if one in head), usual)
 
 
-def _parquet(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
     from pyarrow import ArrowException
 
     try:
         # A buffer, since a row group without one is held whole.
-        with _opened(path, name) as file, pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
+        with rows.open() as file, pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
+            check_columns(table.schema_arrow.names, rows.name)
             batches = (batch.to_pylist() for batch in table.iter_batches(_BATCH))
             for number, row in enumerate((row for batch in batches for row in batch), 1):
-                yield f"{name}, record {number}", row
+                yield f"{rows.name}, record {number}", row
     except ArrowException as error:
-        raise UserError(f"{name}: not a Parquet file: {error}") from error
+        raise UserError(f"{rows.name}: not a Parquet file: {error}") from error
 
 
-FORMS: dict[str, Callable[[Path, str], Iterator[tuple[str, Any]]]] = {
+FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
     ".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
 }  # fmt: skip

@@ -126,13 +126,13 @@ class Report:
     verdicts: Sequence[Any] = field(default=(), repr=False, compare=False)  # the judged instances of a run
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the content of `scores.json`."""
+        """Plain data: the content of `scores.json`, which does not hold what was spent."""
         flat: dict[str, Any] = {
             n: asdict(s) if isinstance(s, Score) else {k: asdict(one) for k, one in s.items()}
             for n, s in self.scores.items()
         }
         flat |= {"bias_corrected": dict(self.bias_corrected)} if self.bias_corrected else {}
-        return flat | {"unscored": dict(self.unscored), "usage": self.usage, "notes": list(self.notes)}
+        return flat | {"unscored": dict(self.unscored), "notes": list(self.notes)}
 
     def to_pandas(self) -> Any:
         """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""

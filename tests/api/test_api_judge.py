@@ -322,7 +322,7 @@ def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> N
     assert labels(level="cascade", abstain_band=(0.4, 0.6), cascade_judge=asked) == ["yes", "no"]
     assert len(asked.prompts) == 1
     assert "1. the second" in asked.prompts[0], "only the doubtful rest is handed on"
-    fitted = Calibrated(first, Calibrator("temperature"), 0.6)
+    fitted = Calibrated(first, Calibrator("temperature"), 0.6, rules="decide")  # as `judge` decides
     calibration = tmp_path / "calibration.json"
     calibration.write_text(json.dumps(as_json(fitted, Prompts())))
     assert labels(level="decision", calibration=calibration) == ["yes", "no"]

@@ -214,7 +214,7 @@ def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
     by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
     assert [point[:2] for point in series["best for its cost"]] == [pytest.approx(pair) for pair in by_cost]
     ((first, _, _, _),), ((second, accuracy_, _, _),) = series["decision judge alone"], series["reasoning judge alone"]
-    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]["usage"]
+    facts = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
     spent = {role: (used["input_tokens"] + used["output_tokens"]) / 10 for role, used in facts.items()}
     assert (first, second, accuracy_) == (pytest.approx(spent["judge"]), pytest.approx(spent["cascade"]), 100)
     dearest = max(point[0] for points in series.values() for point in points)
@@ -291,7 +291,7 @@ def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None
     assert tuple(settings["judging"]["abstain_band"]) == study.calibrated.band
     assert settings["cascade_judge"] == reasoning(tmp_path)
     assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
-    usage = json.loads((tmp_path / "cascade" / "scores.json").read_text())["usage"]["total"]
+    usage = json.loads((tmp_path / "cascade" / "run.json").read_text())["usage"]["total"]
     assert set(usage) == {"model", "judge", "cascade"}
 
 

@@ -136,12 +136,13 @@ def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
 def test_nobody_is_asked_once_a_pair_is_in_doubt(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
     options = _options(tmp_path, writer_arg=(f"record={seen}",))
-    result = contrast(options)
+    contrast(options)
     prompts = [line[-1] for line in map(json.loads, seen.read_text().splitlines())]
     assert not any("three garble" in prompt or "four alfa" in prompt for prompt in prompts)
     # Ten attempts reach the writer; the answer without tags is asked for twice more.
     assert len(prompts) == 10 + 2
-    assert result["usage"]["writer"]["calls"] == 9 + 2, "an error is no call"
+    spent = json.loads((Path(options.out) / "run.json").read_text())["usage"]["total"]
+    assert spent["writer"]["calls"] == 9 + 2, "an error is no call"
 
 
 def test_a_second_run_asks_nothing(tmp_path: Path) -> None:

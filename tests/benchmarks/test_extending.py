@@ -193,10 +193,35 @@ def test_the_command_goes_on_and_counts_its_calls(tmp_path: Path, capsys: pytest
         base = ["run", "--data", "mini", "--model", model, "--judge", judges, "--out", str(tmp_path / "out")]
         done = command_here(capsys, *base, "--limit", str(limit))
         assert done.returncode == 0, done.stderr
-        spent = json.loads((tmp_path / "out" / "scores.json").read_text())["usage"]
+        spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]
         turns[limit] = spent["total"]["model"]["calls"]
         assert spent["now"]["model"]["calls"] == turns[limit] - turns.get(5, 0) * (limit > 5)
     mini = {instance.id: instance for instance in load("mini")}
     lines = (tmp_path / "out" / "judgments.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
     chosen = [mini[json.loads(line)["id"]] for line in lines]
     assert len({instance.language for instance in chosen}) == 12, "one of each"
+
+
+def test_the_same_results_are_the_same_files_however_they_were_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one session or in two; what each took stands in run.json alone."""
+    base = (
+        "run",
+        "--data",
+        "mini",
+        "--model",
+        script(tmp_path / "model.json", [], {"reply": "Yes."}),
+        "--judge",
+        "none",
+    )
+    for out, limits in (("one", ("6",)), ("two", ("3", "6", "6"))):
+        for limit in limits:
+            done = command_here(capsys, *base, "--out", str(tmp_path / out), "--limit", limit)
+            assert done.returncode == 0, done.stderr
+    for name in ("scores.json", "judgments.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert "usage" not in json.loads((tmp_path / "one" / "scores.json").read_text())
+    one, two = (json.loads((tmp_path / out / "run.json").read_text())["usage"] for out in ("one", "two"))
+    assert one["total"] == two["total"]
+    assert two["now"] == {}, "the last session found everything"

@@ -262,3 +262,22 @@ for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
         missing = from_hub(hub, tmp_path, "user/absent")
         assert "--data user/absent: no such path, and cannot be loaded from the Hub" in missing
         assert "\n" not in missing
+
+
+@pytest.mark.parametrize(
+    ("has", "asked"),
+    [("DE", "german"), ("de", "German"), ("German", "DE"), ("german", "de"), ("DE", " de "), ("KO", "Korean")],
+)
+def test_a_language_by_its_code_or_its_name(has: str, asked: str) -> None:
+    made = [
+        replace(instance, language=language) for instance, language in zip(data.load("mini"), (has, "EN"), strict=False)
+    ]
+    assert [instance.language for instance in data.select(made, [asked], [])] == [has]
+
+
+@pytest.mark.parametrize("asked", ["german", "Swedish", "english please"])
+def test_a_language_that_the_data_lacks_is_near_no_code(asked: str) -> None:
+    """Two letters of a code stand in every word: "german" was near EN."""
+    made = [replace(data.load("mini")[0], language=language) for language in ("EN", "FR")]
+    with pytest.raises(UserError, match=f"unknown language '{asked}': choose from EN, FR"):
+        data.select(made, [asked], [])

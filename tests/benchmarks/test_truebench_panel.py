@@ -114,15 +114,15 @@ def test_no_table_shows_one_judge_alone_or_a_path() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"panel": None}, "several judges go with --panel"),
+        ({"panel": None}, "several judges go with panel="),
         ({"judge": "openai:alone"}, "at least two judges"),
         ({"panel": "plurality"}, "unknown panel rule"),
         ({"panel": "weighted", "weights": "1,2"}, "3 in all, not 2"),
         ({"panel": "unanimous", "tie_breaker": "smollm2"}, "knows no ties"),
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
-        ({"threshold": 0.0}, "--threshold lies between"),
-        ({"judge_temperature": float("inf")}, "--judge-temperature inf: must be at least 0"),
+        ({"threshold": 0.0}, "threshold= lies between"),
+        ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be at least 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(

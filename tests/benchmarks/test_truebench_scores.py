@@ -127,7 +127,7 @@ def test_plain_data_has_the_keys_of_scores_json() -> None:
     found = score(ITEMS, {"now": {}}).to_dict()
     assert {
         "overall", "strict", "by_category", "by_language", "by_task", "single_turn", "multi_turn", "soft_criterion",
-        "soft_turn", "drfr", "usage", "unscored", "notes",
+        "soft_turn", "drfr", "unscored", "notes",
     } <= set(found)  # fmt: skip
     assert set(found["overall"]) == set(found["by_task"]["Editing/Tone"]) == {"value", "n", "unscored", "ci95"}
 

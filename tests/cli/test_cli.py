@@ -128,7 +128,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 BAD: list[tuple[list[str], list[str], str]] = [
     (["--data", "{tmp}/nowhere.jsonl"], ["--data", "no such file", "v0.6.1"], "no data"),
     (["--data", "{tmp}/broken.jsonl"], ["line 1", "has no prompt"], "a malformed line"),
-    (["--language", "GERMAN"], ["unknown language 'GERMAN'", "DE"], "an unknown language"),
+    (["--language", "SWEDISH"], ["unknown language 'SWEDISH': choose from DE"], "an unknown language"),
     (["--category", "Edits"], ["unknown category 'Edits'", "Editing"], "an unknown category"),
     (["--limit", "0"], ["--limit 0"], "no instance"),
     (["--model", "gpt-5"], ["unknown spec 'gpt-5'", "openai:MODEL"], "an unknown spec"),

@@ -76,10 +76,10 @@ def test_other_names_of_configurations() -> None:
         ({"split": "test[:x]"}, r"split 'test\[:x\]': .*write it as test\[:10\]"),
         ({"split": "test[:10]", "streaming": True}, "a stream has no slices; give the split, and .take.10."),
         ({"split": "train", "streaming": True}, "unknown split 'train'"),
-        ({"source": MINI}, "truebench_mini is built in and takes no --source"),
+        ({"source": MINI}, "truebench_mini is built in and takes no source="),
         ({"data_files": str(MINI)}, "truebench_mini is built in and takes no data_files"),
         ({"data_dir": MINI.parent}, "truebench_mini is built in and takes no data_dir"),
-        ({"columns": {"index": "id"}}, "truebench_mini is built in and takes no --column"),
+        ({"columns": {"index": "id"}}, "truebench_mini is built in and takes no column"),
     ],
 )
 def test_what_does_not_go_is_one_line(given: dict[str, Any], told: str) -> None:
@@ -127,7 +127,7 @@ def test_data_files_and_data_dir(tmp_path: Path) -> None:
     for given, told in (
         ({"data_files": f"{folder}/none.jsonl"}, "truebench: data_files: Unable to find"),
         ({"data_files": {"a": files[0], "b": files[1]}}, "has no split test, and more than one other: a, b"),
-        ({"data_dir": tmp_path / "none"}, "none: no such file"),
+        ({"data_dir": tmp_path / "none"}, "none': no such file"),
         ({"data_files": files, "source": MINI}, "source and data_files say the same; give one of them"),
     ):
         with pytest.raises(UserError, match=told) as caught:

@@ -93,7 +93,7 @@ def test_verdicts_helper_follows_the_criteria_section() -> None:
         ("[]", "not an object"),
         ('{"rules": [{"reply": "x"}]}', "a rule without contains"),
         ('{"rules": [3]}', "a rule that is no object"),
-        ('{"rules": [{"contains": 3}]}', "contains is no text"),
+        ('{"rules": [{"contains": 3, "reply": "x"}]}', "contains is no text"),
         (None, "no such file"),
     ],
 )
@@ -104,6 +104,31 @@ def test_an_unusable_script_is_the_users_error(tmp_path: Path, content: str | No
     with pytest.raises(UserError, match="not a usable script") as caught:
         from_file(str(path), ScriptedOptions())
     assert str(path) in str(caught.value), reason
+
+
+@pytest.mark.parametrize(
+    ("rules", "default", "told"),
+    [
+        ([{"contains": "a", "text": "b"}], None, "rule 1, 'text': choose from contains, reply, error"),
+        ([RULES[0], {"contains": "a", "replies": ["b"]}], None, "rule 2, 'replies': did you mean reply"),
+        ([{"contain": "a", "reply": "b"}], None, "rule 1, 'contain': did you mean contains"),
+        ([{"contains": "a", "reply": {"txt": "b"}}], None, "rule 1, reply, 'txt': did you mean text"),
+        ([{"contains": "a", "reply": ["b", {"thinking": "c"}]}], None, "rule 1, reply, 'thinking': choose from text"),
+        ([], {"text": "b"}, "default, 'text': choose from reply"),
+        ([], {"contains": "a", "reply": "b"}, "default, 'contains': choose from reply"),
+        ([{"contains": "a"}], None, "rule 1: answers nothing; give one of reply, error, verdicts, probability"),
+    ],
+)  # fmt: skip
+def test_a_key_that_says_nothing_is_refused(tmp_path: Path, rules: list[Any], default: Any, told: str) -> None:
+    """It would be passed over, and the model answer OK."""
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps({"rules": rules} | ({} if default is None else {"default": default})))
+    with pytest.raises(UserError) as caught:
+        from_file(str(path), ScriptedOptions())
+    assert told in str(caught.value)
+    path.write_text(json.dumps({"rule": rules}))
+    with pytest.raises(UserError, match="at its top, 'rule': did you mean rules"):
+        from_file(str(path), ScriptedOptions())
 
 
 def test_it_needs_only_the_standard_library() -> None:

@@ -47,7 +47,7 @@ def test_what_no_rule_decides_is_not_judged_and_says_why() -> None:
     found = reward(["One two."] * 2, prompts=[PROMPT] * 2, criteria=[[SHORT, KIND], [SHORT]])
     assert found == [None, 1.0]
     assert [one.reason for one in reward.last.scored] == [
-        f"open: {KIND} (no rule decides it, and there is no judge)",
+        f"open: {KIND} (no judge: only what can be counted is decided)",
         "all met",
     ]
     assert reward.last.metrics() == {"not_judged": 0.5}
@@ -97,9 +97,9 @@ def test_it_goes_to_another_process() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "judge: there is none; name one, or let rules decide alone by rules=True"),
-        ({"rules": "evidence"}, "judge: there is none"),
-        ({"rules": True, "level": "rubric"}, "level: of a judge, and there is none; name one"),
+        ({}, 'judge: there is none; name one, or let rules decide alone: judge="none"'),
+        ({"rules": "evidence"}, "judge=None: with rules=.evidence. nothing would be decided"),
+        ({"rules": True, "level": "rubric"}, "judge=None: nobody is asked; leave out level"),
         ({"rules": 1}, "rules=1: must be off, evidence or decide"),
     ],
 )

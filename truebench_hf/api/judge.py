@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from truebench_hf.api.judgment import Judgment
+from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
 from truebench_hf.in_memory import InMemory
+from truebench_hf.options import NOBODY
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
@@ -54,14 +56,15 @@ class JudgeKeywords(TypedDict, total=False):
 class Judge:
     """A judge to keep: `Judge("openai:...")(prompt, response, criteria)`, as often as needed, from any thread.
 
+    - `judge` is a model as for `truebench_hf.judge`; with None or "none" rules alone decide, and no model is asked.
     - `level`: checklist (one call), rubric (one a criterion), decision (probabilities) or cascade (decision, the
       doubtful rest by `cascade_judge`, or the judge itself, at `cascade_level`); None is decision for smollm2, else
       checklist. `reasoning`: whether reasons come before verdicts. `structured`: JSON-schema answers auto, on or off.
     - decision and cascade: `threshold` is the P(yes) from which a criterion is met (that of the `calibration` file, else
       0.5), `abstain_band` those within which it is left open, or handed on.
     - `votes` (the majority) need a `temperature` above 0; `max_tokens` limits one answer of the judge.
-    - `rules` on what programs can count (lengths, language, format): off, evidence (the judge is told the figures) or
-      decide (they settle a criterion where no doubt is left, and it is not asked); True is decide.
+    - `rules` on what programs can count (lengths, language, format): decide (they settle a criterion where no doubt is
+      left, and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off.
     - `prompts` are replaced by name: {"checklist": "mine.jinja"}, or "plain".
     - `base_url` and `judge_arg` (provider options) say how it is reached, `concurrency` how many requests at a time,
       `patience` for how many seconds a server may be away.
@@ -71,9 +74,10 @@ class Judge:
     Close it with `with`, or leave that to the end of the program.
     """
 
+    @in_python
     def __init__(
         self,
-        judge: ModelLike,
+        judge: ModelLike | None,
         *,
         level: str | None = None,
         reasoning: bool = True,
@@ -82,7 +86,7 @@ class Judge:
         abstain_band: tuple[float, float] | None = None,
         calibration: File | None = None,
         votes: int = 1,
-        rules: str | bool = "off",
+        rules: str | bool = "decide",
         temperature: float = 0.0,
         max_tokens: int = 8192,
         cascade_judge: ModelLike | None = None,
@@ -105,7 +109,10 @@ class Judge:
             {"votes": votes, "max_tokens": max_tokens, "concurrency": concurrency},
         )
         texts = Prompts({name: os.fspath(path) for name, path in (prompts or {}).items()})
-        spec, second = as_spec(judge), None if cascade_judge is None else as_spec(cascade_judge)
+        spec, second = (
+            NOBODY if judge is None else as_spec(judge),
+            None if cascade_judge is None else as_spec(cascade_judge),
+        )
         settings = _settings(
             spec, level, texts, threshold, calibration,
             {"reasoning": reasoning, "structured": structured, "abstain_band": abstain_band, "votes": votes,
@@ -118,7 +125,9 @@ class Judge:
             raise UserError("cascade_arg is about cascade_judge; name one")
         if concurrency < 1 or not patience >= 0:
             raise UserError("concurrency is at least 1, patience at least 0")
-        models = [(spec, as_texts(judge_arg), base_url)]
+        if spec == NOBODY:
+            _check_nobody(settings.rules, level, judge_arg, base_url)
+        models = [] if spec == NOBODY else [(spec, as_texts(judge_arg), base_url)]
         if second is not None:
             models.append((second, as_texts(cascade_arg), None))
         self._background = Background()
@@ -142,6 +151,7 @@ class Judge:
         criteria: Criteria | Iterable[Criteria], *, context: str | Iterable[str | None] | None = None,
         reference: str | Iterable[str | None] | None = None,
     ) -> list[Judgment]: ...  # fmt: skip
+    @in_python
     def __call__(
         self, prompt: Any, response: Any, criteria: Any, *, context: Any = None, reference: Any = None
     ) -> Judgment | list[Judgment]:
@@ -175,17 +185,17 @@ class Judge:
 
 @overload
 def judge(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
-    prompt: Prompt, response: str | None, criteria: Criteria, judge: ModelLike, *, context: str | None = None,
+    prompt: Prompt, response: str | None, criteria: Criteria, judge: ModelLike | None, *, context: str | None = None,
     reference: str | None = None, **settings: Unpack[JudgeKeywords],
 ) -> Judgment: ...  # fmt: skip
 @overload
 def judge(
     prompt: Prompt | Iterable[Prompt], response: Iterable[str | None], criteria: Criteria | Iterable[Criteria],
-    judge: ModelLike, *, context: str | Iterable[str | None] | None = None,
+    judge: ModelLike | None, *, context: str | Iterable[str | None] | None = None,
     reference: str | Iterable[str | None] | None = None, **settings: Unpack[JudgeKeywords],
 ) -> list[Judgment]: ...  # fmt: skip
 def judge(
-    prompt: Any, response: Any, criteria: Any, judge: ModelLike, *, context: Any = None, reference: Any = None,
+    prompt: Any, response: Any, criteria: Any, judge: ModelLike | None, *, context: Any = None, reference: Any = None,
     **settings: Unpack[JudgeKeywords],
 ) -> Judgment | list[Judgment]:  # fmt: skip
     """Whether a response to a prompt meets criteria: verdicts with reasons, and whether it passes.
@@ -193,7 +203,8 @@ def judge(
     `prompt` is a text or a conversation ([{"role": ..., "content": ...}], the user's message last), `criteria` one or
     several texts, `Criterion`s or {"text": ..., "weight": ...}; `context` is what the answer must rest on, `reference`
     an answer known to be right. `judge` is a spec (openai:..., hf:..., vllm:..., smollm2), a function from messages to
-    a text, or a loaded transformers model as (model, tokenizer).
+    a text, or a loaded transformers model as (model, tokenizer). With None or "none" nobody is asked: what can be
+    counted is decided, and the rest is left open.
 
     With a list of responses a list comes back. Prompt, context and reference are then one for all or a list; criteria
     are for all, or a list of lists with one list per response. `settings` are those of `Judge`. Works in notebooks and
@@ -282,6 +293,14 @@ def _settings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
         sampling=Sampling(temperature, max_tokens=max_tokens), **more,
     )  # fmt: skip
+
+
+def _check_nobody(rules: str, level: str | None, judge_arg: object, base_url: str | None) -> None:
+    """Raise UserError where settings ask for a judge and there is none, or keep rules from deciding."""
+    if rules != "decide":
+        raise UserError(f"judge=None: with rules={rules!r} nothing would be decided; leave it out, or name a judge")
+    if level or judge_arg or base_url:
+        raise UserError("judge=None: nobody is asked; leave out level, judge_arg and base_url, or name a judge")
 
 
 def _check_numbers(numbers: Mapping[str, object], whole: Mapping[str, object]) -> None:

@@ -14,6 +14,8 @@ from truebench_hf.engine.progress import progress
 from truebench_hf.errors import write_error
 from truebench_hf.judging import judge as judging
 from truebench_hf.judging.case import Case
+from truebench_hf.judging.nobody import NoJudge
+from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
@@ -29,22 +31,25 @@ Opening = tuple[str, dict[str, str], str | None]  # spec, provider options, base
 class Kept:
     """The judge behind a `Judge`. Made, used and closed on one event loop."""
 
-    judge: judging.Judge
+    judge: CaseJudge
     models: Sequence[ChatModel]
     ledger: Ledger
+    cases: int  # judged at a time
 
     @classmethod
     async def opened(
         cls, openings: Sequence[Opening], settings: judging.JudgeSettings, prompts: Prompts, concurrency: int,
         patience: float, cache: Path | None,
     ) -> Kept:  # fmt: skip
-        """Open the models (a judge, and who gets a cascade's rest) and the ledger: a file, or one in memory."""
-        if prompts.replaced:
+        """Open the models (a judge, and who gets a cascade's rest; none for rules alone) and the ledger."""
+        if openings and prompts.replaced:
             check_judge_prompts(settings, prompts)
         models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
         ledger = open_ledger(cache)
         callers = [Caller(m, ledger, role, concurrency) for m, role in zip(models, ("judge", "cascade"), strict=False)]
-        return cls(judging.Judge(callers[0], settings, prompts, callers[1] if callers[1:] else None), models, ledger)
+        cases = 2 * max((caller.concurrency for caller in callers), default=concurrency)
+        judge = judging.Judge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
+        return cls(judge, models, ledger, cases)
 
     async def all(self, cases: Sequence[Case]) -> list[Judgment]:
         """Judge cases, many at a time; in their order."""
@@ -54,8 +59,7 @@ class Kept:
             async def one(place: int) -> tuple[int, Judgment]:
                 return place, Judgment(await self._verdicts(cases[place]))
 
-            limit = 2 * max(caller.concurrency for caller in (self.judge.caller, self.judge.reasoning_judge.caller))
-            async for place, judgment in bounded(range(len(cases)), one, limit):
+            async for place, judgment in bounded(range(len(cases)), one, self.cases):
                 made[place] = judgment
                 step("judgments")
         return [made[place] for place in range(len(cases))]

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
+from truebench_hf.arguments import in_python
 from truebench_hf.in_memory import InMemory
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class RunKeywords(TypedDict, total=False):
     repetition_penalty: float
 
 
+@in_python
 def run(
     *,
     data: Data,
@@ -148,8 +150,10 @@ def _is_object(value: Any) -> bool:
 def _rows(data: Any) -> InMemory:
     """Rows in memory as a text that holds them as a list of dicts; missing values of a DataFrame are None."""
     from truebench_hf.errors import UserError
+    from truebench_hf.row_formats import check_columns
 
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        check_columns(list(map(str, data.columns)), "data")
         data = data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping) and not all(_is_table(split) for split in data.values()):
         data = [data]  # one row

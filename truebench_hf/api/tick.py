@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from truebench_hf.api.judge import File, ModelLike
 from truebench_hf.api.run import Data, Models, Pairs, kept
+from truebench_hf.arguments import in_python
 
 if TYPE_CHECKING:
     from truebench_hf.types import Report
@@ -49,6 +50,7 @@ class TickKeywords(TypedDict, total=False):
     model_concurrency: int
 
 
+@in_python
 def tick(
     *,
     data: Data | None = None,

@@ -29,7 +29,7 @@ from truebench_hf.cli import (
 )
 from truebench_hf.cli.options import command, later
 from truebench_hf.confidential import learn_environment
-from truebench_hf.errors import UserError, is_write_error, write_error
+from truebench_hf.errors import UserError, is_write_error, too_long, write_error
 from truebench_hf.terminal import complain, say, warn
 
 app = typer.Typer(
@@ -108,6 +108,9 @@ def run() -> None:
         complain(error)
         sys.exit(2)
     except OSError as error:
+        if long := too_long(error):
+            complain(long)
+            sys.exit(2)
         if not is_write_error(error):
             warn(traceback.format_exc().rstrip())
             sys.exit(1)

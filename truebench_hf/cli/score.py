@@ -34,6 +34,7 @@ def _score(
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import judgments, read_compact
+    from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.hub.submission import by_rules
     from truebench_hf.records import stamp
 
@@ -53,7 +54,7 @@ def _score(
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
         say("\n".join(map(official.to_csv, tables)), end="")
-        unscored = sum(sum(rows.each(lambda item: item.passed is None)) for _, _, _, rows in runs)
+        unscored = sum(unfinished(rows) for _, _, _, rows in runs)
     else:
         unscored = sum([_scored(*run, before[run[0]]) for run in runs])
     if unscored and not allow_unscored:
@@ -81,12 +82,12 @@ def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
 
 
 def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) -> int:
-    """Print the scores of one run; returns how many instances are unscored."""
+    """Print the scores of one run; returns how many instances are unscored that should not be."""
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE
     from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
-    from truebench_hf.benchmarks.truebench.scores import score
+    from truebench_hf.benchmarks.truebench.scores import score, unfinished
     from truebench_hf.benchmarks.truebench.sections import lead, sections
     from truebench_hf.records import unchanged
     from truebench_hf.report.console import show
@@ -102,4 +103,4 @@ def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) ->
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
     show(sections(report), lead=lead(report), notes=report.notes)
-    return len(report.unscored)
+    return unfinished(once)

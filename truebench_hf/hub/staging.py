@@ -22,8 +22,8 @@ from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.types import Report, Score
 
-# What of scores.json does not follow from the judgments: tokens spent, and what human labels say about the judge.
-_NOT_COMPUTED = ("usage", "bias_corrected")
+# What of scores.json does not follow from the judgments: what human labels say about the judge.
+_NOT_COMPUTED = ("bias_corrected",)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.inspect_task.samples import chat
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
@@ -85,7 +86,7 @@ def generate_config(sampling: Sampling) -> GenerateConfig:
 
 @dataclass
 class Judges:
-    """The judge of a task. `name` is a spec of ours, a model of inspect, or "": the model in the role `grader`."""
+    """The judge of a task. `name` is a spec of ours, a model of inspect, none, or "": the model in the role `grader`."""
 
     name: str
     options: Any  # JudgeGivenOptions
@@ -119,6 +120,8 @@ class Judges:
         if self._kept is not None:  # on a loop of its own, so that clients outlive an `eval`
             background, kept = self._kept
             return list(await asyncio.gather(*(background.ask(kept.judge.verdicts(case)) for case in cases)))
+        if self.options.nobody:
+            return list(await asyncio.gather(*map(NoJudge().verdicts, cases)))
         check_named(self.name)
         several = None if self.name else model_roles().get(ROLE)
         judge: CaseJudge

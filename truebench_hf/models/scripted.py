@@ -10,23 +10,27 @@ found in the last message answers:
                {"contains": "<criteria", "verdicts": {"in German": "FAIL"}},       <- others PASS, at every level
                {"contains": "is polite", "probability": 0.8}],                     <- for yes/no questions
      "default": {"reply": "OK", "probability": 0.5}}
+
+Any other key is refused: a misspelt one would leave its rule without a word.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.types import Usage
 
 Answer = str | dict[str, Any]
+_ANSWERS = ("reply", "error", "verdicts", "probability")  # of which a rule has at least one
+_REPLY = ("text", "reasoning", "truncated", "error")
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
     """The model that a rules file describes. Raises UserError when the file cannot be used."""
     try:
         script = json.loads(Path(path).read_text(encoding="utf-8"))
+        _check(script, path)
         rules, default = list(script.get("rules", [])), dict(script.get("default", {"reply": "OK", "probability": 0.5}))
         needles = [[r["contains"]] if isinstance(r["contains"], str) else list(r["contains"]) for r in rules]
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
@@ -125,6 +130,29 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
         return share
 
     return ScriptedModel(path, reply, probability, record=options.record)
+
+
+def _check(script: Any, path: str) -> None:
+    """Raise UserError on a key that says nothing, with those that do, and on a rule that answers nothing."""
+    for where, part, keys in _parts(script):
+        if wrong := [str(key) for key in part if key not in keys]:
+            raise unknown(f"key of scripted:{path}, {where},", wrong[0], keys)
+        if "contains" in keys and not set(_ANSWERS) & set(part):
+            raise UserError(f"scripted:{path}, {where}: answers nothing; give one of {', '.join(_ANSWERS)}")
+
+
+def _parts(script: Any) -> Iterator[tuple[str, Mapping[str, Any], tuple[str, ...]]]:
+    """(where, object, its keys) of all objects of a script."""
+    yield "at its top", script, ("rules", "default")
+    rules = [
+        (f"rule {number}", rule, ("contains", *_ANSWERS)) for number, rule in enumerate(script.get("rules", []), 1)
+    ]
+    for where, rule, keys in [*rules, ("default", script.get("default", {}), _ANSWERS)]:
+        yield where, rule, keys
+        replies = rule.get("reply")
+        for reply in replies if isinstance(replies, list) else [replies]:
+            if isinstance(reply, Mapping):
+                yield f"{where}, reply", reply, _REPLY
 
 
 def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:

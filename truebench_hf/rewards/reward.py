@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from truebench_hf.api.judge import File, Judge, JudgeKeywords, ModelLike, as_spec, as_texts, cache_file, mode
+from truebench_hf.api.judge import File, Judge, JudgeKeywords, ModelLike, as_spec, as_texts, cache_file
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.rewards.shapes import PENALTY, SHAPES
 from truebench_hf.rewards.step import Step
@@ -29,8 +29,8 @@ class ChecklistReward:
       changes) as for `truebench_hf.judge`, with `settings` of `Judge` beside (`level`, `votes`, `cache`, ...); or a
       `Judge`. With `cache` no question is paid for twice, in this training or when it goes on; equal completions are
       judged once anyway.
-    - With `rules=True` programs decide what they can count without doubt (lengths, language, format), and the judge the
-      rest; without a judge (None) the rest is not judged, and no model is needed.
+    - Programs decide what they can count without doubt (lengths, language, format), and the judge the rest. With
+      judge="none", or without one and with `rules=True`, the rest is not judged, and no model is needed.
     - Criteria stand in a column of the data (`criteria`, `rubric`, `rubrics` or `checklist`; another name: `column`) as
       rows of `truebench run` hold them, with weights if need be. A prompt that has none gets a checklist from the
       `generator`, once (in `language`, by default that of the prompt). `split` is a model that takes criteria with
@@ -73,7 +73,7 @@ class ChecklistReward:
         self._again = partial(type(self), **more, **settings)
 
         from truebench_hf.prompts import Prompts
-        from truebench_hf.rewards.scoring import RulesAlone, Scoring
+        from truebench_hf.rewards.scoring import Scoring
         from truebench_hf.rewards.writers import Writers
 
         _check(judge, shape, penalty, held_out, held_out_share, settings)
@@ -81,7 +81,7 @@ class ChecklistReward:
         self.last = Step(())
         self._column, self._generates = column, generator is not None
         self._log = None if log is None else Path(log)
-        first = RulesAlone() if judge is None else judge if isinstance(judge, Judge) else Judge(judge, **settings)
+        first = judge if isinstance(judge, Judge) else Judge(judge, **settings)
         shared: Any = {key: value for key, value in settings.items() if key not in _OWN}
         second = held_out if isinstance(held_out, Judge | None) else Judge(held_out, **shared)
         roles = {"generator": generator, "splitter": split}
@@ -172,20 +172,12 @@ def _check(
         raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
     if not 0 < held_out_share <= 1:
         raise UserError(f"held_out_share={held_out_share!r}: must lie above 0, and be 1 at most")
-    if judge is None:
-        _check_alone(settings)
+    if judge is None and "rules" not in settings:
+        raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
     if held_out is not None and (held_out is judge or held_out == judge):
         raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
     if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache"})):
         raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
-
-
-def _check_alone(settings: Mapping[str, Any]) -> None:
-    """Raise UserError where there is no judge, and rules do not decide either."""
-    if mode(settings.get("rules", "off")) != "decide":
-        raise UserError("judge: there is none; name one, or let rules decide alone by rules=True")
-    if more := sorted(set(settings) - {"rules", "cache", "prompts", "concurrency", "patience"}):
-        raise UserError(f"{', '.join(more)}: of a judge, and there is none; name one")
 
 
 def _opening(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> Opening:

@@ -10,32 +10,17 @@ from truebench_hf.api.judge import Judge
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.models.asking import Problem
 from truebench_hf.rewards.shapes import reward_of
 from truebench_hf.rewards.step import Scored, Step, why
 from truebench_hf.rewards.writers import Writers
-from truebench_hf.types import Verdict
-
-
-class RulesAlone:
-    """Rules without a judge: what they do not decide is open."""
-
-    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
-        """One verdict per criterion of the case, in order."""
-        found = ruled(case, "decide")
-        why = "no rule decides it, and there is no judge"
-        return found.joined([Verdict(criterion, None, why) for criterion in found.rest.criteria])
-
-    def close(self) -> None:
-        """It holds nothing."""
 
 
 @dataclass(frozen=True)
 class Scoring:
     """Who is asked, and how verdicts become rewards. `share` is that of the completions the held-out judge sees."""
 
-    judge: Judge | RulesAlone
+    judge: Judge
     held_out: Judge | None
     share: float
     writers: Writers

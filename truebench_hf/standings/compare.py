@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.options import NOBODY
 from truebench_hf.records import Judged
 from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
@@ -162,6 +163,8 @@ def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
     pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
     implied = {after for before, after in _IMPLIED if before in unlike}
+    if NOBODY in pairs["judge"]:  # who asks nobody asks in no way
+        implied.add("judging")
     ran = [providers(run.settings, {}).get(run.model) for run in (one, other)]
     if one.model == other.model and ran[0] != ran[1]:
         found.append(f"provider of {one.model}: {_told(*ran)}")

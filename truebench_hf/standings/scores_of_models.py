@@ -14,6 +14,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.row_files import records
+from truebench_hf.row_formats import what_is
 from truebench_hf.space.board import runs
 
 PUBLISHED = "published"  # instead of a file: the paper's Table 5
@@ -54,7 +55,7 @@ def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, colum
     if len(sources) > 1:
         raise UserError(f"{flag}: several are run folders; of tables give one")
     path = Path(sources[0])
-    if not path.is_file():
+    if what_is(path) not in ("file", "stream"):
         raise UserError(f"{flag} {path}: no such file; give a table of scores, run folders, or {PUBLISHED}")
     return _of_table(path, columns, column_flag)
 

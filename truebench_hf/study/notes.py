@@ -43,6 +43,16 @@ def by_rules(
     return [f"Decided by rules: {decided} of {every} criteria; judge calls saved: {calls * votes * judges}."]
 
 
+def without_judge(cases: Iterable[Sequence[Verdict]]) -> list[str]:
+    """How many criteria are decided where there is no judge; `cases` are the verdicts on each answer."""
+    verdicts = [verdict for case in cases for verdict in case]
+    decided = sum(verdict.judge == JUDGE for verdict in verdicts)
+    return [
+        f"No judge: {decided} of {len(verdicts)} criteria are decided, by what can be counted; {len(verdicts) - decided} "
+        "are left open."
+    ]
+
+
 def rules_fact(made: Mapping[str, Any]) -> dict[str, str]:
     """What a place on a board says of the rules that its verdicts were made with; nothing where there were none."""
     rules = made.get("rules", "off")

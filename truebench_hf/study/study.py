@@ -129,12 +129,8 @@ class Study(Generic[O, T, D, V]):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What the results were made with: the settings of the folder, versions, and what was spent by role."""
-        return {
-            **self.folder.info["settings"],
-            "versions": self.folder.info["versions"],
-            "usage": self.folder.usage()["total"],
-        }
+        """What the results were made with: the settings of the folder, and versions."""
+        return {**self.folder.info["settings"], "versions": self.folder.info["versions"]}
 
     # Its life.
 

@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import JUDGMENTS
 from truebench_hf.redaction import masked
+from truebench_hf.row_formats import what_is
 from truebench_hf.rows import Record
 from truebench_hf.terminal import warn
 from truebench_hf.types import Response
@@ -75,7 +76,7 @@ def _file(path: str, flag: str) -> Path:
     """The file, or the answers of a run folder."""
     place = Path(path)
     place = place / JUDGMENTS if place.is_dir() else place
-    if not place.is_file():
+    if what_is(place) not in ("file", "stream"):
         raise UserError(f"{flag} {path}: no such file, nor a run folder with {JUDGMENTS}")
     return place
 

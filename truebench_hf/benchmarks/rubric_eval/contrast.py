@@ -207,7 +207,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
         return await ask(self.caller("writer"), request, read, repair, who="the writer")
 
     def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Any]]:
-        result = summary(done) | {"unlabelled_rows_left_out": self.unlabelled, "usage": self.provenance["usage"]}
+        result = summary(done) | {"unlabelled_rows_left_out": self.unlabelled}
         files = {
             "pairs.jsonl": [row for one in done if one.status == "kept" for row in one.rows(self.options.writer)],
             "rejected.jsonl": [one.rejected_row() for one in done if one.status != "kept"],

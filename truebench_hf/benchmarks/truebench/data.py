@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -24,7 +24,11 @@ CATEGORIES = (
     "Content Generation", "Editing", "Data Analysis", "Reasoning", "Hallucination",
     "Safety", "Repetition", "Summarization", "Translation", "Multi-Turn",
 )  # fmt: skip
-LANGUAGES = ("KO", "EN", "JA", "ZH", "PL", "DE", "PT", "ES", "FR", "IT", "RU", "VI")
+LANGUAGE_NAMES = {
+    "KO": "Korean", "EN": "English", "JA": "Japanese", "ZH": "Chinese", "PL": "Polish", "DE": "German", "PT": "Portuguese",
+    "ES": "Spanish", "FR": "French", "IT": "Italian", "RU": "Russian", "VI": "Vietnamese",
+}  # fmt: skip
+LANGUAGES = tuple(LANGUAGE_NAMES)
 MINI = Path(__file__).with_name("mini.jsonl")
 
 
@@ -86,20 +90,31 @@ def located(data: str) -> str:
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:
     """The instances of some languages and categories, with what was left out of the data. Raises UserError on a name
-    that it lacks."""
+    that it lacks.
+
+    A language may be named by its code or in English, whichever the data has.
+    """
     chosen = list(all_instances)
     for field, wanted in (("language", languages), ("category", categories)):
         known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances}
-        for name in wanted:
-            if not any(known):
-                raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
-            if name.casefold() not in known:
-                raise unknown(field, name, sorted(known.values()))
-        folded = {name.casefold() for name in wanted}
+        folded = {_named(name, field, known) for name in wanted}
         chosen = [i for i in chosen if not folded or getattr(i, field).casefold() in folded]
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")
     return Usable(chosen, all_instances.left_out) if isinstance(all_instances, Usable) else chosen
+
+
+def _named(name: str, field: str, known: Mapping[str, str]) -> str:
+    """The name among the `known` ones, which are folded. Raises UserError where the data has none like it."""
+    if not any(known):
+        raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
+    also = {code.casefold(): english.casefold() for code, english in LANGUAGE_NAMES.items()}
+    also |= {english: code for code, english in also.items()}
+    folded = name.strip().casefold()
+    for same in (folded, also.get(folded, "")) if field == "language" else (folded,):
+        if same in known:
+            return same
+    raise unknown(field, name, sorted(filter(None, known.values())))
 
 
 def slug(name: str) -> str:

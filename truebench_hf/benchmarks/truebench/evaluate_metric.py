@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from truebench_hf import instances
+from truebench_hf.arguments import in_python
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
@@ -24,6 +25,7 @@ from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
 
 
+@in_python
 def score_responses(
     responses: Sequence[Any], references: Sequence[Any], judge_spec: str, out: str | None = None, **options: Any
 ) -> Report:

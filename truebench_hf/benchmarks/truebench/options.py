@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, flag, option, pairs, role
+from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, pairs, role
 from truebench_hf.prompts import names
 from truebench_hf.study.options import (
     DataOptions,
@@ -34,7 +34,7 @@ _HEEDED = {
 }  # fmt: skip
 
 
-_JUDGING = Binds("judging", lambda options: asdict(options.settings), late=True)
+_JUDGING = Binds("judging", lambda options: options.judging_facts, late=True)
 _SAMPLING = Binds("sampling", lambda options: asdict(options.sampling))
 _PANEL = Binds("panel", lambda options: options.panel_facts, late=True)
 
@@ -87,8 +87,10 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ()  # which the command fills beside those of its judges
 
     judge: tuple[str, ...] = role(
-        help="Judge: a spec like the model's; may be repeated, for --panel.",
+        help="Judge: a spec like the model's; may be repeated, for --panel. none: only what can be counted is decided, and "
+        "no model is asked.",
         binds=Binds("judge", lambda options: options.judge_name, late=True),
+        or_nobody=True,
     )
     judge_level: str | None = option(
         None, binds=_JUDGING,
@@ -140,12 +142,30 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
                 f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}"
             )
         if not self.judge:
-            raise UserError("name a --judge")
+            raise UserError("name a --judge, or none: then only what can be counted is decided")
+        if NOBODY in self.judge:
+            self._check_nobody()
         if len(self.judge) > 1 and self.panel is None:
             raise UserError("several judges go with --panel majority, unanimous or weighted; name one")
         if self.panel and (self.judge_level == "cascade" or self.calibration):
             raise UserError("a cascade and a --calibration belong to one judge; leave out --panel")
         self.check_panel(len(self.judge))
+
+    def _check_nobody(self) -> None:
+        """Raise UserError where options ask for a judge beside `--judge none`, or keep rules from deciding."""
+        if len(self.judge) > 1:
+            raise UserError("--judge none stands alone; leave out the other judges, or none")
+        if self.protocol == "official":
+            raise UserError("--protocol official: its judge decides all; name a --judge")
+        if self.rules != "decide":
+            raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
+        if self.judge_level:
+            raise UserError(f"--judge none: nobody is asked; leave out --judge-level {self.judge_level}")
+
+    @property
+    def nobody(self) -> bool:
+        """Whether there is no judge: only what can be counted is decided."""
+        return self.judge == (NOBODY,)
 
     @property
     def usual_rules(self) -> str:
@@ -166,6 +186,11 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             return {}
         rule = f"{self.panel} {self.weights}" if self.weights else self.panel
         return {"judges": self.judge, "rule": rule, "tie_breaker": self.tie_breaker}
+
+    @property
+    def judging_facts(self) -> dict[str, Any]:
+        """How verdicts come about, as a folder notes it."""
+        return {"rules": self.rules} if self.nobody else asdict(self.settings)
 
     @property
     def cascade_name(self) -> str | None:

@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.truebench.board import board, content
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.scores import score, unfinished
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
@@ -58,5 +58,5 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     }
     return Outcome(
         report, files, _title(model, judged), sections(report, judged, rows), lead(report), report.notes, facts(report),
-        board(report), known=known, incomplete=len(report.unscored),
+        board(report), known=known, incomplete=unfinished(rows),
     )  # fmt: skip

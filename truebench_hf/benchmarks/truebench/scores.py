@@ -12,9 +12,10 @@ from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.options import NOBODY
 from truebench_hf.records import Compact, Judged, compact, sample_name
 from truebench_hf.redaction import masked_note
-from truebench_hf.study.notes import by_rules, weak_judges
+from truebench_hf.study.notes import by_rules, weak_judges, without_judge
 from truebench_hf.types import Instance, Label, Report, Score
 
 REPEATED = "repeated_samples"
@@ -68,6 +69,16 @@ def passes(item: Judged, provenance: Mapping[str, Any]) -> bool | None:
 def outcomes(rows: Compact, provenance: Mapping[str, Any]) -> list[bool | None]:
     """Whether each response `passes`."""
     return rows.each(lambda item: passes(item, provenance))
+
+
+def unfinished(rows: Compact) -> int:
+    """How many responses are unscored for another reason than that nobody was to judge them."""
+    return sum(rows.each(lambda item: item.passed is None and not _left_to_nobody(item)))
+
+
+def _left_to_nobody(item: Judged) -> bool:
+    open_ = [verdict for turn in item.verdicts for verdict in turn if verdict.label is None]
+    return bool(open_) and all(verdict.judge == NOBODY for verdict in open_)
 
 
 def grouped(
@@ -155,7 +166,9 @@ def _notes(overall: Score, official: Score, rows: Compact, provenance: Mapping[s
 def _rules(rows: Compact, provenance: Mapping[str, Any]) -> list[str]:
     """What rules decided of the answers that there are."""
     how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
-    asked = chain.from_iterable(rows.each(lambda item: item.verdicts[: len(item.response.answers)]))
+    asked = list(chain.from_iterable(rows.each(lambda item: item.verdicts[: len(item.response.answers)])))
+    if provenance.get("judge") == NOBODY:
+        return without_judge(asked)
     votes = 1 if how.get("level") == "cascade" else how.get("votes", 1)
     count = len(panel.get("judges", [""]))
     return by_rules(asked, how.get("rules", "off"), how.get("level", ""), votes=votes, judges=count)

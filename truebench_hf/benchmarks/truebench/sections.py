@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
+from truebench_hf.options import NOBODY
 from truebench_hf.records import Compact, Judged, compact
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.repeated import repeated
@@ -62,6 +63,8 @@ def lead(report: Report) -> str:
     """Who was judged by whom, in a line; "" where nobody knows."""
     made = report.provenance
     by = f" judged by {made['judge']}" if made.get("judge") else ""
+    if made.get("judge") == NOBODY:
+        by = ", no judge: what can be counted is decided"
     level = f", level {made['judging']['level']}" if made.get("judging", {}).get("level") else ""
     return f"{made['model']}{by}{level}" if made else ""
 
@@ -75,7 +78,7 @@ def facts(report: Report) -> dict[str, object]:
         "Judge": made.get("judge"),
         "Judge level": judging.get("level"),
         "Cascade judge": made.get("cascade_judge"),
-        "Reasoning": "on" if judging.get("reasoning") else "off",
+        "Reasoning": {True: "on", False: "off"}.get(judging.get("reasoning")),
         "Protocol": made.get("protocol"),
     }
 

@@ -35,7 +35,8 @@ from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import without_answer
-from truebench_hf.judging.panel import Panel
+from truebench_hf.judging.nobody import NoJudge
+from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
@@ -56,18 +57,20 @@ class Judges(Study[O, T, D, V]):
     options: Any  # with those of JudgeOptions
 
     def judge_settings(self) -> list[JudgeSettings]:
-        return [self.options.settings]
+        return [] if self.options.nobody else [self.options.settings]
 
     def check(self) -> None:
-        judge = (self.roles["cascade_judge"] or self.roles["judge"])[0]
-        self.options.check_cascade(asdict(judge.identity))
+        for judge in (self.roles["cascade_judge"] or self.roles["judge"])[:1]:
+            self.options.check_cascade(asdict(judge.identity))
 
     def setup(self) -> None:
         self.judges = self._make_judges()
 
-    def _make_judges(self) -> Judge | Panel:
-        """One judge, one that hands what it is unsure of to another (a cascade), or a panel of several."""
+    def _make_judges(self) -> CaseJudge:
+        """One judge, one that hands what it is unsure of to another (a cascade), a panel of several, or none."""
         options: JudgeOptions = self.options
+        if options.nobody:
+            return NoJudge()
         if options.panel is None:
             second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
             return Judge(self.caller("judge"), options.settings, options.prompts, second)

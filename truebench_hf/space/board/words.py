@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 
-from truebench_hf.benchmarks.truebench.data import LATEST, RELEASES
+from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES, LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
 
-_LANGUAGES = {
-    "KO": "Korean", "EN": "English", "JA": "Japanese", "ZH": "Chinese", "PL": "Polish", "DE": "German", "PT": "Portuguese",
-    "ES": "Spanish", "FR": "French", "IT": "Italian", "RU": "Russian", "VI": "Vietnamese",
-}  # fmt: skip
 _TASKS = {"truebench": "task", "facts": "answer", "metaeval": "rubric"}
 
 
 def column(title: str) -> str:
     """A column's title; a language by its name."""
-    return _LANGUAGES.get(title, title)
+    return LANGUAGE_NAMES.get(title, title)
 
 
 def counted(count: int, one: str, many: str = "") -> str:

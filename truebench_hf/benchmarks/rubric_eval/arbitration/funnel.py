@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
@@ -133,7 +133,6 @@ def summary(
         "exits": {exit: {"n": exits[exit], "meaning": meaning} for exit, meaning in EXITS.items()},
         "why_discarded": _reasons(traces),
         "funnel": _stages(traces, usage),
-        "usage": {role: asdict(used) for role, used in usage.items()},
         "without_rubric_type": untyped,
         "rows_left_out": list(left_out.reasons),
         "conflicting": conflicting,

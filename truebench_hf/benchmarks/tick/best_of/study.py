@@ -133,7 +133,7 @@ class BestOf(SelfJudging):
         options = self.options
         cut = sum(answer.truncated for one in done for answer in one.answers)
         result = summary(done, options.by, options.outside is not None)
-        result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
+        result |= {"rows_left_out": list(self.all.left_out)}
         listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(

@@ -158,7 +158,6 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
             "categories": {name: counts(done, name) for name in options.categories},
             "pass_rates": {who: {name: asdict(score) for name, score in found.items()} for who, found in rates.items()},
             "rows_left_out": list(self.all.left_out),
-            "usage": self.provenance["usage"],
         }
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
         if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):

@@ -134,7 +134,7 @@ class Refine(SelfJudging):
         options = self.options
         cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
         result = summary(done, options.iterations, options.keep, options.outside)
-        result |= {"rows_left_out": list(self.all.left_out), "usage": self.provenance["usage"]}
+        result |= {"rows_left_out": list(self.all.left_out)}
         listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(

@@ -186,7 +186,6 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             "left_out": dict(left_out(entries)),
             "not_written": problems,
             "rows_left_out": list(self.all.left_out),
-            "usage": self.provenance["usage"],
         }
         notes = [f"{what}: {n} of {len(entries)}" for what, n in result["left_out"].items() if n]
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []

@@ -57,7 +57,6 @@ def score(
         "set": {"instances": len({row.instance.id for row in rows}), "models": list(models), "responses": len(rows)},
         "own_final": own_final([row.rated["flask"] for row in rows]) if "flask" in types else None,
         "incomplete": sum(any(one.value is None for one in row.rated.values()) for row in rows),
-        "usage": dict(usage),
     }
 
 

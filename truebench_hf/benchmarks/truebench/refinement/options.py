@@ -33,6 +33,8 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "rounds")
+        if self.nobody:
+            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
         if self.revisions and not self.human:
             raise UserError("--revisions goes with --human: the sheets that the work list came from")
 

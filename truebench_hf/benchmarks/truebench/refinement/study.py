@@ -165,7 +165,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         labels = self._labels(done)
         new = self._sheets(done)
         listed = open_rows(done, labels, self.history) if self.options.human else []
-        result = scores(done, labels, self.history, listed) | {"usage": self.provenance["usage"]}
+        result = scores(done, labels, self.history, listed)
         last = [judged for one in done for judged in one[-1].judged]
         facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
         return Outcome(

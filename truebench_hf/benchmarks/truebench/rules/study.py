@@ -88,7 +88,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
         options, every = self.options, [one for _, turns in done for turn in turns for one in turn]
-        result = summary(every) | {"usage": self.provenance["usage"]}
+        result = summary(every)
         files = {
             "rules.json": result,
             "criteria.jsonl": [row for instance, turns in done for row in rows(instance, turns)],

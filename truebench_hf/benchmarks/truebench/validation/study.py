@@ -164,7 +164,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             "undecided": {one.edited.instance.id: one.found.problem for one in done if one.found.label is None},
             "instances_with": {kind: sum(bool(one.found.of(kind)) for one in done) for kind in looked},
             "findings": {kind: sum(len(one.found.of(kind)) for one in done) for kind in looked},
-            "usage": self.provenance["usage"],
         }
         place = None
         if options.ablation:
