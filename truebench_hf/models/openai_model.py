@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from truebench_hf.confidential import learn_entries, open_entries
-from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.gate import PATIENCE, Unreadable
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.openai_connection import Connection
@@ -126,6 +126,8 @@ def _shaping(options: OpenAIOptions) -> dict[str, Any]:
 
 def completion(answer: dict[str, Any]) -> Completion:
     """The completion in a chat answer. Raises as `check_end` does, and Transient where there is none."""
+    if "choices" not in answer:
+        raise Unreadable("the server sent an object that is no completion")
     choice = first_choice(answer)
     if choice is None:
         raise Transient("the server sent a completion without choices")
@@ -226,7 +228,7 @@ async def _systemone(connection: Connection, name: str, state: str, questions: t
     answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
     found = answer.get("answers")
     if not isinstance(found, dict) or not found.keys() & asked.keys():
-        raise Transient(f"{connection.server.url}/systemone sent no answers")
+        raise (Transient if found else Unreadable)(f"{connection.server.url}/systemone sent no answers")
     return Decision(tuple(_share(found.get(key), "noul") for key in asked), usage(answer))
 
 
@@ -238,7 +240,7 @@ async def _decisions(connection: Connection, name: str, state: str, questions: t
     items = [item for item in answers if isinstance(item, dict)] if isinstance(answers, list) else []
     found = {str(item.get("name")): item for item in items}
     if not any(item["name"] in found for item in asked):
-        raise Transient(f"{connection.server.url}/decisions sent no answers")
+        raise (Transient if answers else Unreadable)(f"{connection.server.url}/decisions sent no answers")
     return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), usage(answer))
 
 
