@@ -27,6 +27,7 @@ from .loopback import HOST
 from .openai_answers import chat_text, chat_usage, judge_prompt
 from .openai_decisions import decisions, systemone
 
+
 @dataclass(frozen=True)
 class Bad:
     """What goes over the wire instead of an answer, and then: `close`, `reset`, or `open` (the connection stays)."""

@@ -181,12 +181,13 @@ def separate_thinking(message: dict[str, Any]) -> str:
 
 
 def usage(answer: dict[str, Any]) -> Usage:
-    """What one call has spent. A good answer is not thrown away for a bad count: that is 0."""
+    """What one call has spent. A good answer is not thrown away for a bad count: its usage is unknown then."""
     spent = _object(answer.get("usage"))
-    details = _object(spent.get("completion_tokens_details") or spent.get("output_tokens_details"))
-    read = spent.get("prompt_tokens") or spent.get("input_tokens")
-    made = spent.get("completion_tokens") or spent.get("output_tokens")
-    return Usage(_count(read), _count(made), _count(details.get("reasoning_tokens")), 1)
+    details = _object(_first(spent, "completion_tokens_details", "output_tokens_details"))
+    read = _count(_first(spent, "prompt_tokens", "input_tokens"))
+    written = _count(_first(spent, "completion_tokens", "output_tokens"))
+    thought = _count(_first(details, "reasoning_tokens") or 0)  # part of what is written, which few servers tell apart
+    return Usage(read or 0, written or 0, thought or 0, 1, int(None in (read, written, thought)))
 
 
 def _share(answer: Any, key: str) -> float | None:
@@ -201,8 +202,16 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else 0
+def _first(values: dict[str, Any], *names: str) -> Any:
+    return next((values[name] for name in names if values.get(name) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    """A number of tokens, which some servers send as a text; None for what is none."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,15}", value.strip(), re.ASCII):
+        value = int(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 1e15 and value == int(value) else None
 
 
 Ask = Callable[[Connection, str, str, tuple[str, ...]], Awaitable[Decision]]
