@@ -57,15 +57,35 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and calls. `output_tokens` includes `reasoning_tokens`; a count a server left out is 0."""
+    """Tokens and calls. `output_tokens` includes those that the server told to be `reasoning_tokens`.
+
+    `unknown_calls` are the calls for which the server sent no usable counts: what they took is not in the tokens.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
     calls: int = 0
+    unknown_calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, name) + getattr(other, name) for name in Usage.__slots__))
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """Calls, tokens in and tokens out as people read them; see `total`."""
+        return f"{self.calls:,}", self.total(self.input_tokens), self.total(self.output_tokens)
+
+    def total(self, tokens: float) -> str:
+        """A number of tokens of these calls: `1,234`, or with unknown calls `at least 1,234`, or `unknown`."""
+        if self.unknown_calls and not tokens:
+            return "unknown"
+        return f"at least {tokens:,.0f}" if self.unknown_calls else f"{tokens:,.0f}"
+
+    def __str__(self) -> str:
+        """All of it in one line: `200 calls, 1,234 tokens in, 567 out, those of 3 of the calls unknown`."""
+        counts = f"{self.calls:,} calls, {self.input_tokens:,} tokens in, {self.output_tokens:,} out"
+        return f"{counts}, those of {self.unknown_calls:,} of the calls unknown" if self.unknown_calls else counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -434,6 +434,20 @@ def test_a_server_without_decisions_keeps_its_other_paradigms(tmp_path: Path, mo
             run(tmp_path / "alone", "openai:judge", paradigms="decision", **options)
 
 
+def test_who_names_no_paradigm_hears_nothing_of_decisions_that_a_server_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404} for _ in range(8)])
+        study = run(tmp_path, "openai:judge", data=data, judge_base_url=server.url, structured="off")
+    assert "decision" not in {entry.paradigm for entry in study.scores}
+    told = "\n".join([*study.notes, *capsys.readouterr(), (tmp_path / "out" / "report.html").read_text(encoding="utf-8")])
+    assert "systemone" not in told
+    assert "404" not in told
+
+
 def test_a_calibrated_judge_decides_by_its_calibration(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
     spec = script(tmp_path / "judge.json", [{"contains": "rubric 0", "probability": 0.4}], {"probability": 0.1})

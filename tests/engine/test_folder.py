@@ -206,7 +206,7 @@ def test_finish_notes_the_end_and_the_facts(tmp_path: Path) -> None:
     folder.finish(judges=["j"])
     folder.ledger.close()
     info = read_info(tmp_path)
-    spent = {"model": {"input_tokens": 10, "output_tokens": 5, "reasoning_tokens": 2, "calls": 1}}
+    spent = {"model": {"input_tokens": 10, "output_tokens": 5, "reasoning_tokens": 2, "calls": 1, "unknown_calls": 0}}
     assert info["usage"] == {"now": spent, "total": spent}
     assert info["judges"] == ["j"]
     assert info["sessions"][0]["finished"] >= info["sessions"][0]["started"]

@@ -93,7 +93,7 @@ def test_a_sound_ledger_stays_as_it_is(run: Path) -> None:
             COUNT - 4,
             "the root of a table, which leads to all others and holds rows itself",
         ),
-        (lambda file: replace(file, b"TBL1", b"TBM1"), COUNT, "what tells whose file it is"),
+        (lambda file: replace(file, b"TBL2", b"TBM2"), COUNT, "what tells whose file it is"),
         (lambda file: replace(file, b"reasoning_t", b"seasoning_t"), COUNT, "what tells SQLite how the table was made"),
         (lambda file: os.truncate(file, 0), 0, "an empty file"),
         (lambda file: file.write_bytes(b"no database" * 999), 0, "something else"),

@@ -98,7 +98,7 @@ def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> 
     ledger = Ledger(tmp_path / "ledger.sqlite")
     calling = Caller(in_memory(lambda messages: "\ud83d" + "\ude00", "halves"), ledger, "model", 1)
     first, again = (asyncio.run(calling.complete(ASK)) for _ in range(2))
-    assert (first, again) == (Completion("😀", usage=Usage(calls=1)),) * 2
+    assert (first, again) == (Completion("😀", usage=Usage(calls=1, unknown_calls=1)),) * 2
 
 
 @pytest.mark.parametrize("earlier", [Sampling(1.0, 0.5, 1.0, 77), Sampling(1, 0.5, 1, 77)])

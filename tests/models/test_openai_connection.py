@@ -182,7 +182,7 @@ def test_a_page_in_place_of_an_answer_is_called_no_json() -> None:
         await request.content.read()
         return web.Response(text="<html>Log in</html>", content_type="text/html")
 
-    with loopback.serving(handle) as port, pytest.raises(RequestFailed, match="unreadable answer: no JSON: Expecting"):
+    with loopback.serving(handle) as port, pytest.raises(UserError, match="unreadable answer: no JSON: Expecting"):
         chat(open_at(f"http://{loopback.HOST}:{port}/v1"))
 
 

@@ -50,7 +50,7 @@ async def _decide(model: OpenAIModel, name: str) -> Decision:
     [(_chat, {}), (_decide, {"decisions": "systemone"}), (_decide, {"decisions": "decisions"})],
 )
 def test_every_malformed_answer_is_asked_for_again(ask: Any, options: dict[str, Any]) -> None:
-    assert len(BAD) > 65
+    assert len(BAD) > 60
 
     # More tries than two: a connection that the server has closed may be picked up from the pool now and then.
     patient = replace(FAST, attempts=20)
@@ -173,11 +173,10 @@ def _bomb(mebibytes: int) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("status", [200, 500, 307])
+@pytest.mark.parametrize("status", [200, 500])
 def test_a_bomb_does_not_fill_the_memory(status: int) -> None:
     """Four megabytes that unpack to four gigabytes; the process itself takes about 100 MB."""
-    headers = "Content-Encoding: gzip\r\n" + "Location: /v1/chat/completions\r\n" * (status == 307)
-    with BadServer([Bad(reply(status, _bomb(4096), headers))] * 9) as server:
+    with BadServer([Bad(reply(status, _bomb(4096), "Content-Encoding: gzip\r\n"))] * 9) as server:
         done = subprocess.run(
             [sys.executable, "-c", _PEAK, server.url], cwd=ROOT, capture_output=True, text=True, timeout=120
         )

@@ -135,12 +135,30 @@ def test_an_answer_stopped_by_a_filter_is_none(server: OpenAIServer, end: str) -
 @pytest.mark.parametrize(
     ("usage", "expected", "reason"),
     [
-        (None, Usage(0, 0, 0, 1), "null"),
-        ({}, Usage(0, 0, 0, 1), "empty"),
-        ("many", Usage(0, 0, 0, 1), "no object"),
+        (None, Usage(0, 0, 0, 1, 1), "null"),
+        ({}, Usage(0, 0, 0, 1, 1), "empty"),
+        ("many", Usage(0, 0, 0, 1, 1), "no object"),
         ({"prompt_tokens": 3, "completion_tokens": 2}, Usage(3, 2, 0, 1), "no details"),
-        ({"prompt_tokens": 3, "completion_tokens": None}, Usage(3, 0, 0, 1), "a null count"),
-        ({"prompt_tokens": "3", "completion_tokens": 2}, Usage(0, 2, 0, 1), "a count as text"),
+        ({"prompt_tokens": 3, "completion_tokens": None}, Usage(3, 0, 0, 1, 1), "a null count"),
+        ({"prompt_tokens": "3", "completion_tokens": " 2 "}, Usage(3, 2, 0, 1), "counts as text"),
+        (
+            {"prompt_tokens": 3.0, "completion_tokens": 0},
+            Usage(3, 0, 0, 1),
+            "a whole number is one however it is written",
+        ),
+        ({"prompt_tokens": 3, "completion_tokens": -2}, Usage(3, 0, 0, 1, 1), "below zero"),
+        ({"prompt_tokens": True, "completion_tokens": 2}, Usage(0, 2, 0, 1, 1), "no number"),
+        ({"prompt_tokens": 2.5, "completion_tokens": 2}, Usage(0, 2, 0, 1, 1), "half a token"),
+        (
+            {"prompt_tokens": "about 3", "completion_tokens": "²"},
+            Usage(0, 0, 0, 1, 1),
+            "words, and what only looks like a digit",
+        ),
+        (
+            {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": "-1"}},
+            Usage(3, 5, 0, 1, 1),
+            "thinking below zero",
+        ),
         (
             {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": None}},
             Usage(3, 5, 0, 1),

@@ -84,19 +84,29 @@ def test_a_stream_that_ends_badly_is_no_answer(end: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        ('{"error": {"message": "upstream failed"}}', "an error instead of a stream"),
-        ('data: {"error": {"message": "upstream failed"}}\n\n', "an error as a chunk"),
-        ("data: [DONE]\n\n", "nothing but the end"),
         ('data: {"choices": []}\n\ndata: [DONE]\n\n', "no choice"),
         ('data: {"choices": [{}]}\n\ndata: [DONE]\n\n', "a choice without a message"),
         ('data: {"choices": [{"delta": null, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n', "one that is null"),
         ('data: {"choices": [{"delta": "text"}]}\n\ndata: [DONE]\n\n', "one that is no object"),
-        ("data: [1]\n\ndata: [DONE]\n\n", "a chunk that is no object"),
+        ('data: {"choices": []}\n\ndata: [1]\n\ndata: [DONE]\n\n', "a later chunk that is no object"),
     ],
 )
 def test_a_stream_without_a_message_is_no_answer(raw: str, reason: str) -> None:
     with pytest.raises(RequestFailed, match="the stream broke off"):
         _streamed(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"error": {"message": "upstream failed"}}', "an error instead of a stream"),
+        ('data: {"error": {"message": "upstream failed"}}\n\n', "an error as the first chunk"),
+        ("data: [DONE]\n\n", "nothing but the end"),
+        ("data: [1]\n\ndata: [DONE]\n\n", "a first chunk that is no object"),
+    ],
+)
+def test_a_stream_that_never_began_is_asked_for_again(raw: str, reason: str) -> None:
+    assert _streamed(raw).startswith("Answer "), reason
 
 
 def test_a_stream_whose_message_is_empty_is_an_empty_answer() -> None:

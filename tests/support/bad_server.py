@@ -27,8 +27,6 @@ from .loopback import HOST
 from .openai_answers import chat_text, chat_usage, judge_prompt
 from .openai_decisions import decisions, systemone
 
-AGAIN = "?again"  # a query, asked for which the server sends back to it for ever
-
 
 @dataclass(frozen=True)
 class Bad:
@@ -99,9 +97,6 @@ class BadServer:
         text = (await reader.readexactly(int(fields.get("content-length", 0)))).decode()
         if method != "POST":
             writer.write(reply(404, {"error": {"message": "only POST is answered"}}))
-            return True
-        if path.endswith(AGAIN):
-            writer.write(f"HTTP/1.1 307 X\r\nLocation: {AGAIN}\r\nContent-Length: 0\r\n\r\n".encode())
             return True
         number, self.posts = self.posts, self.posts + 1
         self.times.append(asyncio.get_running_loop().time())

@@ -20,12 +20,13 @@ from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.
 COLUMNS = (
-    "key", "role", "result", "input_tokens", "output_tokens", "reasoning_tokens", "session", "finished", "checksum",
+    "key", "role", "result", "input_tokens", "output_tokens", "reasoning_tokens", "unknown_calls", "session", "finished", "checksum",
     "request",
 )  # fmt: skip
 _CALLS = """(
     key TEXT PRIMARY KEY, role TEXT NOT NULL, result TEXT NOT NULL,
     input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
+    unknown_calls INTEGER NOT NULL,
     session TEXT NOT NULL, finished REAL NOT NULL, checksum INTEGER NOT NULL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
 _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -35,7 +36,7 @@ _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, 
 PART = ".part"  # what a ledger is called beside the name until it is rescued
 _TABLES = "SELECT sql FROM sqlite_master"
 _NOTE = "SELECT CAST(value AS BLOB), checksum FROM notes WHERE name = ?"
-OURS = 0x54424C31  # application_id: by it SQLite files tell whose they are
+OURS = 0x54424C32  # application_id: by it SQLite files tell whose they are
 # Text as bytes: damage may leave what is no text.
 _TEXTS = ("key", "role", "result", "session", "request")
 _SOUND = f"sound({', '.join(f'CAST({name} AS BLOB)' if name in _TEXTS else name for name in COLUMNS)})"
@@ -106,7 +107,12 @@ class Ledger:
 
     def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
         """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays."""
-        tokens = (int(usage.input_tokens), int(usage.output_tokens), int(usage.reasoning_tokens))
+        tokens = (
+            int(usage.input_tokens),
+            int(usage.output_tokens),
+            int(usage.reasoning_tokens),
+            int(usage.unknown_calls > 0),
+        )
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         finished = time.time()
         check = checksum((key.encode(), role.encode(), answered, *tokens, self.session.encode(), finished, asked))
@@ -128,7 +134,7 @@ class Ledger:
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
         query = (
-            "SELECT role, SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*) FROM calls "
+            "SELECT role, SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls) FROM calls "
             "WHERE session = ? OR ? GROUP BY role ORDER BY role"
         )
         return {

@@ -141,6 +141,8 @@ def _message(role: str, content: str) -> Any:
 def _usage(usage: Usage) -> Any:
     from inspect_ai.model import ModelUsage
 
+    if usage.unknown_calls:  # a part would be shown, and summed up, as the whole
+        return None
     total = usage.input_tokens + usage.output_tokens
     return ModelUsage(
         input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=total,

@@ -61,7 +61,9 @@ class InspectModel:
             raise RequestFailed(output.error)
         spent = output.usage
         usage = (
-            Usage(spent.input_tokens, spent.output_tokens, spent.reasoning_tokens or 0, 1) if spent else Usage(calls=1)
+            Usage(spent.input_tokens, spent.output_tokens, spent.reasoning_tokens or 0, 1)
+            if spent
+            else Usage(0, 0, 0, 1, 1)
         )
         return Completion(
             output.completion, usage=usage, truncated=output.stop_reason in ("max_tokens", "model_length")

@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import window_of, yes_no_prompts
 from truebench_hf.models.kv_cache import Running, attention_only
+from truebench_hf.models.protocol import NoDecisions
 
 _ROWS = 8  # questions read at once: each needs a copy of the state's cache, and logits
 _COPIED = 8192  # tokens copied at most: questions on a long state are read one by one, without a copy
@@ -25,14 +25,14 @@ def yes_probabilities(
     Prompts, labels and temperatures are those of the transformers `decision` pipeline, one prompt per question. The
     pipeline feeds every prompt whole; here their common prefix is fed once and its key-value cache reused (`reuse`),
     which changes no probability beyond rounding. A `running` cache that saw other states spares what they begin with
-    alike. Raises RequestFailed when a prompt exceeds the window, UserError where the labels are no single tokens.
+    alike. Raises RequestFailed when a prompt exceeds the window, NoDecisions where the labels are no single tokens.
     """
     import torch
 
     try:
         prompts = yes_no_prompts(tokenizer, model.name_or_path, state, questions)
     except ValueError as error:
-        raise UserError(f"no decision level: {error}; use checklist or rubric level") from error
+        raise NoDecisions(f"no decision level: {error}; use checklist or rubric level") from error
     rows = [prompt.tokens for prompt in prompts]
     window = window_of(model)
     if (longest := max(map(len, rows))) > window:

@@ -200,7 +200,7 @@ def _completion(made: Any) -> Completion:
     if not isinstance(made, str):
         raise TypeError(f"it returned a {type(made).__name__}, not a text")
     text, reasoning, unclosed = split_thinking(made)
-    return Completion(text, reasoning, Usage(calls=1), unclosed)
+    return Completion(text, reasoning, Usage(calls=1, unknown_calls=1), unclosed)
 
 
 def _name_of(function: Any) -> str:

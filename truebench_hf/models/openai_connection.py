@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from truebench_hf import redaction
-from truebench_hf.engine.gate import PATIENCE, gate_of
+from truebench_hf.engine.gate import PATIENCE, Unreadable, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 from truebench_hf.models.openai_errors import (
     Asked,
@@ -51,7 +51,7 @@ class Connection:
         logging.getLogger("httpx2").addFilter(_without_secrets)
         hooks = {"response": [limit_size, self.served.head]}
         return DefaultAioHttpClient(
-            limits=unlimited(), event_hooks=hooks, verify=_certificates(), timeout=self._timeout
+            limits=unlimited(), event_hooks=hooks, verify=_certificates(), timeout=self._timeout, follow_redirects=False
         )
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class Connection:
         """
         answer = await self._sent(self._answer(path, body), path, request)
         if not isinstance(answer, dict):
-            raise Transient(f"{self.server.url}{path} sent a body that is not a JSON object")
+            raise Unreadable(f"{self.server.url}{path} sent a body that is not a JSON object")
         if error := answer.get("error"):  # some gateways send failures with status 200
             told = error.get("message") if isinstance(error, dict) else None
             raise Transient(f"{self.server.url}{path} sent an error: {one_line(told or error)}")
@@ -95,15 +95,21 @@ class Connection:
         return answer
 
     async def post_stream(self, path: str, body: dict[str, Any], request: ChatRequest) -> AsyncGenerator[Any, None]:
-        """One try: the answer to `body` as an iterator over plain objects, to be closed. Raises as `post`."""
+        """One try: the answer to `body` as an iterator over plain objects, to be closed. Raises as `post`.
+
+        It has begun when this returns: what is no stream at all shows here, where it is tried again.
+        """
         from openai import AsyncStream
 
         asking = self._client.post(
             self.server.with_query(path), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
         )
-        chunks = await self._sent(asking, path, request)
+        chunks = self._read(await self._sent(asking, path, request))
+        if not isinstance(first := await anext(chunks, None), dict):
+            await chunks.aclose()
+            raise Unreadable(f"{self.server.url}{path} sent no stream of objects")
         self._worked.add(path)
-        return self._read(chunks)
+        return _from(first, chunks)
 
     async def retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused for a request with one.
@@ -174,6 +180,15 @@ class Connection:
             raise unreadable(error, self.server) from error
 
 
+async def _from(first: Any, rest: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    try:
+        yield first
+        async for chunk in rest:
+            yield chunk
+    finally:
+        await rest.aclose()
+
+
 def _without_secrets(record: logging.LogRecord) -> bool:
     """A filter of what the HTTP library logs: whole URLs, with the keys in their queries."""
     record.msg, record.args = redaction.error(record.getMessage()), ()
@@ -209,22 +224,22 @@ async def limit_size(response: Any) -> None:
         inner = httpx2.Response(200, headers={"content-encoding": encoding}, stream=source)
         source = inner.aiter_bytes()
         del response.headers["content-encoding"]  # what comes out is decoded
-    response.stream = _Limited(source, response.stream, response.is_error)
+    response.stream = _Limited(source, response.stream, response.is_success)
 
 
 class _Limited(httpx2.AsyncByteStream):  # type: ignore[misc]
-    """The decoded body. Beyond the limit an answer is a Transient; of an error the beginning is enough."""
+    """The decoded body. Beyond the limit an answer is a Transient; of anything else the beginning is enough."""
 
-    def __init__(self, parts: Any, stream: Any, is_error: bool) -> None:
-        self._parts, self._stream, self._is_error = parts, stream, is_error
+    def __init__(self, parts: Any, stream: Any, is_answer: bool) -> None:
+        self._parts, self._stream, self._is_answer = parts, stream, is_answer
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, most = 0, LARGEST_ERROR if self._is_error else LARGEST_ANSWER
+        size, most = 0, LARGEST_ANSWER if self._is_answer else LARGEST_ERROR
         async for part in self._parts:
             size += len(part)
             if size <= most:
                 yield part
-            elif self._is_error:
+            elif not self._is_answer:
                 yield part[: most - size]
                 return
             else:

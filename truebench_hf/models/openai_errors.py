@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from truebench_hf import redaction
-from truebench_hf.engine.gate import Busy, Missing
+from truebench_hf.engine.gate import Busy, Missing, Unreadable
 from truebench_hf.engine.retry import Paused, RequestFailed, Transient
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_options import OMITTABLE, Server
-from truebench_hf.models.protocol import ChatRequest, SchemaRefused
+from truebench_hf.models.protocol import ChatRequest, NoDecisions, SchemaRefused
 
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
 _TOO_LONG = re.compile(
@@ -141,6 +142,7 @@ def retry_after(headers: Any) -> float | None:
 _TRANSIENT = {408, 409, 425}
 _KEY_REFUSED, _MODEL_GONE = {401, 403}, {404, 410}
 _NOBODY_BEHIND = {502, 503, 521, 522, 523, 530}  # what gateways say for a server that is gone
+_LONGEST_SILENCE = 60.0  # seconds between two tries of one request, for which nobody is told that it waits
 _UNREACHABLE_TRIES = 6  # a few seconds: a wrong URL should show soon, before anything has been answered
 
 
@@ -179,12 +181,17 @@ def failure(error: Exception, asked: Asked) -> Exception:
 
 def unreadable(error: Exception, server: Server) -> Transient:
     """What an exception is to be raised as that came of reading an answer, or of giving up to read it."""
+    import httpx2
+    import openai
+
+    if isinstance(error, httpx2.TransportError | openai.APIError):  # a stream that broke off, or told an error
+        return Transient(f"{server.url}: {one_line(error) or type(error).__name__}")
     if isinstance(error, RecursionError):
-        return Transient(f"{server.url}: unreadable answer: nested too deeply")
+        return Unreadable(f"{server.url}: unreadable answer: nested too deeply")
     told = one_line(error) or type(error).__name__
     if isinstance(error, json.JSONDecodeError):  # a page of a login or of another service, more often than not
         told = f"no JSON: {told}"
-    return Transient(f"{server.url}: unreadable answer: {told}", tries=getattr(error, "tries", None))
+    return Unreadable(f"{server.url}: unreadable answer: {told}", tries=getattr(error, "tries", None))
 
 
 def _refused(error: Any, asked: Asked) -> Exception:
@@ -192,18 +199,20 @@ def _refused(error: Any, asked: Asked) -> Exception:
     said, where = server_error(error), error.request.url.path
     server, request = asked.server, asked.request
     answered, wait = f"{server.url} answered {said.status}: {said.text}", retry_after(error.response.headers)
+    if 300 <= said.status < 400:
+        return _redirected(error, server)
     if said.too_long:
         return RequestFailed(f"the prompt does not fit the window: {said.text}")
     if said.prompt_refused:
         return RequestFailed(f"the server's content filter refused the prompt: {said.text}")
     if said.status == 503 and wait is not None:
-        return Paused(answered, wait or None)
+        return Busy(answered, wait)
     if what := _missing(said, asked.worked):
         return Missing(answered, what)
     if said.status == 429:
         return Busy(answered, wait)
-    if said.status < 400 or said.status in _TRANSIENT or (said.status >= 500 and said.status != 501):
-        return Transient(answered, wait)
+    if said.status < 300 or said.status in _TRANSIENT or (said.status >= 500 and said.status != 501):
+        return Transient(answered, None if wait is None else min(wait, _LONGEST_SILENCE))
     if said.status in (400, 422) and request and _has_empty_answer(request):
         return RequestFailed(f"the server refused a conversation with an empty answer in it: {said.text}")
     # Wordings are too many to know: whether the schema is to blame shows when it is asked again without.
@@ -211,8 +220,26 @@ def _refused(error: Any, asked: Asked) -> Exception:
         return SchemaRefused(answered)
     if said.status in (404, 405, 501) and where.endswith(("/systemone", "/decisions")):
         told = f"{server.url} answered {where} with {said.status}: {said.text}"
-        return UserError(f"{server.spec}: no decision level there: {told}; use --judge-level checklist or rubric")
+        return NoDecisions(f"{server.spec}: no decision level there: {told}; use --judge-level checklist or rubric")
     return UserError(f"{server.spec} at {answered}; {_remedy(said, server)}")
+
+
+def _redirected(error: Any, server: Server) -> UserError:
+    """What stops the run where a server sends calls on: keys and prompts go to the address that the user gave alone."""
+    asked, location = error.request.url, error.response.headers.get("location", "")
+    answered = f"{server.spec}: {server.url} answered {error.response.status_code}"
+    try:
+        parts = urlsplit(urljoin(str(asked), location))
+        place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"  # no login, no query
+    except ValueError:  # a port that is no number, or a bracket left open
+        place = location.partition("?")[0]
+    if not location:
+        return UserError(f"{answered}, a redirect without a new URL; check --model-base-url/--judge-base-url")
+    base = place.removesuffix(asked.path.removeprefix(urlsplit(server.url).path))
+    return UserError(
+        f"{answered}, a redirect to {one_line(place)}, which is not followed; if you trust it, give {one_line(base)} as "
+        "--model-base-url/--judge-base-url"
+    )
 
 
 def _missing(said: ServerError, worked: bool) -> str:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from truebench_hf.confidential import learn_entries, open_entries
-from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.gate import PATIENCE, Unreadable
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.openai_connection import Connection
@@ -126,6 +126,8 @@ def _shaping(options: OpenAIOptions) -> dict[str, Any]:
 
 def completion(answer: dict[str, Any]) -> Completion:
     """The completion in a chat answer. Raises as `check_end` does, and Transient where there is none."""
+    if "choices" not in answer:
+        raise Unreadable("the server sent an object that is no completion")
     choice = first_choice(answer)
     if choice is None:
         raise Transient("the server sent a completion without choices")
@@ -179,12 +181,13 @@ def separate_thinking(message: dict[str, Any]) -> str:
 
 
 def usage(answer: dict[str, Any]) -> Usage:
-    """What one call has spent. A good answer is not thrown away for a bad count: that is 0."""
+    """What one call has spent. A good answer is not thrown away for a bad count: its usage is unknown then."""
     spent = _object(answer.get("usage"))
-    details = _object(spent.get("completion_tokens_details") or spent.get("output_tokens_details"))
-    read = spent.get("prompt_tokens") or spent.get("input_tokens")
-    made = spent.get("completion_tokens") or spent.get("output_tokens")
-    return Usage(_count(read), _count(made), _count(details.get("reasoning_tokens")), 1)
+    details = _object(_first(spent, "completion_tokens_details", "output_tokens_details"))
+    read = _count(_first(spent, "prompt_tokens", "input_tokens"))
+    written = _count(_first(spent, "completion_tokens", "output_tokens"))
+    thought = _count(_first(details, "reasoning_tokens") or 0)  # part of what is written, which few servers tell apart
+    return Usage(read or 0, written or 0, thought or 0, 1, int(None in (read, written, thought)))
 
 
 def _share(answer: Any, key: str) -> float | None:
@@ -199,8 +202,16 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and 0 <= value < 1e15 else 0
+def _first(values: dict[str, Any], *names: str) -> Any:
+    return next((values[name] for name in names if values.get(name) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    """A number of tokens, which some servers send as a text; None for what is none."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,15}", value.strip(), re.ASCII):
+        value = int(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 1e15 and value == int(value) else None
 
 
 Ask = Callable[[Connection, str, str, tuple[str, ...]], Awaitable[Decision]]
@@ -226,7 +237,7 @@ async def _systemone(connection: Connection, name: str, state: str, questions: t
     answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
     found = answer.get("answers")
     if not isinstance(found, dict) or not found.keys() & asked.keys():
-        raise Transient(f"{connection.server.url}/systemone sent no answers")
+        raise (Transient if found else Unreadable)(f"{connection.server.url}/systemone sent no answers")
     return Decision(tuple(_share(found.get(key), "noul") for key in asked), usage(answer))
 
 
@@ -238,7 +249,7 @@ async def _decisions(connection: Connection, name: str, state: str, questions: t
     items = [item for item in answers if isinstance(item, dict)] if isinstance(answers, list) else []
     found = {str(item.get("name")): item for item in items}
     if not any(item["name"] in found for item in asked):
-        raise Transient(f"{connection.server.url}/decisions sent no answers")
+        raise (Transient if answers else Unreadable)(f"{connection.server.url}/decisions sent no answers")
     return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), usage(answer))
 
 

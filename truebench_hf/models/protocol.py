@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from truebench_hf.errors import UserError
 from truebench_hf.types import Message, Usage
 
 
@@ -67,6 +68,10 @@ class Identity:
     model: str
     revision: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+
+
+class NoDecisions(UserError):
+    """The model cannot be asked for probabilities."""
 
 
 class SchemaRefused(Exception):

@@ -69,5 +69,5 @@ class Served:
 
     async def head(self, response: Any) -> None:
         """The same of the head of a response (`httpx2.Response`); a hook that is called before reading."""
-        if not response.is_error:
+        if response.is_success:
             self.add("provider", response.headers.get(_HEADER))

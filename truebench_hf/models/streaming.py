@@ -104,7 +104,7 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 
 
 async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
-    text, thought, spent, cut, begun = "", "", Usage(calls=1), False, False
+    text, thought, spent, cut, begun = "", "", Usage(calls=1, unknown_calls=1), False, False
     chunks = await model.open_stream(request)
     try:
         async for chunk in chunks:

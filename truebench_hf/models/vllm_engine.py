@@ -17,7 +17,15 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
 from truebench_hf.models.fingerprint import identity, unchanged
-from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SchemaRefused
+from truebench_hf.models.protocol import (
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+    NoDecisions,
+    SchemaRefused,
+)
 from truebench_hf.types import Usage
 
 _CPU_BLOCK = 32
@@ -85,7 +93,7 @@ class VllmModel:
         try:
             prompts = yes_no_prompts(tokenizer, self._name, request.state, request.questions)
         except ValueError as error:
-            raise UserError(f"{self.spec}: no decision level: {error}; use checklist or rubric level") from error
+            raise NoDecisions(f"{self.spec}: no decision level: {error}; use checklist or rubric level") from error
         for prompt in prompts:
             tokens_left(prompt.tokens, engine.model_config.max_model_len)
         shares = await asyncio.gather(*(self._share(engine, prompt) for prompt in prompts))

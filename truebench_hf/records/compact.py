@@ -44,7 +44,7 @@ class Compact:
         # A row a response: the number of each of the above.
         self.instance, self._place, self._kind, self._reason = (array("i") for _ in range(4))
         self._secrets: dict[int, int] = {}  # by row, of the few that have any
-        self._spent: dict[str, list[int]] = {}
+        self._spent: dict[str, Usage] = {}
         for item in judged:
             self.append(item)
 
@@ -62,11 +62,7 @@ class Compact:
         reason = item.undecided if self._kinds.values[self._kind[-1]].passed is None else ""
         self._reason.append(self._reasons.number(reason, lambda: reason))
         for role, usage in item.usage.items():
-            total = self._spent.setdefault(role, [0, 0, 0, 0])
-            total[0] += usage.input_tokens
-            total[1] += usage.output_tokens
-            total[2] += usage.reasoning_tokens
-            total[3] += usage.calls
+            self._spent[role] = self._spent.get(role, Usage()) + usage
 
     def __len__(self) -> int:
         return len(self._kind)
@@ -84,7 +80,7 @@ class Compact:
     @property
     def spent(self) -> dict[str, Usage]:
         """What all responses took by role, those that stand twice included."""
-        return {role: Usage(*counts) for role, counts in self._spent.items()}
+        return dict(self._spent)
 
     @property
     def secrets(self) -> int:

@@ -14,7 +14,7 @@ from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
 from truebench_hf.report.spoken import spoken
 from truebench_hf.terminal import on_page
-from truebench_hf.types import Verdict
+from truebench_hf.types import Usage, Verdict
 
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
 COLOURS = (
@@ -73,8 +73,7 @@ def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | 
         "Versions": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
     }
     for role, used in (usage or {}).items():
-        tokens = f"{used['calls']:,} calls, {used['input_tokens']:,} tokens in, {used['output_tokens']:,} out"
-        facts[f"Usage of the {role}"] = tokens
+        facts[f"Usage of the {role}"] = str(Usage(**used))
     return facts
 
 

@@ -9,7 +9,7 @@ from truebench_hf import anonymous, redaction
 from truebench_hf.engine.gate import Missing
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, NoDecisions
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel
 from truebench_hf.options import pairs
@@ -17,7 +17,6 @@ from truebench_hf.space.board import words
 from truebench_hf.space.guard import VisitorError
 from truebench_hf.terminal import warn
 
-_NO_LEVEL = "no decision level"  # how models say that they cannot be asked so
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
 _SOON = {"attempts": "2", "connect_timeout": "3"}
@@ -67,7 +66,7 @@ class SeenModel(StreamedModel):
 def tell(spec: str, error: RequestFailed | UserError, *typed: str) -> None:
     """Tell the operator of a failure; `typed` is what the visitor wrote. Raises VisitorError where nothing else helps."""
     _note(spec, error, typed)
-    if _NO_LEVEL in str(error):
+    if isinstance(error, NoDecisions):
         raise VisitorError(f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons.") from error
     if isinstance(error, UserError) or isinstance(error.__cause__, Missing):
         raise VisitorError(

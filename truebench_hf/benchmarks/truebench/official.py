@@ -22,6 +22,7 @@ Runs = Sequence[tuple[str, Compact | Sequence[Judged]]]
 Test = Callable[[Compact], Sequence[bool]]  # which responses count in a column
 _SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
 _USAGE = ("input", "think", "response", "total")
+_UNKNOWN = "unknown"
 
 
 def category_table(runs: Runs, official: bool) -> Table:
@@ -42,18 +43,23 @@ def language_table(runs: Runs, official: bool) -> Table:
 
 
 def usage_table(runs: Runs) -> Table:
-    """`usage.csv`: tokens of inference and judge per model; response tokens exclude thinking."""
+    """`usage.csv`: tokens of inference and judge per model; response tokens exclude thinking.
+
+    Where a server left counts out, a sum is `unknown`.
+    """
     header: list[str | float] = ["Model Name"]
     header += [f"{role}_{kind}_tokens" for role in ("inference", "judge") for kind in _USAGE] + ["total_tokens"]
     table: Table = [header]
     for model, judged in runs:
-        cells: list[int] = []
-        spent = compact(judged).spent
+        cells: list[str | float] = []
+        spent, total = compact(judged).spent, 0
         for role in ("model", "judge"):
             used = spent.get(role, Usage())
             answer = used.output_tokens - used.reasoning_tokens
-            cells += [used.input_tokens, used.reasoning_tokens, answer, used.input_tokens + used.output_tokens]
-        table.append([model, *cells, cells[3] + cells[7]])
+            counts = [used.input_tokens, used.reasoning_tokens, answer, used.input_tokens + used.output_tokens]
+            cells += [_UNKNOWN] * len(counts) if used.unknown_calls else counts
+            total += counts[-1]
+        table.append([model, *cells, _UNKNOWN if _UNKNOWN in cells else total])
     return table
 
 

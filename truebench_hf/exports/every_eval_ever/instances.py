@@ -144,7 +144,7 @@ def _turns(said: Sequence[Message], reasoning: Sequence[str]) -> list[Turn]:
 def _usage(one: Answered) -> TokenUsage | None:
     usage = one.judged.response.usage
     total = usage.input_tokens + usage.output_tokens
-    if not total:
+    if not total or usage.unknown_calls:
         return None
     return TokenUsage(
         input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=total,

@@ -98,7 +98,7 @@ async def written(
     if last is None or not last.text.strip():
         raise guard.VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
     cut = ", cut off at the token limit" if last.truncated else ""
-    clock.stop("answered", f" ({last.usage.output_tokens} tokens{cut})")
+    clock.stop("answered", f" ({last.usage.total(last.usage.output_tokens)} tokens{cut})")
     yield {}, guard.status(str(clock), "busy")
 
 

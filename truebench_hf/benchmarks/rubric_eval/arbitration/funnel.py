@@ -166,7 +166,7 @@ def _stages(traces: Sequence[Trace], usage: Mapping[str, Usage]) -> list[dict[st
             continue
         rows.append(
             {"stage": stage, "rubrics_in": entering, "exits": outs[stage], "rubrics_on": left, "calls": spent.calls,
-             "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
+             "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens, "unknown_calls": spent.unknown_calls}
         )  # fmt: skip
     return rows
 

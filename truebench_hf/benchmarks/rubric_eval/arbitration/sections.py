@@ -8,6 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import PAPER, PAPER_HUMANS
 from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.report.sections import Cells, Grid, Section, fixed, percent
+from truebench_hf.types import Usage
 
 TITLE = "RubricEval: rubric arbitration"
 # The strict figure stands first: of four judges, ties leave the easy half of the disputed to be right on.
@@ -21,14 +22,15 @@ def sections(result: Mapping[str, Any]) -> list[Section]:
 
 def _funnel(result: Mapping[str, Any]) -> Grid:
     """Stages as rows, with a last one for the whole."""
-    spent = ("calls", "input_tokens", "output_tokens")
     rows: list[Cells] = []
+    total = Usage()
     for stage in result["funnel"]:
         exits = "\n".join(f"{name} {count}" for name, count in stage["exits"].items())
-        rows.append((stage["stage"], stage["rubrics_in"], exits, *(stage[name] for name in ("rubrics_on", *spent))))
+        spent = Usage(stage["input_tokens"], stage["output_tokens"], 0, stage["calls"], stage["unknown_calls"])
+        rows.append((stage["stage"], stage["rubrics_in"], exits, stage["rubrics_on"], *spent.shown))
+        total += spent
     kept = sum(result["exits"][name]["n"] for name in ("easy", "hard"))
-    sums = [sum(stage[name] for stage in result["funnel"]) for name in spent]
-    rows.append(("all", result["rubrics"], f"labelled {kept}", "", *sums))
+    rows.append(("all", result["rubrics"], f"labelled {kept}", "", *total.shown))
     header = ("stage", "rubrics in", "exits", "rubrics on", "calls", "tokens in", "tokens out")
     return Grid("Rubrics through the funnel", header, tuple(rows))
 

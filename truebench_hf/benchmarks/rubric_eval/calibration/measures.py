@@ -16,7 +16,7 @@ from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
 from truebench_hf.metrics.nested import chosen_labels
 from truebench_hf.study.notes import weak_judges
-from truebench_hf.types import Label, Score
+from truebench_hf.types import Label, Score, Usage
 
 if TYPE_CHECKING:
     from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions
@@ -37,10 +37,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Spent:
-    """What judging took: the decision judge on all rows, and the reasoning judge in tokens by call."""
+    """What judging took: the decision judge on all rows, the reasoning judge in tokens by call, and both in all."""
 
     first: First
     second: Mapping[str, float]
+    total: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def measure(
         choice,
         worth,
         provenance,
-        _notes(options, rows, calibrator, choice, seems),
+        _notes(options, rows, calibrator, choice, seems, spent.total),
     )
 
 
@@ -168,9 +169,10 @@ def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> lis
 
 
 def _notes(
-    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None, seems: float | None
-) -> tuple[str, ...]:
-    notes = []
+    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None, seems: float | None,
+    total: Usage,
+) -> tuple[str, ...]:  # fmt: skip
+    notes = [f"Costs in tokens are too low: {total}."] if total.unknown_calls else []
     if calibrator.slope < 0:
         notes.append("The fit turns the judge around: the more it believes a rubric met, the less often it is.")
     missing = [row.reason for row in rows if row.probability is None]

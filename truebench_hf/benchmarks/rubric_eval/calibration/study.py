@@ -165,13 +165,14 @@ def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict], who
 
 
 def _spent(done: Sequence[Judged]) -> Spent:
-    first, second = Usage(), dict[str, float]()
+    first, second, total = Usage(), dict[str, float](), Usage()
     for rows, used in done:
+        total = sum(used.values(), total)
         first += used.get("judge", Usage())
         calls = dict.fromkeys(row.call for row in rows if row.call)
         # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
         second |= {call: _tokens(used.get("cascade", Usage())) / len(calls) for call in calls}
-    return Spent(First(first.calls, _tokens(first)), second)
+    return Spent(First(first.calls, _tokens(first)), second, total)
 
 
 def _tokens(usage: Usage) -> int:

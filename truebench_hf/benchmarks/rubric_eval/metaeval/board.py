@@ -111,5 +111,6 @@ def _whole(scores: JudgeScores) -> dict[str, Score]:
 def _cost(scores: JudgeScores) -> dict[str, Score]:
     """Calls and tokens (read and written) per rubric, decided or not; only what was counted."""
     rubrics = scores.pass_rate.n + scores.pass_rate.unscored
-    spent = {CALLS: scores.usage.calls, TOKENS: scores.usage.input_tokens + scores.usage.output_tokens}
+    tokens = 0 if scores.usage.unknown_calls else scores.usage.input_tokens + scores.usage.output_tokens
+    spent = {CALLS: scores.usage.calls, TOKENS: tokens}
     return {name: Score(count / rubrics, rubrics) for name, count in spent.items() if count and rubrics}

@@ -42,10 +42,7 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
     for entry in scores:
         cell, mean = entry.splits["all"].pooled, entry.splits["all"].mean
         best = cell["balanced_accuracy"]
-        cost = entry.usage
-        spent = ("-",) * 3 if entry.is_panel else tuple(
-            f"{n:,}" for n in (cost.calls, cost.input_tokens, cost.output_tokens)
-        )  # fmt: skip
+        spent = ("-",) * 3 if entry.is_panel else entry.usage.shown
         measures = ("balanced_accuracy_strict", "macro_f1", "accuracy", "tpr", "tnr")
         rows.append((
             entry.judge, entry.paradigm, value(best), interval(best), *(value(cell[name]) for name in measures),

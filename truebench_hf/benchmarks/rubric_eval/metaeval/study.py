@@ -23,6 +23,7 @@ from truebench_hf.engine.gate import GivenUp
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
+from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.prompts import Prompts
 from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
@@ -150,7 +151,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             optional = PARADIGMS[key[1]][0] == "decision" and len(self.options.chosen_paradigms) > 1
             if not optional or isinstance(error, GivenUp):  # a server that is lost costs everything
                 raise
-            self.unmeasured[key] = str(error)
+            # Who named no paradigm has not asked for decisions.
+            unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
+            self.unmeasured[key] = "" if unasked else str(error)
 
     def score(self, done: Sequence[Found]) -> Outcome[MetaEvaluation]:
         options, made = self.options, self._provenance()
@@ -226,12 +229,13 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
 
     def _notes(self, judged: Mapping[tuple[str, str], Sequence[Judgment]]) -> tuple[str, ...]:
         notes = []
-        for (name, paradigm), why in self.unmeasured.items():
+        told = {key: why for key, why in self.unmeasured.items() if why}
+        for (name, paradigm), why in told.items():
             notes.append(
                 f"{name} was not measured under {paradigm}: {why}" if name in self.names
                 else f"the panel has no row for {paradigm}: {why}"
             )  # fmt: skip
-        absent = {p: [name for name in self.names if (name, p) in self.unmeasured] for p in self.panels}
+        absent = {p: [name for name in self.names if (name, p) in told] for p in self.panels}
         notes += [
             f"the panel has no row for {p}: not measured under it: {', '.join(n)}" for p, n in absent.items() if n
         ]

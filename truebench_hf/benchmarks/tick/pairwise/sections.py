@@ -63,9 +63,7 @@ def _line(line: LineScores) -> tuple[str, ...]:
 
 
 def _spent(usage: Usage | None) -> tuple[str, ...]:
-    return ("-",) * 3 if usage is None else tuple(
-        f"{n:,}" for n in (usage.calls, usage.input_tokens, usage.output_tokens)
-    )  # fmt: skip
+    return ("-",) * 3 if usage is None else usage.shown
 
 
 def _by_subset(

@@ -141,7 +141,7 @@ def _tokens(every: Sequence[Step]) -> Grid:
     rows = []
     for step in every:
         parts = [step.usage.get(role) for role in roles]
-        cells = [f"{one.input_tokens} + {one.output_tokens} ({one.calls})" if one else "" for one in parts]
+        cells = ["{1} + {2} ({0})".format(*one.shown) if one else "" for one in parts]
         rows.append((str(step.iteration), *cells))
     note = "Tokens read + written (calls). What an earlier run of this folder had paid for is counted too."
     return Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)

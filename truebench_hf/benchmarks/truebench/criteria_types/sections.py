@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Dot, Dots, Grid, Matrix, Section, fixed, percent, value
-from truebench_hf.types import Score
+from truebench_hf.types import Score, Usage
 
 TITLE = "TRUEBench: types of criteria"
 LEAD = "The same responses by four types of criteria"
@@ -124,11 +124,9 @@ def _cost(result: _Found) -> Grid:
     responses = result["set"]["responses"]
     rows = []
     for name, found in result["types"].items():
-        cost = {key: found["cost"].get(key, 0) for key in ("calls", "input_tokens", "output_tokens")}
-        tokens = cost["input_tokens"] + cost["output_tokens"]
-        rows.append(
-            (WAYS[name].title, *(f"{n:,}" for n in cost.values()), f"{tokens / responses:,.0f}" if responses else "-")
-        )
+        cost = Usage(**found["cost"])
+        tokens = cost.input_tokens + cost.output_tokens
+        rows.append((WAYS[name].title, *cost.shown, cost.total(tokens / responses) if responses else "-"))
     return Grid(
         "Cost", ("Type of criteria", "calls", "input tokens", "output tokens", "tokens a response"), tuple(rows)
     )

@@ -1,0 +1,148 @@
+"""No redirect is followed: keys, prompts and headers go to the address that the user gave, and to no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.support import loopback
+from tests.support.bad_answers import redirect
+from tests.support.bad_server import BadServer
+from tests.support.openai_client import HELLO, open_at
+from tests.support.runs import command, row, write_jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.protocol import DecisionRequest
+from truebench_hf.models.streaming import stream
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[str]]]:
+    """Another server, which would answer anything, and what came in there."""
+    seen: list[str] = []
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        seen.append(f"{request.method} {request.path_qs} {dict(request.headers)} {await request.text()}")
+        return web.json_response({"choices": [{"message": {"content": "not from whom you asked"}}], "answers": {}})
+
+    with loopback.serving(handle) as port:
+        yield f"http://{loopback.HOST}:{port}/v1", seen
+
+
+async def _chat(model: OpenAIModel) -> object:
+    return await model.complete(HELLO)
+
+
+async def _stream(model: OpenAIModel) -> object:
+    return [part async for part in stream(model, HELLO)]
+
+
+async def _decide(model: OpenAIModel) -> object:
+    return await model.decide(DecisionRequest("s", ("q",)))
+
+
+Ask = Callable[[OpenAIModel], Awaitable[object]]
+ASKS = [
+    pytest.param(_chat, {}, "/chat/completions", id="chat"),
+    pytest.param(_stream, {}, "/chat/completions", id="stream"),
+    pytest.param(_decide, {"decisions": "systemone"}, "/systemone", id="systemone"),
+    pytest.param(_decide, {"decisions": "decisions"}, "/decisions", id="decisions"),
+]
+
+
+@asynccontextmanager
+async def _opened(url: str, **options: Any) -> AsyncIterator[OpenAIModel]:
+    model = open_at(url, **options)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+def _refused(url: str, ask: Ask, **options: Any) -> str:
+    async def once() -> None:
+        async with _opened(url, **options) as model:
+            await ask(model)
+
+    with pytest.raises(UserError) as caught:
+        asyncio.run(once())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("ask", "options", "path"), ASKS)
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+def test_a_redirect_stops_the_run_and_names_the_new_url(
+    ask: Ask, options: dict[str, Any], path: str, status: int, elsewhere: tuple[str, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "api-key: k3y-of-a-header-0123")
+    url, seen = elsewhere
+    with BadServer([redirect(url + path, status)] * 9) as server:
+        message = _refused(server.url, ask, **options)
+        assert message == (
+            f"openai:test-model: {server.url} answered {status}, a redirect to {url}{path}, which is not followed; if "
+            f"you trust it, give {url} as --model-base-url/--judge-base-url"
+        )
+        assert server.posts == 1
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("where", "words", "reason"),
+    [
+        ("/v2/chat/completions", "give http://127.0.0.1:PORT/v2 as", "relative to what was asked"),
+        ("?again", "a redirect to http://127.0.0.1:PORT/v1/chat/completions, which", "in a circle"),
+        (
+            "https://me:secret-login@login.example/in?token=secret-query",
+            "to https://login.example/in, which",
+            "secrets",
+        ),
+        ("ftp://127.0.0.1/x", "a redirect to ftp://127.0.0.1/x, which", "another protocol"),
+        ("http://[::1/x?a=secret-query", "a redirect to http://[::1/x, which", "a bracket left open"),
+        ("http://127.0.0.1:x/", "a redirect to http://127.0.0.1:x/, which", "a letter for a port"),
+        ("http://a.example/" + "x" * 5000, "a redirect to http://a.example/xxx", "a long one"),
+        ("", "a redirect without a new URL; check --model-base-url", "no place at all"),
+    ],
+)
+def test_any_place_is_told_in_one_line_without_secrets(where: str, words: str, reason: str) -> None:
+    with BadServer([redirect(where)] * 9) as server:
+        message = _refused(server.url, _chat)
+        assert words.replace("PORT", str(server.port)) in message, reason
+        assert server.posts == 1
+    assert "secret" not in message
+    assert "\n" not in message
+    assert len(message) < 1500
+
+
+def test_a_path_that_has_answered_before_is_left_for_no_other_either(elsewhere: tuple[str, list[str]]) -> None:
+    url, seen = elsewhere
+
+    async def twice(home: str) -> None:
+        async with _opened(home) as model:
+            await model.complete(HELLO)
+            await model.complete(HELLO)
+
+    with BadServer([None, redirect(f"{url}/chat/completions", 303)]) as server, pytest.raises(UserError, match=url):
+        asyncio.run(twice(server.url))
+    assert (server.posts, seen) == (2, [])
+
+
+def test_the_command_ends_with_exit_code_2(tmp_path: Path, elsewhere: tuple[str, list[str]]) -> None:
+    url, seen = elsewhere
+    data = write_jsonl(tmp_path / "data.jsonl", [row(i, [(f"Task {i}", ["It holds."])]) for i in range(20)])
+    judge = tmp_path / "judge.json"
+    judge.write_text('{"rules": []}')
+    with BadServer(lambda n, text: redirect(f"{url}/chat/completions", 308)) as server:
+        done = command(
+            "run", "--data", data, "--model", "openai:m", "--judge", f"scripted:{judge}", "--model-base-url", server.url,
+            "--out", str(tmp_path / "out"), OPENAI_API_KEY="sk-of-the-test-0123",
+        )  # fmt: skip
+    assert (done.returncode, seen) == (2, [])
+    (line,) = done.stderr.splitlines()
+    assert f"a redirect to {url}/chat/completions, which is not followed" in line
