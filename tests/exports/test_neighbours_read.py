@@ -44,8 +44,8 @@ def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> 
         4,
     )
     assert told["metrics"]["overall"] == scores["overall"]["value"] == 0.5
-    alone, dark, gone, talk = told["samples"]
-    assert [one["id"] for one in told["samples"]] == [[1, "alone"], [2, "dark"], [3, "gone"], [4, "talk"]]
+    talk, alone, dark, gone = told["samples"]
+    assert [one["id"] for one in told["samples"]] == [[1, "talk"], [2, "alone"], [3, "dark"], [4, "gone"]]
     assert (talk["input"], talk["value"]) == (["system", "user"], 1.0)
     assert talk["messages"] == ["system", "user", "assistant", "user", "assistant"]
     assert talk["explanation"].splitlines() == [
@@ -65,9 +65,9 @@ def test_a_log_of_inspect_is_a_data_set_of_datasets(tmp_path: Path) -> None:
     (log,) = (tmp_path / "log").glob("*.eval")
     rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
     assert rows["id"][:] == [1, 2, 3, 4]
-    assert [json.loads(text)["instance_id"] for text in rows["metadata"]] == ["alone", "dark", "gone", "talk"]
-    assert rows["target"][0] == "Yes."
-    assert [json.loads(text)["content"] for text in rows["messages"][0]][-1] == "Of alone."
+    assert [json.loads(text)["instance_id"] for text in rows["metadata"]] == ["talk", "alone", "dark", "gone"]
+    assert rows["target"][1] == "Yes."
+    assert [json.loads(text)["content"] for text in rows["messages"][1]][-1] == "Of alone."
 
 
 def test_rubrics_are_read_by_verifiers(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from truebench_hf.errors import write_error
 from truebench_hf.exports.every_eval_ever.scores import plain
@@ -34,10 +35,20 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
         try:
             out.mkdir(parents=True, exist_ok=True)
             write_eval_log(_log(run, model, responses), str(path))
+            _deflate(path)
         except OSError as error:
             raise write_error(str(path), error) from error
         made[path] = f"{len(responses)} samples"
     return made
+
+
+def _deflate(path: Path) -> None:
+    """Compress a log anew in the way that all readers know; its library takes zstd, as Python does from 3.14 on only."""
+    partial = path.with_suffix(".partial")
+    with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    partial.replace(path)
 
 
 def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
