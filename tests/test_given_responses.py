@@ -318,13 +318,13 @@ def message(role: str, text: str) -> SimpleNamespace:
     return SimpleNamespace(role=role, text=text)
 
 
-def sample(name: Any, asked: Any, *said: tuple[str, str], error: str | None = None) -> SimpleNamespace:
+def sample(name: Any, asked: Any, *said: tuple[str, str], error: str | None = None, **metadata: str) -> SimpleNamespace:
     """A sample as `read_eval_log` gives it, as far as it is read."""
     before = [message("user", asked)] if isinstance(asked, str) else list(asked)
     last = next((text for role, text in reversed(said) if role == "assistant"), "")
     output = SimpleNamespace(choices=[last] if said else [], completion=last)
     messages = [*before, *(message(role, text) for role, text in said)]
-    return SimpleNamespace(id=name, input=asked, messages=messages, output=output, error=error)
+    return SimpleNamespace(id=name, input=asked, messages=messages, output=output, error=error, metadata=metadata)
 
 
 def test_a_log_of_inspect() -> None:
@@ -340,11 +340,13 @@ def test_a_log_of_inspect() -> None:
             sample(3, history, ("assistant", "I look it up."), ("assistant", "The Rhine.")),  # numbered by inspect
             sample(1, HELLO, ("assistant", ""), error="out of memory"),
             sample(2, "First?", ("assistant", "A"), ("user", "Second?"), ("assistant", "B")),
+            sample(4, "Hi.", ("assistant", "C"), instance_id="EN-7"),  # numbered by our export
         ],
     )
     found = list(of_log(log, "x.eval"))
     assert [(row.id, row.answers, row.model) for row in found] == [
-        ("3", "The Rhine.", "openai/m"), ("1", None, "openai/m"), ("2", ("A", "B"), "openai/m")
+        ("3", "The Rhine.", "openai/m"), ("1", None, "openai/m"), ("2", ("A", "B"), "openai/m"),
+        ("EN-7", "C", "openai/m"),
     ]  # fmt: skip
     assert found[0].prompts == ("Hi.", RIVER)
     assert found[1].where == "x.eval, sample 1"

@@ -82,7 +82,10 @@ def of_row(row: Any, where: str) -> Answers:
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:
-    """The answers of an `inspect_ai.log.EvalLog`; of a sample that failed there is none."""
+    """The answers of an `inspect_ai.log.EvalLog`; of a sample that failed there is none.
+
+    Samples of logs that `export` wrote are numbered, and know the id of the data from their metadata.
+    """
     for sample in log.samples or ():
         given = [] if isinstance(sample.input, str) else sample.input
         asked = [sample.input] if isinstance(sample.input, str) else [m.text for m in given if m.role == "user"]
@@ -90,8 +93,8 @@ def of_log(log: Any, name: str) -> Iterator[Answers]:
         answers: str | tuple[str | None, ...] | None = said
         if len(said) < 2:
             answers = sample.output.completion if sample.output.choices else None
-        where = f"{name}, sample {sample.id}"
-        yield Answers(where, None if sample.error else answers, str(sample.id), tuple(asked), log.eval.model)
+        where, id_ = f"{name}, sample {sample.id}", str((sample.metadata or {}).get("instance_id", sample.id))
+        yield Answers(where, None if sample.error else answers, id_, tuple(asked), log.eval.model)
 
 
 def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:

@@ -218,7 +218,7 @@ def test_a_judge_is_calibrated_wherever_it_is_copied_and_no_longer_once_it_chang
         read_calibration(str(copied), f"vllm:{copied}", Prompts(), "decide")  # which computes otherwise
     for folder in (out, copied):
         (folder / MODEL_FILES[0]).write_bytes(b"other weights")
-    with pytest.raises(UserError, match=f"was fitted before the files of hf:{out} were changed; calibrate it again"):
+    with pytest.raises(UserError, match=f"was fitted before the files of hf:{out} were changed, or written anew; "):
         read_calibration(str(out), f"hf:{out}", Prompts(), "decide")
     with pytest.raises(UserError, match=f"was fitted for the judge hf:{out}, not for hf:{copied}; calibrate it"):
         read_calibration(str(copied), f"hf:{copied}", Prompts(), "decide")

@@ -23,7 +23,7 @@ def main(run: str, out: str) -> None:
         ((_, score),) = (sample.scores or {}).items()
         samples.append(
             {
-                "id": sample.id,
+                "id": [sample.id, sample.metadata["instance_id"]],
                 "input": [message.role for message in sample.input],
                 "messages": [message.role for message in sample.messages],
                 "value": None if math.isnan(score.as_float()) else score.as_float(),

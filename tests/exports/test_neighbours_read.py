@@ -44,17 +44,30 @@ def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> 
         4,
     )
     assert told["metrics"]["overall"] == scores["overall"]["value"] == 0.5
-    alone, dark, gone, talk = told["samples"]
-    assert [one["id"] for one in told["samples"]] == ["alone", "dark", "gone", "talk"]
+    talk, alone, dark, gone = told["samples"]
+    assert [one["id"] for one in told["samples"]] == [[1, "talk"], [2, "alone"], [3, "dark"], [4, "gone"]]
     assert (talk["input"], talk["value"]) == (["system", "user"], 1.0)
     assert talk["messages"] == ["system", "user", "assistant", "user", "assistant"]
     assert talk["explanation"].splitlines() == [
         "- Turn 1: **met**: is short — scripted: PASS", "- Turn 2: **met**: is kind — scripted: PASS", "- Turn 2: **not met** (a fault): is rude — scripted: FAIL",
     ]  # fmt: skip
-    assert (alone["value"], alone["target"]) == (0.0, ["Yes."])
+    assert (alone["value"], alone["target"]) == (0.0, "Yes.")
     assert (dark["value"], gone["value"]) == (None, None), "unscored, never 0"
     assert "no judge" in dark["reason"]
     assert told["answers"] == {"talk": ["Of talk.", "Of talk."], "alone": "Of alone.", "dark": "Of dark.", "gone": None}
+
+
+def test_a_log_of_inspect_is_a_data_set_of_datasets(tmp_path: Path) -> None:
+    """Its loader takes whole numbers as ids alone, and one type a column, whichever rows come first."""
+    from datasets import load_dataset
+
+    python("inspect", "tests/exports/inspect_reads.py", weighted_run(tmp_path), str(tmp_path / "log"))
+    (log,) = (tmp_path / "log").glob("*.eval")
+    rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
+    assert rows["id"][:] == [1, 2, 3, 4]
+    assert [json.loads(text)["instance_id"] for text in rows["metadata"]] == ["talk", "alone", "dark", "gone"]
+    assert rows["target"][1] == "Yes."
+    assert [json.loads(text)["content"] for text in rows["messages"][1]][-1] == "Of alone."
 
 
 def test_rubrics_are_read_by_verifiers(tmp_path: Path) -> None:

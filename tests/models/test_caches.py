@@ -10,7 +10,7 @@ import pytest
 from truebench_hf.models.chat_template import window_of
 from truebench_hf.models.decisions import _common_prefix, _led, _one_by_one
 from truebench_hf.models.generation import generate
-from truebench_hf.models.kv_cache import Running
+from truebench_hf.models.kv_cache import Running, room
 from truebench_hf.models.protocol import Sampling
 
 SHAPE = {
@@ -86,6 +86,42 @@ def test_answers_are_those_of_every_prompt_alone(model: Any, monkeypatch: pytest
     for name, prompts in BATCHES.items():
         said = [one.text for one in generate(model, Numbers(), prompts, Sampling(max_tokens=8), running=running)]
         assert said == [alone(model, prompt) for prompt in prompts], name
+
+
+def test_the_embedded_model_keeps_half_a_gibibyte() -> None:
+    """46,080 bytes a token (2 x 30 layers x 3 heads x 64 numbers of 4 bytes), and 538 MB of weights."""
+    import torch
+    from transformers import AutoModelForCausalLM, LlamaConfig, MambaConfig
+
+    shape = {"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30, "num_attention_heads": 9}
+    config = LlamaConfig(vocab_size=49152, num_key_value_heads=3, tie_word_embeddings=True, **shape)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    assert model.num_parameters() == 134_515_008
+    assert room(model) == 134_515_008 * 4 // 46_080 == 11_676  # 6 GB are 16 rows of 8,192 tokens
+    assert room(made("plain keys and values")) == 2**29 // (2 * 2 * 2 * 8 * 4), "however small the weights are"
+    states = AutoModelForCausalLM.from_config(MambaConfig(vocab_size=64, hidden_size=32, num_hidden_layers=1))
+    assert room(states) > 10**12, "they do not grow"
+
+
+def test_no_batch_holds_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows of 500 tokens fit for one round of three; then one waits, is read again, and says the same."""
+    model, at_once = made("plain keys and values"), list[tuple[int, int]]()
+    model.generation_config.eos_token_id = 10**6  # no such token: nothing ends early
+    prompts = [words(500), words(500), words(480), words(470)]
+    expected = generate(model, Numbers(), prompts, Sampling(max_tokens=8))
+    assert [one.usage.output_tokens for one in expected] == [8] * 4
+    monkeypatch.setattr("truebench_hf.models.generation._ROUND", 3)
+    monkeypatch.setattr("truebench_hf.models.generation.room", lambda model: 1010)
+
+    def note(_: Any, given: tuple[Any, ...], how: dict[str, Any]) -> None:
+        rows, new = how["input_ids"].shape
+        at_once.append((rows, how["past_key_values"].get_seq_length() + new))
+
+    with model.register_forward_pre_hook(note, with_kwargs=True):
+        assert generate(model, Numbers(), prompts, Sampling(max_tokens=8)) == expected
+    assert {rows for rows, _ in at_once} == {1, 2}
+    assert max(rows * length for rows, length in at_once) <= 1010
 
 
 def test_a_row_that_cannot_leave_gets_no_more_than_its_window() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ import truebench_hf
 from tests.support.runs import ROOT, command_here, script, write_jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models import fingerprint as reading
-from truebench_hf.models.fingerprint import BLOCK, STEP, fingerprint
+from truebench_hf.models.fingerprint import WHOLE, fingerprint
 from truebench_hf.models.local import LocalModel
 from truebench_hf.models.protocol import ChatRequest, Completion, Identity
 from truebench_hf.models.spec import open_model
@@ -58,6 +59,8 @@ def written(name: str, content: bytes) -> Callable[[Path], object]:
         written("tokenizer.model", b"a\n"),
         written("pytorch_model.bin", b"a"),
         written("additional_chat_templates/tool_use.jinja", b"a"),
+        written("1_Pooling/config.json", b"{}"),  # of a subfolder
+        written("original/consolidated.safetensors", b"a"),
         lambda place: (place / "tokenizer.json").unlink(),
         lambda place: (place / "tokenizer.json").rename(place / "vocab.json"),
     ],
@@ -65,7 +68,7 @@ def written(name: str, content: bytes) -> Callable[[Path], object]:
 def test_what_shapes_answers_makes_another_model(tmp_path: Path, change: Callable[[Path], object]) -> None:
     place = folder(tmp_path / "m")
     before = fingerprint(str(place))
-    assert re.fullmatch("content-[0-9a-f]{16}", before)
+    assert re.fullmatch("files-[0-9a-f]{16}", before)
     change(place)
     assert fingerprint(str(place)) != before
 
@@ -77,7 +80,7 @@ def test_what_shapes_answers_makes_another_model(tmp_path: Path, change: Callabl
         written("README.md", b"A model."),
         written("optimizer.pt", b"of a checkpoint"),
         written("training_args.bin", b"of a checkpoint"),
-        written("original/consolidated.safetensors", b"which nobody loads"),
+        written("notes/README.md", b"A model."),
         written(".gitattributes", b""),
         lambda place: (place / "vocab.json").symlink_to("nowhere"),
     ],
@@ -137,24 +140,42 @@ def test_nothing_is_read_before_it_is_asked_for_and_then_once(tmp_path: Path, mo
     assert there.cache_info().misses == before
 
 
-@pytest.mark.parametrize(("place", "seen"), [(0, True), (STEP + BLOCK - 1, True), (-1, True), (STEP - 1, False)])
-def test_of_a_huge_checkpoint_blocks_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, seen: bool
-) -> None:
-    """What stands between blocks is not seen; below the limit everything is."""
-    file = folder(tmp_path / "m") / "model-00001-of-00002.safetensors"
+def large(file: Path, written: int, content: bytes = b"") -> None:
+    """A file of weights above the limit, zeros that take no room but for `content` behind its middle, and its time."""
     with file.open("wb") as opened:
-        opened.truncate(2 * STEP + 5)  # a file of zeros that takes no room
-    whole = fingerprint(str(file.parent))
-    monkeypatch.setattr(reading, "WHOLE", STEP)
+        opened.truncate(5 * 2**30)
+        opened.seek(5 * 2**29 + 3 * 2**20)  # between the blocks of 64 KiB, of today and of an earlier day
+        opened.write(content)
+    os.utime(file, (written, written))
+
+
+def test_large_weights_are_known_by_size_time_and_blocks(tmp_path: Path) -> None:
+    """10 MiB that were written between what is read of a file of 5 GiB are seen by its time."""
+    file = folder(tmp_path / "m") / "model-00001-of-00002.safetensors"
+    large(file, 1_000_000_000)
     before = fingerprint(str(file.parent))
-    assert before != whole
-    with file.open("r+b") as opened:
-        opened.seek(place % (2 * STEP + 5))
+    large(file, 1_000_000_001, b"1" * 10 * 2**20)
+    assert fingerprint(str(file.parent)) != before
+    large(file, 1_000_000_000)
+    assert fingerprint(str(file.parent)) == before
+    with file.open("r+b") as opened:  # another training, with the time that an image gives all of its files
         opened.write(b"1")
-    assert (fingerprint(str(file.parent)) != before) == seen
-    monkeypatch.undo()
-    assert fingerprint(str(file.parent)) != whole
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    os.utime(file.with_name("config.json"), (1, 1))  # small files are read: their times say nothing
+    reading._read.cache_clear()
+    assert fingerprint(str(file.parent)) != before
+
+
+def test_of_copies_those_with_their_times_are_the_same_model(tmp_path: Path) -> None:
+    place = folder(tmp_path / "m")
+    with (place / "model-00001-of-00002.safetensors").open("wb") as opened:
+        opened.truncate(WHOLE + 1)
+    os.utime(place / "model-00001-of-00002.safetensors", (1_000_000_000, 1_000_000_000))
+    kept, anew = tmp_path / "kept", tmp_path / "anew"
+    shutil.copytree(place, kept)
+    shutil.copytree(place, anew, copy_function=shutil.copyfile)
+    assert fingerprint(str(kept)) == fingerprint(str(place))
+    assert fingerprint(str(anew)) != fingerprint(str(place)), "nobody has read that it is the same"
 
 
 def test_the_base_of_an_adapter_counts(tmp_path: Path) -> None:
@@ -167,7 +188,7 @@ def test_the_base_of_an_adapter_counts(tmp_path: Path) -> None:
     assert fingerprint(str(adapter)) != before
     for text in ("{", "[]", '{"base_model_name_or_path": null}', json.dumps({"base_model_name_or_path": str(adapter)})):
         (adapter / "adapter_config.json").write_text(text)  # broken, or its own base: told when it is loaded
-        assert fingerprint(str(adapter)).startswith("content-")
+        assert fingerprint(str(adapter)).startswith("files-")
 
 
 def test_folders_without_a_model_and_files(tmp_path: Path) -> None:

@@ -269,9 +269,10 @@ def test_a_worker_that_finds_another_model_under_the_name_says_so(
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "config.json").write_text("{}")
     folder = Opening.here("hf:tiny", {}, None, 1.0, open_model("hf:tiny").identity)
-    assert folder.open().identity == folder.identity, "a folder of weights is known by its content"
+    assert folder.open().identity == folder.identity, "a folder of weights is known by its files"
     (tmp_path / "tiny" / "config.json").write_text('{"trained": "since"}')
-    with pytest.raises(UserError, match=r"a local folder content-\w+ here and a local folder content-\w+ on a worker"):
+    pattern = r"a local folder files-\w+ here and a local folder files-\w+ on a worker; have .*: a copy is .* \(cp -a"
+    with pytest.raises(UserError, match=pattern):
         folder.open()
 
 

@@ -54,6 +54,23 @@ def test_a_server_streams_what_it_would_have_answered() -> None:
     assert all(whole.text.startswith(part.text) for part in parts)
 
 
+def test_a_model_that_does_not_begin_is_given_up() -> None:
+    """What counts is the first token: an answer that has begun may take longer."""
+
+    async def ask(url: str, seconds: float) -> Completion:
+        model = open_model("openai:m", {}, url)
+        try:
+            return await StreamedModel(model, begins_within=seconds).complete(_request("hi there"))
+        finally:
+            await model.close()
+
+    with OpenAIServer() as server:
+        server.add_faults([{"hang": 30}])
+        with pytest.raises(RequestFailed, match=r"it did not begin to answer within 0\.2 seconds"):
+            asyncio.run(ask(server.url, 0.2))
+        assert asyncio.run(ask(server.url, 60)).text
+
+
 def test_streamed_thinking_is_kept_apart() -> None:
     parts, whole = _served({"message": {"content": "<think>let me see</think>Four."}})
     assert (parts[-1].text, parts[-1].reasoning) == ("Four.", "let me see") == (whole.text, whole.reasoning)

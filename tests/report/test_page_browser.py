@@ -90,6 +90,26 @@ def test_what_a_search_finds(page: Any) -> None:
     assert page.locator("text=Guten Morgen").is_visible()
 
 
+def test_no_script_but_its_own_runs_and_nothing_is_asked_for(page: Any) -> None:
+    """Whatever a text of a model, or a fault of ours, might bring into it."""
+    stopped: list[str] = []
+    page.on("requestfailed", lambda request: stopped.append(request.failure))
+    page.evaluate("""() => new Promise(done => {
+        const refused = [];
+        document.addEventListener("securitypolicyviolation", violated => {
+            if (refused.push(violated.effectiveDirective) === 3) done(window.refused = refused.sort());
+        });
+        document.body.insertAdjacentHTML("beforeend", `<img src="https://evil.example/x.png"><p onclick="window.ran = 1">`);
+        document.body.lastChild.click();
+        const script = document.createElement("script");
+        script.textContent = "window.ran = 2";
+        document.body.append(script);
+    })""")
+    assert page.evaluate("window.refused") == ["img-src", "script-src-attr", "script-src-elem"]
+    assert page.evaluate("window.ran") is None
+    assert stopped == ["csp"], "by the page itself, not by the network that is away"
+
+
 def test_a_word_typed_is_one_search_and_a_row_is_read_once(page: Any) -> None:
     type_in(page, "g", "gu", "gut", "gute", "guten")
     assert page.evaluate("window.shown") == 1, "not once a letter"

@@ -113,7 +113,7 @@ class serving:
 
 @pytest.fixture
 def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
-    """Open an address at a size; fails afterwards when a script raised or something outside was asked for."""
+    """Open an address at a size; fails afterwards when a script raised, or was refused, or asked for something outside."""
     contexts, faults = [], []
 
     def opened(url: str, size: str = "desktop", dark: bool = False) -> Any:
@@ -125,6 +125,7 @@ def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+        page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
         page.on("request", lambda asked: None if HOME.match(asked.url) else faults.append(f"asked {asked.url}"))
         page.goto(url)
         if url != "about:blank":

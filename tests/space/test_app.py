@@ -84,6 +84,20 @@ def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
     assert picture.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
 
 
+@pytest.mark.parametrize("path", ["", "config", "preview.png", "assets/nothing.js", "gradio_api/queue/data"])
+def test_browsers_are_told_that_nothing_comes_from_elsewhere(url: str, path: str) -> None:
+    try:
+        headers = urllib.request.urlopen(url + path, timeout=120).headers
+    except urllib.error.HTTPError as error:
+        headers = error.headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "strict-origin-when-cross-origin"
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'self'"
+    assert "http" not in headers["Content-Security-Policy"].replace("https://huggingface.co", ""), "no host but ours"
+    assert policy["frame-ancestors"] == "'self' https://huggingface.co", "where the Hub shows Spaces"
+
+
 def test_what_the_server_answers_is_compressed(url: str) -> None:
     for path in ("", "config"):
         request = urllib.request.Request(f"{url}{path}", headers={"Accept-Encoding": "gzip"})

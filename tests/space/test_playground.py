@@ -327,6 +327,23 @@ def test_a_dead_server_shows_in_seconds_without_traceback_or_key(
         assert "verysecret" not in log + line(page)
 
 
+def test_a_server_that_does_not_begin_lets_the_next_visitor_in(
+    opened: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Within a third of what a request may take."""
+    with OpenAIServer() as server:
+        server.add_faults([{"hang": 60}] * 2)
+        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url, max_seconds=3))))
+        page.shown["prompt", "value"] = "Write a notice."
+        page.shown["answer", "value"] = "Hello."
+        page.shown["checklist", "value"] = "It is polite."
+        for button in ("answer", "judge"):
+            page.shown["answer", "value"] = "Hello."
+            page.whole(button)
+            assert "did not begin to answer within 1 seconds" in capsys.readouterr().err
+            assert "took too long" not in line(page)
+
+
 def test_a_judge_without_probabilities_says_that_another_way_is_left(
     opened: Open, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,7 +51,7 @@ def bakery(request: pytest.FixtureRequest) -> Iterator[Bakery]:
         bread = gr.Textbox(elem_id="bread")
         parts = steps.controls("Bake", "bake")
         steps.wire(parts, found.work, [who], [bread], getattr(request, "param", 120.0), 1)
-    app.queue(max_size=1, api_open=False)
+    steps.queued(app, max_size=1, api_open=False)
     found.url = launched(
         lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
     )
@@ -124,6 +124,27 @@ def test_work_is_stopped(bakery: Bakery) -> None:
     visitor.at_once(visitor.after(work))
     assert buttons(visitor) == (True, False)
     assert "Stopped." in line(visitor)
+
+
+def test_a_visitor_has_one_place_however_often_work_is_asked_for(bakery: Bakery) -> None:
+    first, work = begin(bakery, "Ada")
+    first.join(work)
+    assert bakery.at_work.wait(60)
+    for _ in range(25):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            first.join(work)
+        assert refused.value.code == 503
+    second, _ = begin(bakery, "Ben")
+    second.join(work)  # the only place in the queue was left for others
+    with pytest.raises(urllib.error.HTTPError):
+        second.join(work)  # who waits has one, too
+    bakery.oven.set()
+    second.heard(work)
+    assert bakery.began == ["Ada", "Ben"]
+    assert second.shown["bread", "value"] == "bread of Ben"
+    second.join(work)  # and one again, once it is over
+    second.heard(work)
+    assert bakery.began == ["Ada", "Ben", "Ben"]
 
 
 def test_who_waits_in_the_queue_can_leave_it_and_who_comes_late_is_turned_away(bakery: Bakery) -> None:

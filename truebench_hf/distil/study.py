@@ -39,7 +39,7 @@ from truebench_hf.judging.calibrated import DECISION_PROMPTS, as_json
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.fingerprint import fingerprint
+from truebench_hf.models.fingerprint import COPIES, fingerprint
 from truebench_hf.models.local import LocalModel
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model
@@ -140,7 +140,7 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
             if content != fingerprint(str(out)):
                 raise UserError(
                     f"--out {out}: the judge there is not as it was trained (its files were changed, or are gone); put them "
-                    f"back, or move {file} away to train anew"
+                    f"back, or move {file} away to train anew; {COPIES}"
                 )
             return found
         base = cast(LocalModel, self.roles["base"][0])

@@ -1,24 +1,99 @@
-"""Progress on stderr: one bar per kind of work, silent where nobody watches."""
+"""Progress on stderr, by kind of work: bars on a terminal and in a notebook, and elsewhere a line a minute."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from truebench_hf.terminal import console, printable
+from truebench_hf.terminal import console, printable, warn
+
+_EVERY = 60.0  # seconds from line to line
+_LOOKED_BACK = 5  # lines: what is left is told by these; answers that were there already come all at once
+Step = Callable[[str], None]
 
 
 @contextmanager
-def progress(totals: Mapping[str, int]) -> Iterator[Callable[[str], None]]:
-    """Show a bar per name of `totals`; the yielded function moves one bar by one."""
-    if not sys.stderr.isatty():
-        yield lambda name: None
-        return
+def progress(
+    totals: Mapping[str, int], *, clock: Callable[[], float] = time.monotonic, ended: threading.Event | None = None
+) -> Iterator[Step]:
+    """Show how far each name of `totals` is; the yielded function moves one on by one.
+
+    What is left of the work is reckoned by `clock`; `ended` is waited on from one line to the next.
+    """
+    shown = _bars if sys.stderr.isatty() else _widgets if _in_notebook() else None
+    with shown(totals) if shown else _lines(totals, clock, ended or threading.Event()) as step:
+        yield step
+
+
+@contextmanager
+def _bars(totals: Mapping[str, int]) -> Iterator[Step]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    said = TextColumn("{task.description:>10}", markup=False)
-    columns = (said, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    title = TextColumn("{task.description:>10}", markup=False)
+    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(sys.stderr), refresh_per_second=4) as bars:
         tasks = {name: bars.add_task(printable(name), total=total) for name, total in totals.items()}
         yield lambda name: bars.advance(tasks[name])
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return getattr(ipython.get_ipython() if ipython else None, "kernel", None) is not None
+
+
+@contextmanager
+def _widgets(totals: Mapping[str, int]) -> Iterator[Step]:
+    """Bars of ipywidgets; where those are not installed, of characters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # advice to install them
+        from tqdm.auto import tqdm
+    with ExitStack() as open_:
+        bars = {name: open_.enter_context(tqdm(total=total, desc=printable(name))) for name, total in totals.items()}
+        yield lambda name: bars[name].update()
+
+
+@contextmanager
+def _lines(totals: Mapping[str, int], clock: Callable[[], float], ended: threading.Event) -> Iterator[Step]:
+    done = dict.fromkeys(totals, 0)
+    seen = deque([(clock(), dict(done))], maxlen=_LOOKED_BACK)
+
+    def step(name: str) -> None:
+        done[name] += 1
+
+    def tell() -> None:
+        while not ended.wait(_EVERY):
+            now, (before, then) = clock(), seen[0]
+            seen.append((now, dict(done)))
+            minutes = (now - before) / 60
+            told = [_line(name, done[name], total, done[name] - then[name], minutes) for name, total in totals.items()]
+            warn(f"truebench: {'; '.join(told)}")
+
+    teller = threading.Thread(target=tell, name="progress", daemon=True)
+    teller.start()
+    try:
+        yield step
+    finally:
+        ended.set()
+        teller.join()
+
+
+def _line(name: str, done: int, total: int, lately: int, minutes: float) -> str:
+    """`answers 412 of 3,000, 14 %, about 38 minutes left`, as `lately` so many came in so many minutes."""
+    if done >= total:
+        return f"{name} {done:,} of {total:,}"
+    so_far = f"{name} {done:,} of {total:,}, {min(99, round(100 * done / total))} %"
+    if not lately:
+        return f"{so_far}, none for {_lasting(minutes)}"
+    return f"{so_far}, about {_lasting((total - done) * minutes / lately)} left"
+
+
+def _lasting(minutes: float) -> str:
+    if minutes >= 120:
+        return f"{minutes / 60:,.0f} hours"
+    count = max(1, round(minutes))
+    return f"{count} minute{'s' if count > 1 else ''}"

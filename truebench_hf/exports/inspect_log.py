@@ -1,6 +1,7 @@
 """A run as a log of inspect, written by its own library: conversations, scores and reasons in its viewer.
 
-A sample is an instance, an epoch one of its samples. Its score is that of the run, 0 to 1, with a line per criterion as
+A sample is an instance, an epoch one of its samples. It is numbered from 1, since readers other than inspect take no
+other ids (`load_dataset("eval", ...)`), and its metadata hold the id of the instance as `instance_id`. Its score is that of the run, 0 to 1, with a line per criterion as
 explanation and the verdicts in the metadata; a second score counts single criteria. What is undecided is unscored.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from truebench_hf.errors import write_error
 from truebench_hf.exports.every_eval_ever.scores import plain
@@ -33,10 +35,20 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
         try:
             out.mkdir(parents=True, exist_ok=True)
             write_eval_log(_log(run, model, responses), str(path))
+            _deflate(path)
         except OSError as error:
             raise write_error(str(path), error) from error
         made[path] = f"{len(responses)} samples"
     return made
+
+
+def _deflate(path: Path) -> None:
+    """Compress a log anew in the way that all readers know; its library takes zstd, as Python does from 3.14 on only."""
+    partial = path.with_suffix(".partial")
+    with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    partial.replace(path)
 
 
 def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
@@ -45,11 +57,11 @@ def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
 
     sampling = run.settings.get("sampling") or {}
     drawn = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if name in sampling}
-    ids = list(dict.fromkeys(one.judged.instance.id for one in responses))
+    numbers = _numbers(responses)
     epochs = max((one.judged.response.sample for one in responses), default=1)
     spec = EvalSpec(
         created=_time(run.time("finished")), task=f"truebench_hf/{run.kind}", model=model,
-        dataset=EvalDataset(name=run.data, samples=len(ids), sample_ids=ids), config=EvalConfig(epochs=epochs),
+        dataset=EvalDataset(name=run.data, samples=len(numbers), sample_ids=list(numbers.values())), config=EvalConfig(epochs=epochs),
         model_generate_config=GenerateConfig(**drawn), packages={"truebench_hf": run.version},
         metadata={"settings": dict(run.settings), "judges": list(run.judges), "score": run.about},
     )  # fmt: skip
@@ -57,8 +69,13 @@ def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
         total_samples=len(responses), completed_samples=len(responses), scores=_scores(run, model, responses)
     )
     stats = EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
-    samples = [_sample(run, one) for one in responses]
+    samples = [_sample(run, one, numbers[one.judged.instance.id]) for one in responses]
     return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
+
+
+def _numbers(responses: Sequence[Answered]) -> dict[str, int]:
+    """Instances by their ids, counted from 1."""
+    return {id_: number for number, id_ in enumerate(dict.fromkeys(one.judged.instance.id for one in responses), 1)}
 
 
 def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> list[Any]:
@@ -75,7 +92,7 @@ def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> list[An
     return [EvalScore(name=run.kind, scorer=run.kind, metrics=metrics, **counts)]
 
 
-def _sample(run: Exported, one: Answered) -> Any:
+def _sample(run: Exported, one: Answered, number: int) -> Any:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelOutput
 
@@ -86,10 +103,10 @@ def _sample(run: Exported, one: Answered) -> Any:
     output.usage = _usage(response.usage)
     references = [turn.reference for turn in instance.turns if turn.reference is not None]
     names = {name: getattr(instance, name) for name in ("language", "category", "task") if getattr(instance, name)}
+    about = {"instance_id": instance.id} | names | ({"error": response.error} if response.error else {})
     return EvalSample(
-        id=instance.id, epoch=response.sample, input=messages[: one.opening], target=references or "",
-        messages=messages, output=output, scores={run.kind: _score(one)},
-        metadata=names | ({"error": response.error} if response.error else {}),
+        id=number, epoch=response.sample, input=messages[: one.opening], target="\n\n".join(references),
+        messages=messages, output=output, scores={run.kind: _score(one)}, metadata=about,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibrators import Calibrator
-from truebench_hf.models.fingerprint import of_spec
+from truebench_hf.models.fingerprint import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 from truebench_hf.redaction import known
 
@@ -54,8 +54,8 @@ def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
 def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off") -> Calibrated:
     """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
-    A judge in a local folder is the same wherever it was copied to, and another once it was trained anew. Raises
-    UserError when it cannot be read, or was fitted for another judge, other prompts or another mode: probabilities of
+    A judge in a local folder is the same wherever it was copied to with the times of its files, and another once they
+    were written anew (`models.fingerprint`). Raises UserError when it cannot be read, or was fitted for another judge, other prompts or another mode: probabilities of
     those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
@@ -73,13 +73,16 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench calibrate` wrote") from error
     here = of_spec(judge)
-    copied = bool(here) and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
+    copied = here and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
     if found.judge == judge and here != there:
         raise UserError(
-            f"--calibration {path}: was fitted before the files of {judge} were changed; calibrate it again"
+            f"--calibration {path}: was fitted before the files of {judge} were changed, or written anew; calibrate it again"
         )
     if found.judge != judge and not copied:
-        raise UserError(f"--calibration {path}: was fitted for the judge {found.judge}, not for {judge}; calibrate it")
+        hint = f" ({COPIES})" if here and there else ""
+        raise UserError(
+            f"--calibration {path}: was fitted for the judge {found.judge}, not for {judge}; calibrate it{hint}"
+        )
     if found.rules != rules:
         raise UserError(f"--calibration {path}: was fitted with --rules {found.rules}, not {rules}; calibrate it so")
     if changed := [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]:

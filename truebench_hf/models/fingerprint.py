@@ -1,7 +1,9 @@
-"""What a model in a local folder is: a fingerprint of the files that shape its answers, whatever the folder is called.
+"""Which model stands in a local folder: names, sizes and times of the files that shape its answers, whatever it is called.
 
-A name on the Hub stands for the same weights tomorrow; a folder is written anew by the next training. So its content
-tells it apart, not its path and not its age: a copy answers as the original does, and is not asked again.
+A name on the Hub stands for the same weights tomorrow; a folder is written anew by the next training. Two folders are
+taken for the same model where every file has the same name and, up to 64 MiB, the same bytes, or beyond that the same
+size, time of writing and some blocks. That is less than the same content, and errs to the safe side: a copy that did
+not keep its times, or weights that were written anew, are another model, which is asked again.
 """
 
 from __future__ import annotations
@@ -16,9 +18,12 @@ from typing import Any
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import Identity
 
-WHOLE = 4 * 2**30  # bytes of all files up to which each of them counts: two seconds of reading
-# Of larger checkpoints so many bytes count in every so many: no training leaves a tensor as it was.
-BLOCK, STEP = 2**16, 2**24
+COPIES = "a copy is the same model where it keeps the times of its files (cp -a, rsync -a)"
+WHOLE = 2**26  # bytes of a file up to which all of it counts: configurations, tokenizers, adapters
+_BLOCKS, _BLOCK = (
+    16,
+    2**16,
+)  # of larger ones, where times tell nothing: images, packages and archives may set them alike
 _IN_PROCESS = ("hf", "vllm", "reward", "hf-classifier")
 _WEIGHTS = r".*\.(safetensors|gguf)|.*(model|consolidated).*\.(bin|pth?)"
 # Among them none that a run writes into its folder, which may be the model's own.
@@ -27,21 +32,19 @@ _COUNTS = re.compile(f"{_WEIGHTS}|{_BESIDE}")
 
 
 def identity(provider: str, name: str, revision: str, options: dict[str, Any]) -> Identity:
-    """The identity of a model on the Hub, or of one in a local folder, which its content makes up."""
-    content = fingerprint(name)
+    """The identity of a model on the Hub, or of one in a local folder, whose revision is its fingerprint."""
+    files = fingerprint(name)
     return (
-        Identity(provider, "a local folder", content, options)
-        if content
-        else Identity(provider, name, revision, options)
+        Identity(provider, "a local folder", files, options) if files else Identity(provider, name, revision, options)
     )
 
 
 def unchanged(spec: str, name: str, known: Identity) -> str:
     """The fingerprint of the folder of a model, to load it by. Raises UserError where it is no longer the one `known`."""
-    content = fingerprint(name)
-    if content and content != known.revision:
+    files = fingerprint(name)
+    if files and files != known.revision:
         raise UserError(f"{spec}: its files were changed while it was in use; begin again once they are whole")
-    return content
+    return files
 
 
 def of_spec(spec: str) -> str:
@@ -51,27 +54,30 @@ def of_spec(spec: str) -> str:
 
 
 def fingerprint(name: str) -> str:
-    """`content-` and 16 hex digits of the files of a local folder (or of a file) that answers depend on, else "".
+    """`files-` and 16 hex digits of the files in and below a local folder (or of a file) that answers depend on, else "".
 
-    Read once, and again where size or time of a file changed. Raises UserError where one cannot be read.
+    What equal ones say is told above. A file is read once, and again where its size or time changed. Raises UserError
+    where one cannot be read.
     """
     place = Path(name)
     try:
         if not place.exists():
             return ""
         files = {"": place} if place.is_file() else _files(place)
-        whole = sum(file.stat().st_size for file in files.values()) <= WHOLE
-        told = "".join(f"{part} {_digest(file, whole)}\n" for part, file in sorted(files.items()))
-        told += _base(place)
+        shown = "".join(f"{part} {_shown(file)}\n" for part, file in sorted(files.items())) + _base(place)
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror or error}; give a folder that can") from error
-    return f"content-{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}" if told else ""
+    return f"files-{hashlib.sha256(shown.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}" if shown else ""
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    every = [*folder.iterdir(), *(folder / "additional_chat_templates").glob("*.jinja")]
-    named = {file.relative_to(folder).as_posix(): file for file in every if file.is_file()}
-    return {name: file for name, file in named.items() if _COUNTS.fullmatch(name.casefold())}
+    """The files that count, by their relative paths; folders that are links are not entered."""
+    counted = (file for file in folder.rglob("*") if _COUNTS.fullmatch(file.name.casefold()) or _template(file))
+    return {file.relative_to(folder).as_posix(): file for file in counted if file.is_file()}
+
+
+def _template(file: Path) -> bool:
+    return file.suffix == ".jinja" and file.parent.name == "additional_chat_templates"
 
 
 def _base(folder: Path) -> str:
@@ -86,19 +92,19 @@ def _base(folder: Path) -> str:
     return fingerprint(base) if isinstance(base, str) and base and not Path(base, file.name).exists() else ""
 
 
-def _digest(file: Path, whole: bool) -> str:
+def _shown(file: Path) -> str:
     facts = file.stat()
-    return _read(file.resolve(), facts.st_size, facts.st_mtime_ns, whole)
+    return _read(file.resolve(), facts.st_size, facts.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=1024)
-def _read(file: Path, size: int, written: int, whole: bool) -> str:
-    """Size and hash of a file: of all of it, or of blocks spread over it, its head and its end among them."""
+def _read(file: Path, size: int, written: int) -> str:
+    """A small file by the hash of its bytes; a large one by its size, time, and the hash of blocks spread over it."""
     with file.open("rb") as opened:
-        if whole or size <= BLOCK:
-            return f"{size} {hashlib.file_digest(opened, 'sha256').hexdigest()}"
-        parts = hashlib.sha256()
-        for start in (*range(0, size, STEP), size - BLOCK):
+        if size <= WHOLE:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+        blocks = hashlib.sha256()
+        for start in range(0, size, size // _BLOCKS):
             opened.seek(start)
-            parts.update(opened.read(BLOCK))
-    return f"{size} {parts.hexdigest()}"
+            blocks.update(opened.read(_BLOCK))
+    return f"{size} {written} {blocks.hexdigest()}"

@@ -1,16 +1,18 @@
-"""Token prompts completed in one batch by transformers.
+"""Token prompts completed in batches by transformers, of as many rows as memory is meant for.
 
-Answers that have begun to repeat themselves, as those of small models do up to the token limit, leave the batch and are
-finished alone and faster; greedy answers stay what they are, beyond rounding.
+Rows that have grown too long for all of them wait, and go on when others have ended. Answers that have begun to repeat
+themselves, as those of small models do up to the token limit, leave the batch and are finished alone and faster. Greedy
+answers stay what they are, beyond rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.models.chat_template import completed, window_of
-from truebench_hf.models.kv_cache import Running, attention_only, growing_cache, prefill
+from truebench_hf.models.kv_cache import Running, attention_only, growing_cache, prefill, room
 from truebench_hf.models.protocol import Completion
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
@@ -22,73 +24,124 @@ def generate(
     model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any, *, reuse: bool = True,
     running: Running | None = None, watch: Callable[[list[int]], bool] | None = None,
 ) -> list[Completion]:  # fmt: skip
-    """Complete token prompts in one left-padded batch. Returns one Completion per prompt.
+    """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
     Long beginnings that prompts share (rubrics of one response) are computed once where `reuse` is on, which changes
     no answer beyond rounding; with a `running` cache, once for all batches that it is led through. `watch` is told the
-    first row's tokens after each one, and stops the batch with True.
+    tokens of the answer to the only prompt after each one, and stops it with True.
     """
-    import torch
-
-    width = max(map(len, prompts))
     window = window_of(model)
     # A prompt that fits gets the rest of the window at most.
     limits = [min(sampling.max_tokens, window - len(prompt)) for prompt in prompts]
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    ids = torch.tensor([[pad] * (width - len(prompt)) + prompt for prompt in prompts], device=model.device)
-    mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
     drawn = sampling.temperature > 0
     how: dict[str, Any] = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
     how |= {"do_sample": drawn, "pad_token_id": pad, "repetition_penalty": sampling.repetition_penalty}
     # Whatever the model's own settings say: the caches given here are used, and rows are answers.
     how |= {"use_cache": True, "cache_implementation": None, "num_beams": 1}
     if watch:
-        how["stopping_criteria"] = [_watching(watch, width)]
+        how["stopping_criteria"] = [_watching(watch, len(prompts[0]))]
     ends = _ends(model, tokenizer)
-    shared = prefill(model, prompts, running) if reuse else None
-    cache = growing_cache(model) if shared is None else shared
-    rows = _rows(model, ids, mask, cache, limits, ends, how)
+    running = (running or Running.of(model)) if reuse else None
+    rows = _Rows(model, prompts, limits, ends, how, running).written()
     return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
 
 
-def _rows(
-    model: Any, ids: Any, mask: Any, cache: Any, limits: list[int], ends: set[int], how: dict[str, Any]
-) -> list[list[int]]:
-    """The new tokens of each row. After every round finished rows leave the batch: one long answer holds up no other."""
-    import torch
+@dataclass(frozen=True)
+class _Rows:
+    """Prompts whose answers are written, none longer than its limit."""
 
-    # A repetition is predictable where every token is a fixed choice and the cache can be cut back.
-    predictable = not how["do_sample"] and "stopping_criteria" not in how and cache is not None
-    # Where rows cannot be selected all stay to the end, which comes for some too late.
-    at_once = 0 if attention_only(model) else max(limits)
-    rows: list[list[int]] = [[] for _ in ids]
-    going = list(range(len(rows)))
-    while going:
-        left = at_once or min(_ROUND, *(limits[i] - len(rows[i]) for i in going))
+    model: Any
+    prompts: list[list[int]]
+    limits: list[int]
+    ends: set[int]
+    how: dict[str, Any]
+    running: Running | None
+
+    def written(self) -> list[list[int]]:
+        """The new tokens of each row."""
+        rows: list[list[int]] = [[] for _ in self.prompts]
+        alone = list[int]()
+        waiting = list(range(len(rows)))
+        while waiting:
+            longest = max(len(self.prompts[i]) + len(rows[i]) for i in waiting)
+            count = self._fitting(longest)
+            waiting = waiting[count:] + self._together(rows, waiting[:count], alone)
+        for i in alone:  # once no batch is held any more
+            rows[i] += self._repetition(self.prompts[i] + rows[i], self.limits[i] - len(rows[i]))
+        return [row[:limit] for row, limit in zip(rows, self.limits, strict=True)]
+
+    def _fitting(self, longest: int) -> int:
+        """How many rows go on together for a round, the longest of so many tokens."""
+        return max(1, room(self.model) // (longest + _ROUND))
+
+    def _together(self, rows: list[list[int]], going: list[int], alone: list[int]) -> list[int]:
+        """Write `going` rows on until they have ended; returns those that are to go on later, as they have no room.
+
+        After every round finished rows leave the batch, so that one long answer holds up no other, and those that
+        repeat themselves go to `alone`.
+        """
+        import torch
+
+        ids, mask, cache = self._laid([self.prompts[i] + rows[i] for i in going])
+        # A repetition is predictable where every token is a fixed choice and the cache can be cut back.
+        predictable = not self.how["do_sample"] and "stopping_criteria" not in self.how and cache is not None
+        # Where rows cannot be selected all stay to the end, which comes for some too late.
+        at_once = 0 if attention_only(self.model) else max(self.limits[i] for i in going)
+        later = list[int]()
+        while going:
+            left = at_once or min(_ROUND, *(self.limits[i] - len(rows[i]) for i in going))
+            with torch.inference_mode():
+                out = self.model.generate(
+                    input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=left,
+                    return_dict_in_generate=True, **self.how,
+                )  # fmt: skip
+            made = out.sequences[:, ids.shape[1] :]
+            for i, tokens in zip(going, made.tolist(), strict=True):
+                rows[i] += tokens
+            if at_once or made.shape[1] < left:  # all have ended, or the batch was stopped
+                break
+            ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
+            open_ = [i for i in going if len(rows[i]) < self.limits[i] and not self.ends.intersection(rows[i])]
+            repeating = [i for i in open_ if predictable and repeats(rows[i])]
+            alone += repeating
+            stays = [i for i in open_ if i not in repeating]
+            count = self._fitting(ids.shape[1])
+            stays, later = stays[:count], later + stays[count:]
+            if stays:
+                keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
+                ids, mask = ids[keep], mask[keep]
+                cache.batch_select_indices(keep)
+            going = stays
+        return later
+
+    def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
+        """Tokens, left-padded, their mask, and a cache, with all but their last tokens where they share much."""
+        import torch
+
+        width, device = max(map(len, texts)), self.model.device
+        pad = self.how["pad_token_id"]
+        ids = torch.tensor([[pad] * (width - len(text)) + text for text in texts], device=device)
+        mask = torch.tensor([[0] * (width - len(text)) + [1] * len(text) for text in texts], device=device)
+        shared = prefill(self.model, texts, self.running) if self.running else None
+        return ids, mask, growing_cache(self.model) if shared is None else shared
+
+    def _repetition(self, text: list[int], left: int) -> list[int]:
+        """Up to `left` further tokens behind a text that repeats itself.
+
+        What follows a repetition can be guessed: the tokens that followed last time are offered all at once (prompt
+        lookup), and the model confirms them in one pass or goes on in its own way.
+        """
+        import torch
+
+        ids = torch.tensor([text], device=self.model.device)
         with torch.inference_mode():
-            out = model.generate(
-                input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=left,
-                return_dict_in_generate=True, **how,
+            out = self.model.generate(
+                input_ids=ids, attention_mask=torch.ones_like(ids), past_key_values=growing_cache(self.model),
+                max_new_tokens=left, prompt_lookup_num_tokens=_AHEAD, max_matching_ngram_size=16, **self.how,
             )  # fmt: skip
-        made = out.sequences[:, ids.shape[1] :]
-        for row, tokens in zip(going, made.tolist(), strict=True):
-            rows[row] += tokens
-        if at_once or made.shape[1] < left:  # all have ended, or the batch was stopped
-            break
-        ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
-        stays = []
-        for at, i in enumerate(going):
-            left = 0 if ends.intersection(rows[i]) else limits[i] - len(rows[i])
-            if left and predictable and repeats(rows[i]):
-                rows[i] += _finish_repetition(model, ids, mask, cache, at, left, how)
-            elif left:
-                stays.append(at)
-        if stays:
-            keep = torch.tensor(stays, device=ids.device)
-            ids, mask = ids[keep], mask[keep]
-            cache.batch_select_indices(keep)
-        going = [going[at] for at in stays]
-    return [row[:limit] for row, limit in zip(rows, limits, strict=True)]
+        made: list[int] = out[0, len(text) :].tolist()
+        return made
 
 
 def _watching(watch: Callable[[list[int]], bool], width: int) -> Callable[..., Any]:
@@ -120,29 +173,3 @@ def repeats(tokens: Sequence[int]) -> bool:
         again += gram in seen
         seen.add(gram)
     return len(last) == _TAIL and 4 * again >= 3 * _TAIL
-
-
-def _finish_repetition(
-    model: Any, ids: Any, mask: Any, cache: Any, row: int, left: int, how: dict[str, Any]
-) -> list[int]:
-    """Up to `left` further tokens of one row of a left-padded batch, whose `cache` holds all but its last token.
-
-    What follows a repetition can be guessed: the tokens that followed last time are offered all at once (prompt
-    lookup), and the model confirms them in one pass or goes on in its own way.
-    """
-    import torch
-
-    pad = int((mask[row] == 0).sum())
-    own = growing_cache(model)
-    if own is None:
-        raise TypeError("only plain caches can be cut back")
-    for number, layer in enumerate(cache.layers):
-        own.update(layer.keys[row : row + 1, :, pad:], layer.values[row : row + 1, :, pad:], number)
-    alone = ids[row : row + 1, pad:]
-    with torch.inference_mode():
-        out = model.generate(
-            input_ids=alone, attention_mask=torch.ones_like(alone), past_key_values=own, max_new_tokens=left,
-            prompt_lookup_num_tokens=_AHEAD, max_matching_ngram_size=16, **how,
-        )  # fmt: skip
-    made: list[int] = out[0, alone.shape[1] :].tolist()
-    return made

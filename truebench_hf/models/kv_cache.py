@@ -8,12 +8,26 @@ in a batch are mixed. The rows are then laid out exactly as left padding lays th
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 _WORTHWHILE = 256  # tokens saved per prompt; below it, one padded batch is as fast and simpler
 _STEP = 128  # tokens of memory taken at a time
+_ROOM = 2**29  # bytes that keys and values of a batch may take in any case
+
+
+def room(model: Any) -> int:
+    """How many tokens a batch may hold: those whose keys and values take as much memory as the weights, or 512 MiB."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_attention_heads", 0)
+    if not heads:  # states, whose size does not grow
+        return sys.maxsize
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    kept = getattr(config, "num_key_value_heads", None) or heads
+    each = 2 * config.num_hidden_layers * kept * size * model.dtype.itemsize
+    return int(max(model.get_memory_footprint(), _ROOM) // each)
 
 
 def growing_cache(model: Any) -> Any | None:

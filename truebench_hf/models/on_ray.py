@@ -20,6 +20,7 @@ from truebench_hf.engine.ray_cluster import Cluster, Seat
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.engine.rounds import Rounds
 from truebench_hf.errors import UserError
+from truebench_hf.models.fingerprint import COPIES, of_spec
 from truebench_hf.models.protocol import (
     ChatModel,
     ChatRequest,
@@ -91,8 +92,9 @@ class Opening:
             replace(there, model=here.model) if self.spec.startswith("scripted:") else there,
         ):
             told = [" ".join(filter(None, (one.model, one.revision))) for one in (here, there)]
+            hint = f": {COPIES}" if of_spec(self.spec) else ""
             raise UserError(
-                f"--engine ray: {self.spec} is {told[0]} here and {told[1]} on a worker; have the same on every machine"
+                f"--engine ray: {self.spec} is {told[0]} here and {told[1]} on a worker; have the same on every machine{hint}"
             )
         return model
 

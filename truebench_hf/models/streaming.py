@@ -19,11 +19,14 @@ from truebench_hf.redaction import growing, masked
 from truebench_hf.types import Usage
 
 
-async def stream(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+async def stream(
+    model: ChatModel, request: ChatRequest, begins_within: float | None = None
+) -> AsyncGenerator[Completion, None]:
     """The completion so far, again and again; the last one is whole and has its usage.
 
     Local models and OpenAI-compatible servers stream; any other gives its completion at once. Closing the iterator (or
-    cancelling the task) stops the model. Raises what `ChatModel.complete` raises.
+    cancelling the task) stops the model. Raises what `ChatModel.complete` raises, and RequestFailed where a model that
+    streams does not begin within so many seconds.
     """
     if isinstance(model, LocalModel):
         parts = _local(model, request)
@@ -34,7 +37,7 @@ async def stream(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Compl
         return
     last: Completion | None = None
     try:
-        async for last in parts:
+        async for last in _begun(parts, begins_within):
             yield replace(last, text=growing(last.text), reasoning=growing(last.reasoning))
         if last is not None:
             yield masked(last)
@@ -45,11 +48,16 @@ async def stream(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Compl
 class StreamedModel:
     """A chat model whose completions are streamed inside, so that cancelling one really stops the model.
 
-    `written` is told how many characters stand there so far.
+    `written` is told how many characters stand there so far; the first have to come within `begins_within` seconds.
     """
 
-    def __init__(self, model: ChatModel, written: Callable[[int], None] = lambda count: None) -> None:
-        self.model, self._written = model, written
+    def __init__(
+        self,
+        model: ChatModel,
+        written: Callable[[int], None] = lambda count: None,
+        begins_within: float | None = None,
+    ) -> None:
+        self.model, self._written, self._begins_within = model, written, begins_within
         self.spec: str = model.spec
         self.identity: Identity = model.identity
         self.batch: int | None = model.batch
@@ -58,7 +66,7 @@ class StreamedModel:
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
         last = Completion("")
-        async for last in stream(self.model, request):
+        async for last in stream(self.model, request, self._begins_within):
             self._written(len(last.text) + len(last.reasoning))
         return last
 
@@ -68,6 +76,17 @@ class StreamedModel:
 
     async def close(self) -> None:
         """The model belongs to whoever opened it."""
+
+
+async def _begun(parts: AsyncGenerator[Completion, None], seconds: float | None) -> AsyncGenerator[Completion, None]:
+    try:
+        yield await asyncio.wait_for(anext(parts), seconds)
+    except StopAsyncIteration:
+        return
+    except TimeoutError as error:
+        raise RequestFailed(f"it did not begin to answer within {seconds:g} seconds") from error
+    async for part in parts:
+        yield part
 
 
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -97,7 +99,9 @@ _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=inert,
     trim_blocks=True, lstrip_blocks=True,
 )  # fmt: skip
+_SCRIPT = Path(__file__).with_name("page.js").read_bytes().removesuffix(b"\n")  # as the template includes it
 _TEMPLATES.globals |= {
+    "script_hash": base64.b64encode(hashlib.sha256(_SCRIPT).digest()).decode(),  # the page runs no other
     "colours": COLOURS,
     "value": kinds.value,
     "interval": kinds.interval,

@@ -12,13 +12,14 @@ from typing import Any
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, submit
+from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, steps, submit
 from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.compressed import Compressed
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
+from truebench_hf.space.headers import Headers
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions, check_address
 from truebench_hf.space.playground import tab as playground
@@ -54,7 +55,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
         for tab in tabs.children:
             tab.select(None, js=look.CHOSEN % tab.id)
         _on_load(app, tabs)
-    return app.queue(max_size=options.max_queue, default_concurrency_limit=4, api_open=False)
+    return steps.queued(app, max_size=options.max_queue, default_concurrency_limit=4, api_open=False)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
@@ -91,7 +92,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     except OSError as error:
         raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
-    app.app.middleware_stack = AssetCache(app.app.middleware_stack or app.app.build_middleware_stack())
+    app.app.middleware_stack = Headers(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
     if options.warm:
         _warm(app, engine, loops[0])
     if block:

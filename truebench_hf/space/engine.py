@@ -110,7 +110,8 @@ class Engine:
         asked = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
         said = (Message("system", _FROM_DOCUMENT),) if document else ()
         try:
-            async for part in stream(self.model, ChatRequest(sent(asked, (*said, Message("user", prompt))), sampling)):
+            request = ChatRequest(sent(asked, (*said, Message("user", prompt))), sampling)
+            async for part in stream(self.model, request, self._begins_within):
                 yield part
         except RequestFailed as error:
             tell(self.options.model, error, prompt, document)
@@ -154,7 +155,11 @@ class Engine:
         )  # fmt: skip
         ledger = _memory()
         try:
-            judge = Judge(Caller(SeenModel(self.judge), ledger, "judge", 1), settings, self.prompts)
+            judge = Judge(
+                Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1),
+                settings,
+                self.prompts,
+            )
             async for done in judge.one_by_one(Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
         finally:
@@ -177,6 +182,11 @@ class Engine:
             yield part
 
     @property
+    def _begins_within(self) -> float:
+        """Seconds until the first token: a model that does not answer holds up all visitors."""
+        return self.options.max_seconds / 3
+
+    @property
     def _sampling(self) -> Sampling:
         return Sampling(max_tokens=self.options.max_tokens)
 
@@ -186,7 +196,7 @@ class Engine:
         Raises VisitorError where a request failed.
         """
         grown = asyncio.Queue[int]()
-        seen, ledger = SeenModel(model, grown.put_nowait), _memory()
+        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), _memory()
         job = asyncio.ensure_future(work(Caller(seen, ledger, "playground", 1)))
         job.add_done_callback(lambda _: grown.put_nowait(0))
         try:

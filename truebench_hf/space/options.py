@@ -54,7 +54,9 @@ class SpaceOptions:
         512, help="Tokens of one answer, of the model or of the judge (four times as many to check grounding); at least 32."
     )  # fmt: skip
     max_criteria: int = option(12, help="Criteria in a visitor's checklist.")
-    max_seconds: int = option(180, help="Seconds one request may take.")
+    max_seconds: int = option(
+        180, help="Seconds one request may take, a third of them until the model begins to answer."
+    )
     max_queue: int = option(24, help="Visitors waiting at a time; further ones are turned away.")
     concurrency: int = option(1, help="Playground requests worked on at a time.")
     max_upload_mb: int = option(64, help="Size of an uploaded file in MiB.")

@@ -15,7 +15,10 @@ Update = tuple[Sequence[Any] | Mapping[Any, Any], str]
 Work = Callable[..., AsyncGenerator[Update, None]]
 
 _QUEUED = "Waiting for your turn …"
-_REFUSED = "This was not begun: too many visitors are waiting. Please try again in a moment."
+_REFUSED = (
+    "This was not begun: something else of yours is under way, or too many visitors are waiting. Please try again in a "
+    "moment."
+)
 _STOPPED = "Stopped."
 
 
@@ -63,6 +66,29 @@ def controls(label: str, name: str, primary: bool = False) -> Controls:
         start = gr.Button(label, variant="primary" if primary else "secondary", elem_id=f"{name}-start", min_width=180)
         stop = gr.Button("Stop", variant="stop", interactive=False, elem_id=f"{name}-stop", min_width=90, scale=0)
     return Controls((start,), stop, gr.HTML(guard.status(""), elem_id=f"{name}-line", min_height=30))
+
+
+def queued(app: Any, **how: Any) -> Any:
+    """The app with its queue, in which a session has one place of a lane, waiting or at work.
+
+    What else it asks for is turned away as from a full queue: nobody else waits for it.
+    """
+    queue = app.queue(**how)._queue
+    push = queue.push
+
+    async def pushed(body: Any, request: Any, username: str | None) -> Any:
+        work = app.fns.get(body.fn_index)
+        waiting = [event for lane in queue.event_queue_per_concurrency_id.values() for event in lane.queue]
+        at_work = [event for events in queue.active_jobs for event in events or ()]
+        if work is not None and any(
+            (event.session_hash, event.concurrency_id) == (body.session_hash, work.concurrency_id)
+            for event in (*waiting, *at_work)
+        ):
+            return False, "One request at a time.", "queue_full"
+        return await push(body=body, request=request, username=username)
+
+    queue.push = pushed
+    return app
 
 
 def wire(
