@@ -63,6 +63,7 @@ class RunKeywords(TypedDict, total=False):
     model_base_url: str | None
     model_concurrency: int
     column: Pairs
+    criteria_separator: str
     criteria: File | None
     language: Texts
     category: Texts

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
@@ -17,7 +18,7 @@ Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench r
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that bring in the labels of people."""
-    label = typer.Typer(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
+    label = App(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
     help = "Instances of a run, sampled by verdict, as blind annotation sheets."
     label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
     help = "Filled-in sheets back: the run's report then sets its pass rate right."

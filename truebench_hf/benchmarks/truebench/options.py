@@ -50,7 +50,11 @@ class InstanceOptions(DataOptions):
         "or SOURCE:PATH (rubrics of others, as in `truebench data list`)."
     )
     column: tuple[str, ...] = option(
-        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated. Several of criteria are "
+        "joined."
+    )  # fmt: skip
+    criteria_separator: str = option(
+        "", help="What parts the criteria in a cell beside line breaks, e.g. ';'. Lists and JSON are left as they are."
     )
     criteria: str | None = option(None, help="File of criteria that all answers must meet: one a line, or a JSON list.")
     language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
@@ -260,7 +264,17 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
         super().__post_init__()
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
-        for name in ("data", "model_name", "limit", "seed", "column", "criteria", "language", "category"):
+        for name in (
+            "data",
+            "model_name",
+            "limit",
+            "seed",
+            "column",
+            "criteria_separator",
+            "criteria",
+            "language",
+            "category",
+        ):
             if getattr(self, name) and not self.responses:
                 raise UserError(f"{flag(name)} goes with --responses; the answers in --out have theirs")
 

@@ -45,6 +45,7 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
+_SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
 Answered = tuple[Instance, Response]
 Samples = tuple[Instance, tuple[Response, ...]]
@@ -97,6 +98,9 @@ class Run(Judging[RunOptions, Instance]):
     def items(self) -> Items[Instance]:
         return selection(self.options)
 
+    def understood(self) -> list[str]:
+        return [understood(self.chosen)]
+
     def bars(self) -> dict[str, int]:
         turns = sum(len(instance.turns) for instance in self.chosen) * self.options.samples
         return {"answers": turns, "judgments": turns}
@@ -134,6 +138,9 @@ class Generate(Study[GenerateOptions, Instance, list[Response], int]):
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
+
+    def understood(self) -> list[str]:
+        return [understood(self.chosen)]
 
     async def work(self, instance: Instance) -> list[Response]:
         caller, sampling = self.caller("model"), self.options.sampling
@@ -183,6 +190,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
                 "limit",
                 "seed",
                 "column",
+                "criteria_separator",
                 "criteria",
                 "language",
                 "category",
@@ -197,6 +205,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
+
+    def understood(self) -> list[str]:
+        return [understood([instance for instance, _ in self.chosen])]
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
@@ -217,12 +228,32 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
     given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
     judges = isinstance(options, JudgeOptions)
-    every = data.load(options.data, options.column, options.criteria, judged=judges, repeated=given)
+    every = data.load(
+        options.data, options.column, options.criteria, options.criteria_separator, judged=judges, repeated=given
+    )
     chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, whole, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
     )  # fmt: skip
+
+
+def understood(instances: Sequence[Instance]) -> str:
+    """How many prompts and criteria were read, and the first of them."""
+    turns = [turn for instance in instances for turn in instance.turns]
+    criteria = [criterion for turn in turns for criterion in turn.criteria]
+    prompts = f"{len(turns):,} prompt{'s' * (len(turns) != 1)}"
+    if len(turns) > len(instances):
+        prompts += f" in {len(instances):,} conversation{'s' * (len(instances) != 1)}"
+    first = next((turn for turn in turns if turn.criteria), turns[0])
+    judged_by = f", judged by {_quoted(first.criteria[0].text)}" if first.criteria else ""
+    counted = f"{len(criteria):,} criteri{'on' if len(criteria) == 1 else 'a'}"
+    return f"{prompts}, {counted}; the first: {_quoted(first.prompt)}{judged_by}"
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f'"{text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."}"'
 
 
 def _by_instance(answered: Sequence[Answered]) -> list[Samples]:
