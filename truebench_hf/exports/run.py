@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf import __version__, anonymous, jsonl, records
+from truebench_hf import __version__, anonymous, records
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import scores_in
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import sent
@@ -133,8 +134,8 @@ def read(where: str) -> Exported:
     scores: dict[str, list[Measured]] = {}
     for entry in board.entries:
         scores.setdefault(entry.name, []).extend(_measured(board, entry))
-    if kind == TRUEBENCH and len(scores) == 1:
-        next(iter(scores.values())).extend(_beside(path))
+    for model, measured in scores.items() if kind == TRUEBENCH else ():
+        measured.extend(_beside(scores_in(path, model)))
     told: dict[str, Any] = {
         name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
     }
@@ -154,12 +155,11 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
     ]  # fmt: skip
 
 
-def _beside(folder: Path) -> list[Measured]:
-    file = folder / "scores.json"
-    told = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
+def _beside(told: Mapping[str, Any]) -> list[Measured]:
+    """The scores of a model that its board does not show."""
     found = []
     for name, title in _BESIDE.items():
-        one = told.get(name) if isinstance(told, dict) else None
+        one = told.get(name)
         if isinstance(one, dict) and isinstance(one.get("value"), int | float | None):
             ci95 = tuple(one["ci95"]) if one.get("ci95") else None
             found.append(Measured(name, title, Score(one.get("value"), one.get("n", 0), one.get("unscored", 0), ci95)))

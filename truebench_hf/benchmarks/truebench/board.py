@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,12 @@ def board(report: Report) -> Board:
         assert isinstance(repeated, Mapping)
         facts["Samples"] = str(max(int(name.rpartition("_")[2]) for name in repeated if name != "mean"))
     return Board(MAIN.name, tuple(columns), (Row(anonymous.name(made["model"]), setting, scores, facts),))
+
+
+def boards(found: Sequence[Board]) -> Board:
+    """The boards of the models of one run as one: a row each, and the columns of all."""
+    columns = {column.name: column for board in found for column in board.columns}
+    return replace(found[0], columns=tuple(columns.values()), rows=tuple(row for board in found for row in board.rows))
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:

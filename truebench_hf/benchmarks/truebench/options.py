@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
+from truebench_hf.benchmarks.truebench.models import noted
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
@@ -22,6 +23,7 @@ from truebench_hf.study.options import (
     ReplyOptions,
     RuleOptions,
     level_of,
+    numbered,
 )
 
 _BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
@@ -63,9 +65,12 @@ class InstanceOptions(DataOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerateOptions(InstanceOptions, RepeatOptions):
-    """What the model answers, and how."""
+    """Which models answer, and how."""
 
-    model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
+    model: tuple[str, ...] = role(
+        help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        binds=Binds("model", lambda options: noted(options.models), grows=True),
+    )
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
     top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
@@ -74,12 +79,19 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "max_tokens")
+        if not self.model:
+            raise UserError("name at least one --model")
         if not (0 <= self.temperature < inf and 0 < self.top_p <= 1 and 0 < self.repetition_penalty < inf):
             raise UserError("--temperature is at least 0, --top-p between 0 and 1, --repetition-penalty above 0")
 
     @property
+    def models(self) -> list[str]:
+        """The models by name: the spec, numbered where one is named more than once."""
+        return list(map(str, numbered(self.model)))
+
+    @property
     def sampling(self) -> Sampling:
-        """How the model's answers are drawn."""
+        """How the models' answers are drawn."""
         return Sampling(self.temperature, self.top_p, self.repetition_penalty, self.max_tokens)
 
 
