@@ -320,3 +320,29 @@ def test_a_labelled_run_gets_no_second_model(bench: Bench) -> None:
     assert refused.returncode == 2
     assert "holds the labels of one model (sample.json)" in refused.stderr
     assert bench.asked("2") == 0, "before anything is asked"
+
+
+def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Checkpoints, say: what strangers see of a path is its last part."""
+
+    def model(name: str, river: str) -> Any:
+        def answer(messages: list[dict[str, str]]) -> str:
+            return river if "river" in messages[-1]["content"] else "Hallo."
+
+        return truebench_hf.model(answer, name=name)
+
+    judge, out = script(tmp_path / "judge.json", VERDICTS), tmp_path / "out"
+    models = [model("/runs/1/final", "The Nile."), model("/runs/2/final", "The Rhine.")]
+    truebench_hf.run(data=ROWS[:2], model=models, judge=judge, out=out, rules="off")
+    board = Board([out])
+    board.refresh()
+    entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
+    first, second = sorted(entries)
+    assert (first, second) == ("function:final#1", "function:final#2")
+    ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
+    assert ended == {first: {"river": "failed", "hello": "passed"}, second: {"river": "passed", "hello": "passed"}}
+    assert [entry.approximate for entry in leaderboard([str(out)]).entries] == [False, False]
+    exported = command_here(capsys, "export", str(out), "--to", "csv", "--out", str(tmp_path / "csv"))
+    assert exported.returncode == 0, exported.stderr
+    verdicts = list(csv.DictReader((tmp_path / "csv" / "verdicts.csv").open(encoding="utf-8")))
+    assert {cells["model"] for cells in verdicts} == {first, second}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -123,9 +123,11 @@ def read(where: str) -> Exported:
     about, responses = "", dict[str, list[Answered]]()
     if kind in KINDS:
         _, about, _, rows = finished.rows_of(where)
+        named = anonymous.names(judged.response.model for judged, *_ in rows)
         for judged, score, _ in rows:
-            shown = masked(records.public(judged))
-            responses.setdefault(shown.response.model, []).append(Answered(shown, score))
+            shown, name = masked(records.public(judged)), named[judged.response.model]
+            shown = replace(shown, response=replace(shown.response, model=name))
+            responses.setdefault(name, []).append(Answered(shown, score))
     board = runs.read(path)
     if board is None:
         raise UserError(

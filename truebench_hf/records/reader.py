@@ -111,9 +111,9 @@ def read_heads(file: Path) -> dict[str, dict[str, Head]]:
                 language, category = str(row.get("language") or ""), str(row.get("category") or "")
             groups[model, name] = language, category
             passed.setdefault((model, name), []).append(outcome)
-    found: dict[str, dict[str, Head]] = {}
+    shown, found = anonymous.names(model for model, _ in passed), dict[str, dict[str, Head]]()
     for (model, name), values in passed.items():
-        found.setdefault(anonymous.name(model), {})[name] = Head(*groups[model, name], mean(values))
+        found.setdefault(shown[model], {})[name] = Head(*groups[model, name], mean(values))
     return found
 
 

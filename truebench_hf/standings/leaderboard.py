@@ -203,7 +203,9 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Re
 def _scores(folder: str) -> dict[str, Results]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
-        return {anonymous.name(run.model): run.scores for run in read_all(folder)}
+        runs_in = read_all(folder)
+        shown = anonymous.names(run.model for run in runs_in)
+        return {shown[run.model]: run.scores for run in runs_in}
     except UserError:  # a kind that does not score instance by instance, say: compared by the intervals of its scores
         return {}
 

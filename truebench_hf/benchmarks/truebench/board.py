@@ -54,10 +54,12 @@ def board(report: Report) -> Board:
     return Board(MAIN.name, tuple(columns), (Row(anonymous.name(made["model"]), setting, scores, facts),))
 
 
-def boards(found: Sequence[Board]) -> Board:
-    """The boards of the models of one run as one: a row each, and the columns of all."""
-    columns = {column.name: column for board in found for column in board.columns}
-    return replace(found[0], columns=tuple(columns.values()), rows=tuple(row for board in found for row in board.rows))
+def boards(found: Mapping[str, Board]) -> Board:
+    """The boards of the models of one run as one: a row each, under names that tell them apart, and the columns of all."""
+    columns = {column.name: column for board in found.values() for column in board.columns}
+    shown = anonymous.names(found)
+    rows = tuple(replace(row, name=shown[model]) for model, board in found.items() for row in board.rows)
+    return replace(next(iter(found.values())), columns=tuple(columns.values()), rows=rows)
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:

@@ -81,7 +81,7 @@ def scores_in(folder: Path, line: str) -> dict[str, Any]:
     overall = found.get("overall")
     if not isinstance(overall, Mapping) or "value" in overall:
         return found
-    return scores_of(found, next((model for model in overall if anonymous.name(model) == line), ""))
+    return scores_of(found, next((model for model, name in anonymous.names(overall).items() if name == line), ""))
 
 
 def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:

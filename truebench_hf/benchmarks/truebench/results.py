@@ -67,7 +67,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     }
     return Outcome(
         report, files, _title(models, judged), shown(report, judged, next(iter(rows.values()))), lead(report), report.notes,
-        facts(report), boards([board(report) for report in reports.values()]), known=known,
+        facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
         incomplete=len(report.unscored),
     )  # fmt: skip
 

@@ -138,7 +138,8 @@ def _read(file: Path, name: str) -> dict[str, Judged]:
         with file.open("rb") as content:
             for where, line in jsonl.lines(content, file.name):
                 item, _ = reader.judged(runs.loads(line.decode("utf-8")), where)
-                found.setdefault(anonymous.name(item.response.model), {})[item.name] = item
+                found.setdefault(item.response.model, {})[item.name] = item
     except (OSError, ValueError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error
-    return (of_entry(found, name) if found else None) or {}
+    shown = anonymous.names(found)
+    return (of_entry({shown[model]: items for model, items in found.items()}, name) if found else None) or {}

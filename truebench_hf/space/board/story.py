@@ -59,8 +59,9 @@ def read(file: Path) -> dict[str, Told]:
     with file.open("rb") as content:
         for _, line in jsonl.lines(content, file.name):
             row = loads(line.decode("utf-8", "replace"))
-            found.setdefault(anonymous.name(str(row.get("model") or "")), _Reading()).add(row)
-    return {model: reading.told for model, reading in found.items()}
+            found.setdefault(str(row.get("model") or ""), _Reading()).add(row)
+    shown = anonymous.names(found)
+    return {shown[model]: reading.told for model, reading in found.items()}
 
 
 class _Reading:
