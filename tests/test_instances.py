@@ -189,14 +189,14 @@ def test_columns_by_other_names() -> None:
         "prompt": "unused",
         "rubric": "x",
     }
-    columns = {"prompt": "question", "criteria": "points to check", "id": "n"}
+    columns = {"prompt": ["question"], "criteria": ["points to check"], "id": ["n"]}
     assert read(row, columns=columns) == [Instance("q1", "", "", "", ONE.turns)], "what is mapped is what is meant"
     with pytest.raises(UserError, match="--column prompt=qestion: no row has a column 'qestion'; there are question, "):
-        read(row, columns={"prompt": "qestion"})
+        read(row, columns={"prompt": ["qestion"]})
     with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
-        read(row, columns={"promt": "question"})
+        read(row, columns={"promt": ["question"]})
     assert (
-        read(row | {"prompt": SAID}, columns={"messages": "prompt", "criteria": "rubric"})[0].history[1].content
+        read(row | {"prompt": SAID}, columns={"messages": ["prompt"], "criteria": ["rubric"]})[0].history[1].content
         == "Hi!"
     )
 

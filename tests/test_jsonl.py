@@ -109,8 +109,8 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     assert read_labels(out / "labels.jsonl") == labels
     file = out / "judgments.jsonl"
     assert validate(file).judged[0].response == response
-    assert list(shown_rows(file)) == ["1"]
-    assert read_outcomes(file) == {"1": True}
+    assert list(shown_rows(file, "")) == ["1"]
+    assert list(read_outcomes(file).values()) == [{"1": True}]
     assert public_judgments(file).count(b"\n") == 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from truebench_hf import redaction
@@ -30,6 +32,18 @@ def name(text: str) -> str:
     if colon and len(kind) > 1 and kind.isidentifier() and _is_path(path):
         return f"{kind}:{_last(path)}"
     return _last(text) if _is_path(text) else text
+
+
+def names(texts: Iterable[str]) -> dict[str, str]:
+    """The names of different texts, numbered where two would be one: of folders called alike, say."""
+    shown = {text: name(text) for text in texts}
+    alike = Counter(shown.values())
+    numbers = Counter[str]()
+    for text, plain in shown.items():
+        if alike[plain] > 1:
+            numbers[plain] += 1
+            shown[text] = f"{plain}#{numbers[plain]}"
+    return shown
 
 
 def text(given: str) -> str:

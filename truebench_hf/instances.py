@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from truebench_hf import jsonl
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
+from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
@@ -36,13 +38,15 @@ HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no 
 
 def of_rows(
     records: Iterable[Record],
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
     more: Sequence[Criterion] = (),
     *,
+    separator: str = "",
     judged: bool = True,
     repeated: bool = False,
 ) -> list[Instance]:
-    """The instances of rows. `columns` maps our names to the rows'; `more` criteria are added to every turn.
+    """The instances of rows. `columns` maps our names to the rows', criteria to one or more; `more` criteria are added to
+    every turn. A `separator` ends a criterion in a text as a line break does.
 
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand in
     several rows, as it does beside several responses to it. An id that is absent is the number of
@@ -54,7 +58,7 @@ def of_rows(
     made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for number, record in enumerate(rows, 1):
-        found = of_row(replace(record, row=renamed(record.row, columns or {})), str(number))
+        found = of_row(_mapped(record, columns or {}, separator), str(number), separator)
         found = with_criteria(found, more)
         if judged and not any(turn.criteria for turn in found.turns):
             raise _without_criteria(record)
@@ -74,7 +78,7 @@ def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
     return replace(instance, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in instance.turns))
 
 
-def of_row(record: Record, number: str = "1") -> Instance:
+def of_row(record: Record, number: str = "1", separator: str = "") -> Instance:
     """One instance from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
     form = _one(record, _PROMPTS)
     if form is None:
@@ -91,8 +95,9 @@ def of_row(record: Record, number: str = "1") -> Instance:
             )
         system, history, turns = own or system, before or history, [Turn(prompt, ())]
     else:
-        turns = [Turn(record.text(form), ())] if form == "prompt" else _turns(record, form)
-    return Instance(*_names(record, number), tuple(_with_row(record, turns)), system, record.maybe("context"), history)
+        turns = [Turn(record.text(form), ())] if form == "prompt" else _turns(record, form, separator)
+    turns = _with_row(record, turns, separator)
+    return Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
 
 
 def as_row(instance: Instance) -> dict[str, Any]:
@@ -125,7 +130,30 @@ def id_of(record: Record, number: str) -> str:
     return record.id(name) if _there(record, name) else number
 
 
-def criteria_file(path: str) -> tuple[Criterion, ...]:
+def warn_unsplit(records: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> None:
+    """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
+    cells = [(record.where, text) for record in records for text in _texts_of(record, columns)]
+    places = [where for where, text in cells if len(_split(text, "")) == 1 < len(_split(text, ";"))]
+    if places:
+        warn(
+            f"Note: cells of criteria with ';' and no line break: {len(places)} (the first: {places[0]}). Each is read as "
+            "one criterion; --criteria-separator ';' (in Python criteria_separator=';') splits them."
+        )
+
+
+def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The texts that hold criteria in a row, and in its turns."""
+    row = renamed(record.row, {name: theirs[0] for name, theirs in columns.items() if name != "criteria"})
+    turns = row.get("turns")
+    if isinstance(turns, str) and "{" in turns:
+        turns = jsonl.maybe(turns)
+    cells = [record.row.get(name) for name in columns.get("criteria", ())] or list(map(row.get, CRITERIA))
+    for turn in turns if isinstance(turns, list) else ():
+        cells += map(turn.get, CRITERIA) if isinstance(turn, dict) else ()
+    yield from (cell for cell in cells if isinstance(cell, str))
+
+
+def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -133,7 +161,7 @@ def criteria_file(path: str) -> tuple[Criterion, ...]:
         raise UserError(f"--criteria {path}: cannot be read: {error}") from error
     if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
         raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
-    return _criteria(Record(f"--criteria {path}", {"criteria": text}), "criteria", text)
+    return _criteria(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
 
 
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
@@ -157,7 +185,7 @@ def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message,
     return system, messages[system is not None : -1], messages[-1].content
 
 
-def _turns(record: Record, form: str) -> list[Turn]:
+def _turns(record: Record, form: str, separator: str) -> list[Turn]:
     """The turns of a list of texts or objects, with the criteria and the reference that they hold themselves."""
     value, turns = record.row[form], []
     if isinstance(value, str) and not value.strip().startswith("["):
@@ -167,7 +195,7 @@ def _turns(record: Record, form: str) -> list[Turn]:
             value = {"prompt": value}
         part = record.part(form, number, value)
         name = _one(part, CRITERIA)
-        criteria = _criteria(part, name, part.row[name]) if name else ()
+        criteria = _criteria(part, name, part.row[name], separator) if name else ()
         turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
     count = record.row.get("turns")
     if form == "input" and count is not None and str(count).strip() not in ("", str(len(turns))):
@@ -175,7 +203,7 @@ def _turns(record: Record, form: str) -> list[Turn]:
     return turns
 
 
-def _with_row(record: Record, turns: Sequence[Turn]) -> list[Turn]:
+def _with_row(record: Record, turns: Sequence[Turn], separator: str) -> list[Turn]:
     """The turns with the criteria and the reference that stand in the row beside them."""
     if reference := record.maybe("reference"):
         if len(turns) > 1:
@@ -186,27 +214,27 @@ def _with_row(record: Record, turns: Sequence[Turn]) -> list[Turn]:
         return list(turns)
     if any(turn.criteria for turn in turns):
         raise record.wrong(name, "stands beside turns that have criteria of their own; put all into the turns")
-    value = _listed(record, name, record.row[name])
+    value = _listed(record, name, record.row[name], separator)
     if len(turns) == 1 and not all(isinstance(entry, list) for entry in value):
         value = [value]
     if len(value) != len(turns) or not all(isinstance(entry, list) for entry in value):
         raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
     several = len(turns) > 1
     return [
-        replace(turn, criteria=_criteria(record, f"{name}[{i}]" if several else name, entry))
+        replace(turn, criteria=_criteria(record, f"{name}[{i}]" if several else name, entry, separator))
         for i, (turn, entry) in enumerate(zip(turns, value, strict=True))
     ]
 
 
-def _criteria(record: Record, name: str, value: Any) -> tuple[Criterion, ...]:
-    return tuple(criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value)))
+def _criteria(record: Record, name: str, value: Any, separator: str) -> tuple[Criterion, ...]:
+    return tuple(criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value, separator)))
 
 
-def _listed(record: Record, name: str, value: Any) -> list[Any]:
-    """A list as it is; a text as the JSON it holds, or else line by line."""
+def _listed(record: Record, name: str, value: Any, separator: str) -> list[Any]:
+    """A list as it is; a text as the JSON it holds, or else line by line, lines parted by the separator."""
     if isinstance(value, str):
-        if value.strip()[:1] not in ("[", "{"):
-            return [_MARKER.sub("", line.strip()) for line in value.splitlines() if line.strip()]
+        if not _is_json(value):
+            return _split(value, separator)
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
@@ -214,6 +242,18 @@ def _listed(record: Record, name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise record.wrong(name, "must be a list of criteria, or a text with one a line")
     return value
+
+
+def _is_json(text: str) -> bool:
+    return text.strip()[:1] in ("[", "{")
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The criteria in a text; a text that is JSON holds none."""
+    if _is_json(text):
+        return []
+    parts = [part for line in text.splitlines() for part in (line.split(separator) if separator else [line])]
+    return [_MARKER.sub("", part.strip()) for part in parts if part.strip()]
 
 
 def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
@@ -262,11 +302,27 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
     return found[0] if found else None
 
 
-def _check_columns(rows: Sequence[Record], columns: Mapping[str, str]) -> None:
-    for name, theirs in columns.items():
+def _check_columns(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
+    for name, theirs in ((name, theirs) for name, several in columns.items() for theirs in several):
         if rows and not any(theirs in record.row for record in rows):
             there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
+
+
+def _mapped(record: Record, columns: Mapping[str, Sequence[str]], separator: str) -> Record:
+    """The record under our names, the criteria of several columns one after the other. Raises UserError as `renamed`."""
+    row = renamed(record.row, {ours: theirs[0] for ours, theirs in columns.items()})
+    several = [name for name in columns.get("criteria", ()) if _there(record, name)]
+    if len(several) < 2:
+        return replace(record, row=row | {"criteria": record.row[several[0]]} if several else row)
+    lists = [_listed(record, name, record.row[name], separator) for name in several]
+    by_turn = [all(isinstance(entry, list) for entry in entries) for entries in lists]
+    if not any(by_turn):
+        return replace(record, row=row | {"criteria": [entry for entries in lists for entry in entries]})
+    if not all(by_turn) or len(set(map(len, lists))) > 1:
+        raise record.wrong(several[1], f"must have a list for each turn, as {several[0]!r} has, to be joined with it")
+    turns = [[entry for part in turn for entry in part] for turn in zip(*lists, strict=True)]
+    return replace(record, row=row | {"criteria": turns})
 
 
 def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -141,7 +141,8 @@ def _plain(value: Any, kind: str) -> Any:
         value = os.fspath(value)
     if kind.startswith("tuple"):
         if isinstance(value, Mapping):
-            return tuple(f"{key}={entry}" for key, entry in value.items())
+            several = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
+            return tuple(f"{key}={one}" for key, entry in several for one in entry)
         if isinstance(value, str) or not isinstance(value, Iterable):
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
@@ -161,9 +162,28 @@ def unfit(value: Any, kind: str) -> str:
     return " or ".join(_KINDS[part][1] if part in _KINDS else part for part in wanted)
 
 
-def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
-    """`k=v` texts as a dict. Raises UserError on one without `=`."""
+def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
+    """`k=v` texts as a dict. Raises UserError on one without `=`, and on a name that is given twice."""
+    return {name: _only(flag, name, values) for name, values in _by_name(texts, flag).items()}
+
+
+def columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The columns that `OURS=THEIRS` texts name, by our names; criteria may stand in several. Raises as `pairs`."""
+    found = _by_name(texts, "--column")
+    return {name: tuple(v) if name == "criteria" else (_only("--column", name, v),) for name, v in found.items()}
+
+
+def _by_name(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for text in texts:
-        if "=" not in text:
+        name, equals, value = text.partition("=")
+        if not equals:
             raise UserError(f"{flag} {text}: write it as name=value")
-    return {key.strip(): value for key, _, value in (text.partition("=") for text in texts)}
+        found.setdefault(name.strip(), []).append(value)
+    return found
+
+
+def _only(flag: str, name: str, values: Sequence[str]) -> str:
+    if len(values) > 1:
+        raise UserError(f"{flag} {name}: is given {len(values)} times ({', '.join(values)}); give it once")
+    return values[0]

@@ -109,7 +109,7 @@ def test_a_folder_goes_on_with_a_function_that_has_a_name(tmp_path: Path) -> Non
         run(data=ROWS, model=named[0], judge=named[1], out=out)
     assert len(calls) == 3
     assert json.loads((out / "run.json").read_text())["settings"]["model"] == "function:v1"
-    with pytest.raises(UserError, match="belongs to a run with other options"):
+    with pytest.raises(UserError, match="has results of function:v1 too, which would be dropped"):
         run(data=ROWS, model=counted, judge=named[1], out=out)
 
 

@@ -61,7 +61,8 @@ class Commands:
 
     def __call__(self, name: str, *more: str) -> Done:
         arguments = [text.format(tmp=self.folder, **self.specs) for text in COMMANDS[name][0]]
-        return command_here(self._capsys, *arguments, "--out", str(self.folder / "out"), *more)
+        out = () if "--out" in more else ("--out", str(self.folder / "out"))
+        return command_here(self._capsys, *arguments, *out, *more)
 
     def generate(self) -> None:
         """What `judge` judges."""

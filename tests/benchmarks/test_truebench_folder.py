@@ -29,7 +29,7 @@ class Folder:
         self.judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
 
     def generate(self, model: str, **more: Any) -> None:
-        generate(GenerateOptions(data=self.data, model=model, out=str(self.out), **more))
+        generate(GenerateOptions(data=self.data, model=(model,), out=str(self.out), **more))
 
     def judged(self, **more: Any) -> Any:
         given = {"judge": self.judge, "out": str(self.out)} | more
@@ -48,6 +48,8 @@ class Folder:
     def without_ledger(self) -> None:
         """The ledger moved away, so that nothing binds any more."""
         (self.out / "ledger.sqlite").rename(self.folder / "ledger.old")
+        info = json.loads((self.out / "run.json").read_text(encoding="utf-8"))
+        (self.out / "run.json").write_text(json.dumps(info | {"results": {}}), encoding="utf-8")
         for name in ("responses.jsonl", "report.html"):  # moved away, as the command asks for
             (self.out / name).unlink(missing_ok=True)
 

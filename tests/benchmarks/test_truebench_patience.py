@@ -28,7 +28,8 @@ class Run:
     def __call__(self, server: BadServer, *more: str) -> Done:
         urls = ("--model-base-url", server.url, "--judge-base-url", server.url)
         limits = ("--model-concurrency", "4", "--judge-concurrency", "4")
-        given = ("--model", "openai:m", "--judge", "openai:j", "--out", str(self.out), "--patience", "0.7")
+        patience = () if "--patience" in more else ("--patience", "0.7")
+        given = ("--model", "openai:m", "--judge", "openai:j", "--out", str(self.out), *patience)
         return command_here(self.capsys, "run", "--data", self.data, *given, *urls, *limits, *more)
 
 

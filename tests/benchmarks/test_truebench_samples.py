@@ -252,7 +252,7 @@ def test_score_counts_instances(run: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_boards_compare_instances(run: Path) -> None:
-    assert read_outcomes(run / "judgments.jsonl") == {"a": 0.75, "b": 0.25, "c": 1, "d": 1}
+    assert list(read_outcomes(run / "judgments.jsonl").values()) == [{"a": 0.75, "b": 0.25, "c": 1, "d": 1}]
 
 
 def test_rows_that_stand_twice_are_samples_only_by_number(run: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: A
 def test_the_explorer_has_every_sample(run: Path) -> None:
     from truebench_hf.space.board.explorer import _read
 
-    assert list(_read(run / "judgments.jsonl"))[:3] == ["a", "a (sample 2)", "a (sample 3)"]
+    assert list(_read(run / "judgments.jsonl", ""))[:3] == ["a", "a (sample 2)", "a (sample 3)"]
 
 
 def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -> None:

@@ -235,7 +235,7 @@ def test_every_kind_of_study_is_published_or_says_why_not(tmp_path: Path) -> Non
             continue
         out = tmp_path / str(len(list(tmp_path.iterdir())))
         try:
-            run_id = _stage(file.parent, out)
+            (run_id,) = _stage(file.parent, out)
         except UserError as error:
             kinds[kind] = str(error)
             continue

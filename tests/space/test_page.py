@@ -155,16 +155,17 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
         for i, language, category, labels in texts
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    found, styles = story.read(file)
+    ((found, styles),) = story.read(file).values()
     assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
     assert found.most == {"Format": (("c0", 4), ("c1", 1))}
     assert [(e.name, e.category) for e in found.examples] == [("1", "A"), ("2", "A"), ("3", "B")]
     assert styles == {str(i): (15, 1, 2, 1) for i in range(1, 5)}
     file.write_text(json.dumps(rows[0] | {"messages": rows[0]["messages"][:1]}))
-    assert story.read(file)[1] is None, "an answer is not there"
+    assert [styles for _, styles in story.read(file).values()] == [None], "an answer is not there"
+    entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
     for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
-        assert story.Stories().of(tmp_path) is None, broken
+        assert story.Stories().of(entry) is None, broken
 
 
 def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: Path) -> None:

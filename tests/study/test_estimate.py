@@ -78,7 +78,7 @@ def test_a_command_prints_it(data: str, tmp_path: Path) -> None:
         "--data",
         data,
         "--model",
-        str(made.model),
+        made.model[0],
         "--judge",
         made.judge[0],
         "--out",

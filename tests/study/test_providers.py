@@ -42,7 +42,7 @@ def test_a_run_notes_who_answered_and_tells_of_several(
     assert again.returncode == 0, again.stderr
     info = json.loads((tmp_path / "out" / "run.json").read_text())
     assert info["served"] == {
-        "model": {
+        "model openai:tea/small": {
             "provider": {"together": 1, "novita": 1},
             "model": {"tea/small": 2},
             "system_fingerprint": {"fp_1": 2},

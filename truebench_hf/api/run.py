@@ -64,6 +64,7 @@ class RunKeywords(TypedDict, total=False):
     model_base_url: str | None
     model_concurrency: int
     column: Pairs
+    criteria_separator: str
     criteria: File | None
     language: Texts
     category: Texts
@@ -78,7 +79,7 @@ class RunKeywords(TypedDict, total=False):
 def run(
     *,
     data: Data,
-    model: ModelLike | None = None,
+    model: Models | None = None,
     judge: Models,
     out: File | None = None,
     responses: Answers | None = None,
@@ -89,7 +90,8 @@ def run(
 
     `data` is `mini`, a release (`v0.6.1`), a file or a Hub id; or rows: dicts, a `datasets.Dataset`, a DataFrame.
     `model` and `judge` are specs (`openai:gpt-5`), functions from messages to a text, or loaded transformers models as
-    (model, tokenizer). `responses` are judged in place of a model's: a file, rows of id and response, or a text (or a
+    (model, tokenizer); several models in a list are judged by the same judges, and every score of the report is by model.
+    `responses` are judged in place of a model's: a file, rows of id and response, or a text (or a
     list of them, one per turn) for each row of the data; `model_name` says whose they are. `out` is the run folder, in
     which a repeated call goes on; without it nothing is kept but the report. Works in a notebook too. Raises UserError
     on what the caller can fix, TypeError on unknown options.

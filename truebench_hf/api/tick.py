@@ -45,6 +45,7 @@ class TickKeywords(TypedDict, total=False):
     generator_base_url: str | None
     generator_concurrency: int
     column: Pairs
+    criteria_separator: str
     model_arg: Pairs
     model_base_url: str | None
     model_concurrency: int

@@ -27,12 +27,12 @@ from truebench_hf.cli import (
     standings,
     studies,
 )
-from truebench_hf.cli.options import command, later
+from truebench_hf.cli.options import App, command, later
 from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, too_long, write_error
 from truebench_hf.terminal import complain, say, warn
 
-app = typer.Typer(
+app = App(
     name="truebench",
     help="Instruction-following evaluation: score models, and measure how far their judges can be trusted.",
     no_args_is_help=True,

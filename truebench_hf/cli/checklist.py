@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-checklist = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="rich", help="Write, score and validate checklists (TICK)."
-)
+checklist = App(no_args_is_help=True, rich_markup_mode="rich", help="Write, score and validate checklists (TICK).")
 
 Data = Annotated[str, typer.Option(help="checklists_mini, rows in its columns, rows with criteria, or SOURCE:PATH.")]
 Seed = Annotated[int, typer.Option(help="Draws rows, sides and each annotator's order; and the bootstrap.")]

@@ -9,6 +9,7 @@ import typer
 
 from truebench_hf.api import publishing
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
 from truebench_hf.options import pairs
 from truebench_hf.terminal import say, warn
@@ -18,7 +19,7 @@ Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench 
 
 def add_to(app: typer.Typer) -> None:
     """Add the group `data`."""
-    data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    data = App(no_args_is_help=True, rich_markup_mode="rich")
     data.command("list", help="The data sets there are, and whose rubrics are read.")(_list)
     data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
     data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.terminal import say
 
-facts = typer.Typer(
+facts = App(
     no_args_is_help=True, rich_markup_mode="rich", help="Grounding of long answers in documents (FACTS Grounding)."
 )
 

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-flex = typer.Typer(
+flex = App(
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Turn one instruction into its own benchmark (FlexBench, FlexEval).",

@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
 Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench run`.")]
+Model = Annotated[str | None, typer.Option(help="Of a run of several models: whose responses, as run.json names it.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that bring in the labels of people."""
-    label = typer.Typer(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
+    label = App(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
     help = "Instances of a run, sampled by verdict, as blind annotation sheets."
     label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
     help = "Filled-in sheets back: the run's report then sets its pass rate right."
@@ -50,11 +52,12 @@ def _sample(
     unlabelled: Annotated[
         bool, typer.Option(help="Only what is not settled yet: after a larger --n, or half-filled sheets.")
     ] = False,
+    model: Model = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench.label import sample
 
     names = [name.strip() for name in annotators.split(",")]
-    for file in sample(str(run), n, names, seed, out, unit=unit, unlabelled=unlabelled):
+    for file in sample(str(run), n, names, seed, out, unit=unit, unlabelled=unlabelled, model=model):
         say(file)
 
 
@@ -68,10 +71,12 @@ def _read(
         str | None,
         typer.Option(help="labels.jsonl of another run: they correct this one only if model and judge are the same."),
     ] = None,
+    model: Model = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import label
     from truebench_hf.benchmarks.truebench.human_labels import agreement
-    from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.benchmarks.truebench.results import shown
+    from truebench_hf.benchmarks.truebench.sections import lead
     from truebench_hf.report.console import show
 
     if bool(files or decisions) == bool(labels):
@@ -79,11 +84,12 @@ def _read(
             "give filled-in sheets, or --decisions of an adjudicator, or --labels with those of another run"
         )
     if labels:
-        report = label.borrow(str(run), labels)
+        report = label.borrow(str(run), labels, model=model)
     else:
-        report, among = label.read(str(run), files or [], decisions or [])
-        show([agreement(among, report.bias_corrected["unit"])])
-    show(sections(report), lead=lead(report), notes=report.notes)
+        report, among = label.read(str(run), files or [], decisions or [], model=model)
+        corrected = report.bias_corrected
+        show([agreement(among, (corrected if "unit" in corrected else corrected[str(model)])["unit"])])
+    show(shown(report), lead=lead(report), notes=report.notes)
     say(f"report: {run / 'report.html'}")
 
 

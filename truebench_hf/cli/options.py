@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+from truebench_hf.errors import UserError
 
 _PANELS = (
     "Data",
@@ -21,6 +24,29 @@ _PANELS = (
     "Panel of judges",
     "Output",
 )  # the headings of `--help`, in order
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, where it takes one value: the last would count, unseen."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments that are left. Raises UserError naming the option."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        single = [param for param in given if param.param_type_name == "option" and not param.multiple]
+        for param, times in Counter(single).items():
+            if times > 1:
+                raise UserError(
+                    f"{'/'.join((*param.opts, *param.secondary_opts))} is given {times} times; give it once"
+                )
+        return super().parse_args(ctx, args)
+
+
+class App(typer.Typer):
+    """A group of commands, each a `Command`."""
+
+    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **more: Any) -> Any:
+        """As typer's."""
+        return super().command(name, cls=cls or Command, **more)
 
 
 def command(
@@ -48,7 +74,7 @@ def later(
     class Later(TyperCommand):
         @cached_property
         def made(self) -> Any:
-            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            alone = App(add_completion=False, rich_markup_mode="rich")
             make(alone)
             return typer.main.get_command(alone)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from truebench_hf.cli import panels
-from truebench_hf.cli.options import command, later
+from truebench_hf.cli.options import App, command, later
 from truebench_hf.errors import unknown
 from truebench_hf.options import Options, option
 from truebench_hf.terminal import say
@@ -29,7 +29,7 @@ class OfficialOptions(Options):
 
 def add_to(app: typer.Typer) -> None:
     """Add the group `prompts`."""
-    prompts = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    prompts = App(no_args_is_help=True, rich_markup_mode="rich")
     prompts.command("list", help="The prompts there are, and who uses them.")(_list)
     later(prompts, "show", _SHOW, _make_show)
     command(

@@ -9,6 +9,7 @@ import typer
 
 from truebench_hf.api import publishing
 from truebench_hf.cli import panels
+from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import TEXTS
 from truebench_hf.terminal import complain, say
 
@@ -29,7 +30,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; p
 
 def add_to(app: typer.Typer) -> None:
     """Add the command group `publish`."""
-    group = typer.Typer(help="Put results, the Space or a metric on the Hub.", no_args_is_help=True)
+    group = App(help="Put results, the Space or a metric on the Hub.", no_args_is_help=True)
     help = "A finished run into a results data set, and onto the model's page."
     group.command("results", help=help, epilog=TEXTS["publish results"])(_results)
     help = "A results data set as its review would: nothing vanished, nothing twice, nothing unknown as 0."

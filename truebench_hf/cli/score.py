@@ -84,7 +84,8 @@ def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
 def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
     from truebench_hf.benchmarks.truebench.correction import corrected
-    from truebench_hf.benchmarks.truebench.labels import FILE
+    from truebench_hf.benchmarks.truebench.labels import FILE, label_place
+    from truebench_hf.benchmarks.truebench.models import models_of, one_model
     from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
@@ -96,10 +97,12 @@ def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) ->
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
-    report = score(once, provenance=provenance(info or {"settings": {"model": model, "judge": judge}}))
+    made = provenance(one_model(info, model) if info else {"settings": {"model": model, "judge": judge}})
+    report = score(once, provenance=made)
     folder = path if path.is_dir() else path.parent
+    folder = label_place(folder, model, models_of(info["settings"]) if info else [model])
     if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
-        each = (item for item, *_ in read_each(path, no_context))
+        each = (item for item, *_ in read_each(path, no_context) if item.response.model == model)
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
     show(sections(report), lead=lead(report), notes=report.notes)

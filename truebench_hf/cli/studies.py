@@ -169,7 +169,9 @@ def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
     def run(options: Any) -> None:
         from truebench_hf.report.console import show
 
-        outcome = study(options).run()
+        work = study(options)
+        work.tell = say
+        outcome = work.run()
         show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
         if options.estimate:
             return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf import __version__, anonymous, jsonl, records
+from truebench_hf import __version__, anonymous, records
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import scores_in
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import sent
@@ -122,9 +123,11 @@ def read(where: str) -> Exported:
     about, responses = "", dict[str, list[Answered]]()
     if kind in KINDS:
         _, about, _, rows = finished.rows_of(where)
+        named = anonymous.names(judged.response.model for judged, *_ in rows)
         for judged, score, _ in rows:
-            shown = masked(records.public(judged))
-            responses.setdefault(shown.response.model, []).append(Answered(shown, score))
+            shown, name = masked(records.public(judged)), named[judged.response.model]
+            shown = replace(shown, response=replace(shown.response, model=name))
+            responses.setdefault(name, []).append(Answered(shown, score))
     board = runs.read(path)
     if board is None:
         raise UserError(
@@ -133,8 +136,8 @@ def read(where: str) -> Exported:
     scores: dict[str, list[Measured]] = {}
     for entry in board.entries:
         scores.setdefault(entry.name, []).extend(_measured(board, entry))
-    if kind == TRUEBENCH and len(scores) == 1:
-        next(iter(scores.values())).extend(_beside(path))
+    for model, measured in scores.items() if kind == TRUEBENCH else ():
+        measured.extend(_beside(scores_in(path, model)))
     told: dict[str, Any] = {
         name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
     }
@@ -154,12 +157,11 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
     ]  # fmt: skip
 
 
-def _beside(folder: Path) -> list[Measured]:
-    file = folder / "scores.json"
-    told = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
+def _beside(told: Mapping[str, Any]) -> list[Measured]:
+    """The scores of a model that its board does not show."""
     found = []
     for name, title in _BESIDE.items():
-        one = told.get(name) if isinstance(told, dict) else None
+        one = told.get(name)
         if isinstance(one, dict) and isinstance(one.get("value"), int | float | None):
             ci95 = tuple(one["ci95"]) if one.get("ci95") else None
             found.append(Measured(name, title, Score(one.get("value"), one.get("n", 0), one.get("unscored", 0), ci95)))

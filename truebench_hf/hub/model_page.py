@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.benchmarks.truebench.models import one_model
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
@@ -15,7 +16,7 @@ from truebench_hf.hub.push import Pushed, push_folder
 from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.hub.tasks import ALL, PARTS, scores_of, task_of
-from truebench_hf.hub.whose import check_page, check_real
+from truebench_hf.hub.whose import check_real, of_page
 from truebench_hf.study.providers import providers
 from truebench_hf.types import Score
 
@@ -53,9 +54,11 @@ def page(
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    found = entries(run, dataset, results_repo, revision, force=force)
+    several = isinstance(read_info(Path(run)).get("settings", {}).get("model"), list)
+    model = of_page(run, model_repo, force) if several else None
+    found = entries(run, dataset, results_repo, revision, force=force, model=model)
     check_real(run, force)
-    check_page(run, model_repo, force)
+    of_page(run, model_repo, force)
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
@@ -102,18 +105,21 @@ def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -
 
 
 def entries(
-    run: str | Path, dataset: str, results_repo: str | None = None, revision: str | None = None, *, force: bool = False
-) -> list[EvalResultEntry]:
+    run: str | Path, dataset: str, results_repo: str | None = None, revision: str | None = None, *, force: bool = False,
+    model: str | None = None,
+) -> list[EvalResultEntry]:  # fmt: skip
     """The run's pass rates as entries for a model page, by the tasks of the benchmark: the data set `ORG/NAME[@REVISION]`.
 
-    A run over a whole release has one for each task, one over a language or a category that of this task. Raises
+    A run over a whole release has one for each task, one over a language or a category that of this task. Of a run of
+    several models they are those of the `model` named. Raises
     UserError for a run over anything else, whose score must not stand beside those of others, and, without `force`, for
     one over another data set on the Hub.
     """
     name, wanted = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
-        staged = stage_run(Path(run), Path(folder))
+        staged = stage_run(Path(run), Path(folder), model)
     info = read_info(Path(run))
+    info = one_model(info, model) if model else info
     settings = info["settings"]
     release, task = _part(run, staged, settings)
     if not force:

@@ -15,7 +15,7 @@ from truebench_hf.hub.former import former
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import How, Pushed, push_folder
 from truebench_hf.hub.repository import hub_api
-from truebench_hf.hub.staging import Staged, stage_file, stage_run
+from truebench_hf.hub.staging import Staged, stage_file, stage_runs
 from truebench_hf.hub.submission import validate
 from truebench_hf.hub.whose import check_real
 
@@ -27,7 +27,7 @@ class AlreadyThere(UserError):
 def publish_run(
     run: str | Path, repo_id: str, *, force: bool = False, replace: bool = False, **how: Unpack[How]
 ) -> Pushed:
-    """Add a finished run to a results data set, in one commit: a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and
+    """Add a finished run (of several models one each) to a results data set, in one commit: a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and
     the scores of each model as `results/MODEL/REVISION/TASK.json`.
 
     Of a run over instances with criteria that is every judgment, and its scores are computed again; of a study of
@@ -37,7 +37,7 @@ def publish_run(
     """
     check_name(repo_id)
     with tempfile.TemporaryDirectory() as folder:
-        run_id = _stage(Path(run), Path(folder))
+        run_ids = _stage(Path(run), Path(folder))
         check_real(run, force)
         if faults := check(Path(folder), again=False).faults:
             raise UserError(f"{run}: {faults[0]}; nothing was pushed")
@@ -45,14 +45,16 @@ def publish_run(
         if not how.get("dry_run"):
             old = former(Path(folder), repo_id, how.get("revision"), replace=replace)
         _add_card(Path(folder), repo_id, how.get("dry_run", False), how.get("revision"))
-        return push_folder(Path(folder), repo_id, "dataset", message=f"Add run {run_id}", replace=old, **how)
+        return push_folder(
+            Path(folder), repo_id, "dataset", message=f"Add run {' and '.join(run_ids)}", replace=old, **how
+        )
 
 
-def _stage(run: Path, out: Path) -> str:
+def _stage(run: Path, out: Path) -> list[str]:
     info = read_info(run)
     if info.get("kind", KIND) in ("", KIND) and not info.get("others"):
-        return stage_run(run, out).run_id
-    return stage_figures(run, out)
+        return [staged.run_id for staged in stage_runs(run, out)]
+    return [stage_figures(run, out)]
 
 
 def submit(judgments: str | Path, repo_id: str, *, dry_run: bool = False) -> Pushed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,16 +12,18 @@ from typing import Any
 
 from truebench_hf import anonymous, jsonl, records
 from truebench_hf.benchmarks.truebench.board import KIND, board, content
+from truebench_hf.benchmarks.truebench.models import models_of, one_model, scores_of
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import reason, results_of
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.records import RESPONSES, Reader, by_instance, judgment_lines
+from truebench_hf.records import JUDGMENTS, RESPONSES, Reader, by_instance, judgment_lines
 from truebench_hf.redaction import known, masked
 from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.types import Report, Score
+from truebench_hf.whole_files import write_whole
 
 # What of scores.json does not follow from the judgments: what human labels say about the judge.
 _NOT_COMPUTED = ("bias_corrected",)
@@ -35,8 +38,18 @@ class Staged:
     index: Mapping[str, Any]
 
 
-def stage_run(run: Path, out: Path) -> Staged:
-    """Check a finished run folder and lay out its public files in `out`; its scores are those computed again.
+def stage_runs(run: Path, out: Path) -> list[Staged]:
+    """Check a finished run folder and lay out its public files in `out`, a run for each of its models.
+
+    Raises UserError as `stage_run`.
+    """
+    settings = read_info(run).get("settings", {})
+    models = models_of(settings) if "model" in settings else []
+    return [stage_run(run, out, model) for model in models] if len(models) > 1 else [stage_run(run, out)]
+
+
+def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
+    """The same for the lone model of a run, or one of several; its scores are those computed again.
 
     Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
     the data of the run.
@@ -48,14 +61,42 @@ def stage_run(run: Path, out: Path) -> Staged:
             f"{run}: is a study of kind {info['kind']}, and the tasks of a model page are those of {KIND}; its figures go "
             "into a results data set, with --repo-id ORG/RESULTS"
         )
-    checked = validate(run / "judgments.jsonl", claimed=scores, made=_made(run, info))
+    if model is None:
+        return _staged(run, info, scores, run / JUDGMENTS, out)
+    with tempfile.TemporaryDirectory() as folder:
+        own = _alone(run / JUDGMENTS, model, Path(folder))
+        return _staged(run, one_model(info, model), _of_model(scores, model), own, out)
+
+
+def _staged(run: Path, info: Mapping[str, Any], scores: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
+    checked = validate(judgments, claimed=scores, made=_made(run, info))
     settings, instances = info.get("settings", {}), by_instance(checked.judged)
     held, samples = len(instances), min(map(len, instances))
     noted = settings.get("items", held), settings.get("samples", samples)
     if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
     claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
-    return _stage(checked, claimed, public(info), run / "judgments.jsonl", out)
+    return _stage(checked, claimed, public(info), judgments, out)
+
+
+def _of_model(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """What stands in the scores of a run about one of its models; what was spent on all of them stays together."""
+    corrected = scores.get("bias_corrected")
+    own = corrected.get(model) if isinstance(corrected, Mapping) else None
+    found = scores_of(scores, model)
+    found |= {"usage": scores["usage"]} if "usage" in scores else {}
+    return {name: score for name, score in found.items() if name != "bias_corrected"} | (
+        {"bias_corrected": own} if own else {}
+    )
+
+
+def _alone(judgments: Path, model: str, folder: Path) -> Path:
+    """The lines of one of its models in a file of their own, in a folder."""
+    reader = Reader()
+    rows = [reader.judged(row, where) for where, row in jsonl.read(judgments)]
+    lines = judgment_lines((item for item, _ in rows if item.response.model == model), rows[0][1] if rows else "")
+    write_whole(folder / JUDGMENTS, lines)
+    return folder / JUDGMENTS
 
 
 def _claimed(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +172,7 @@ def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any]
     write(folder / "run.json", as_json(shown, 1))
     stage_results(out, run_id, shown, place)
     # One file per run, not one table: two pull requests then never touch the same file.
-    (out / "index").mkdir()
+    (out / "index").mkdir(exist_ok=True)
     write(out / "index" / f"{run_id}.jsonl", as_json(row))
     return Staged(run_id, checked, row)
 

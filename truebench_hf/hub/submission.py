@@ -132,9 +132,12 @@ def _content(path: Path, name: str, max_bytes: int) -> bytes:
 def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
     reader, rows = Reader(), dict[tuple[str, int], Judged]()
     instances: dict[str, Instance] = {}
-    judges: dict[tuple[str, str], str] = {}
+    judges: set[tuple[str, str]] = set()
     for where, row in _rows(content, name):
         item, judge = reader.judged(row, where)
+        judges.add((item.response.model, judge))
+        if len(judges) > 1:
+            raise UserError(f"{where}: another model or judge than in the lines before; submit one run of one model")
         if item.key in rows:
             raise UserError(f"{where}: instance {item.name[:60]!r} stands twice")
         if instances.setdefault(item.instance.id, item.instance) != item.instance:
@@ -142,11 +145,8 @@ def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
         _check_names(row, where)
         _check_item(item, row, where)
         rows[item.key] = item
-        judges.setdefault((item.response.model, judge), where)
     if not rows:
         raise UserError(f"{name}: holds no judged instances")
-    if len(judges) > 1:
-        raise UserError(f"{list(judges.values())[1]}: another model or judge than in the lines before; submit one run")
     return list(rows.values()), next(iter(judges))[1]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import EMBEDDED
@@ -27,17 +28,25 @@ def check_real(run: str | Path, force: bool) -> None:
         )
 
 
-def check_page(run: str | Path, model_repo: str, force: bool) -> None:
-    """Raise UserError for a run of another model than that of the repository `ORG/MODEL`, unless forced."""
+def of_page(run: str | Path, model_repo: str, force: bool) -> str:
+    """The model of a run that the repository `ORG/MODEL` is of, of several the one; forced a lone model may be another.
+
+    Raises UserError where there is none.
+    """
     settings = read_info(Path(run)).get("settings", {})
-    spec = str(settings.get("model"))
-    _, identity = identities(settings).get(spec, ("", {}))
-    spec = unpinned(spec, str(identity.get("provider")))
-    if not force and not _is_of(spec, model_repo):
-        raise UserError(
-            f"--model-repo {model_repo}: {run} is a run of {spec}; name the repository of that model, or add --force if "
-            "they are the same"
-        )
+    models = models_of(settings) if "model" in settings else [""]
+    known = identities(settings)
+    specs = {name: unpinned(name, str(known.get(name, ("", {}))[1].get("provider"))) for name in models}
+    found = [name for name, spec in specs.items() if _is_of(spec, model_repo)]
+    if len(found) == 1:
+        return found[0]
+    if force and len(models) == 1:
+        return models[0]
+    remedy = ", or add --force if they are the same" if len(models) == 1 else ""
+    raise UserError(
+        f"--model-repo {model_repo}: {run} is a run of {', '.join(specs.values())}; name the repository of "
+        f"{'that model' if len(models) == 1 else 'one of them'}{remedy}"
+    )
 
 
 def _is_of(spec: str, model_repo: str) -> bool:

@@ -19,7 +19,7 @@ from truebench_hf.inspect_task.samples import instance_of, to_sample
 from truebench_hf.inspect_task.scorer import criteria
 from truebench_hf.options import from_values
 
-DATA = ("data", "column", "criteria", "language", "category", "limit", "seed")
+DATA = ("data", "column", "criteria_separator", "criteria", "language", "category", "limit", "seed")
 JUDGING = ("judge", "judge_level", "rules", "reasoning", "prompt", "judge_arg", "judge_base_url")
 
 

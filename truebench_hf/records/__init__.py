@@ -8,7 +8,7 @@ from truebench_hf.records.compact import Compact, compact
 from truebench_hf.records.judged import Judged, by_instance, public, public_verdict, sample_name, secrets_in, unanswered
 from truebench_hf.records.lines import Line, Place, Stamp, read_again, read_lines, stamp, unchanged
 from truebench_hf.records.marks import Mark, Marked
-from truebench_hf.records.reader import Head, Reader, read_heads, read_outcomes
+from truebench_hf.records.reader import Head, Reader, of_entry, read_heads, read_outcomes
 from truebench_hf.records.rows import JUDGMENTS, RESPONSES
 from truebench_hf.records.writer import judgment_lines, response_lines, to_row
 
@@ -27,6 +27,7 @@ __all__ = [
     "by_instance",
     "compact",
     "judgment_lines",
+    "of_entry",
     "public",
     "public_verdict",
     "read_again",

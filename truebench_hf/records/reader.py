@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from truebench_hf import jsonl
+from truebench_hf import anonymous, jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.records.judged import Judged
@@ -28,6 +28,7 @@ from truebench_hf.records.rows import (
 from truebench_hf.records.writer import told
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Usage, Verdict
 
+T = TypeVar("T")
 _JUDGED, _ANSWERED = TypeAdapter(JudgedRow), TypeAdapter(ResponseRow)
 
 
@@ -85,37 +86,46 @@ class Head(NamedTuple):
     passed: float | None
 
 
-def read_outcomes(file: Path) -> Mapping[str, float | None]:
-    """Instance id -> the share of its scored samples that passed. Raises as `read_heads`."""
-    return {name: head.passed for name, head in read_heads(file).items()}
+def read_outcomes(file: Path) -> dict[str, dict[str, float | None]]:
+    """By model, instance id -> the share of its scored samples that passed. Raises as `read_heads`."""
+    return {model: {name: head.passed for name, head in heads.items()} for model, heads in read_heads(file).items()}
 
 
-def read_heads(file: Path) -> Mapping[str, Head]:
-    """Instance id -> head from a `judgments.jsonl`. Only the head of each line is read, since files are large.
+def read_heads(file: Path) -> dict[str, dict[str, Head]]:
+    """By model (as strangers may see its name), instance id -> head from a `judgments.jsonl`.
 
-    Raises OSError, and UserError on lines of another form.
+    Only the head of each line is read, since files are large. Raises OSError, and UserError on lines of another form.
     """
-    groups: dict[str, tuple[str, str]] = {}
-    passed: dict[str, list[bool | None]] = {}
+    groups: dict[tuple[str, str], tuple[str, str]] = {}
+    passed: dict[tuple[str, str], list[bool | None]] = {}
     with file.open("rb") as content:
         for where, line in jsonl.lines(content, file.name):
             text = line.decode("utf-8", "replace")
             if (head := _HEAD.match(text)) is not None:
-                name, groups[head[1]] = head[1], (head[2], head[3])
-                passed.setdefault(name, []).append(_PASSED[head[4]])
+                name, language, category, model, outcome = head[1], head[2], head[3], head[4], _PASSED[head[5]]
             else:
                 row = jsonl.parsed(text, where)
                 if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
                     raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                name = str(row["id"])
-                groups[name] = str(row.get("language") or ""), str(row.get("category") or "")
-                passed.setdefault(name, []).append(row["passed"])
-    return {name: Head(*groups[name], mean(values)) for name, values in passed.items()}
+                name, model, outcome = str(row["id"]), str(row.get("model") or ""), row["passed"]
+                language, category = str(row.get("language") or ""), str(row.get("category") or "")
+            groups[model, name] = language, category
+            passed.setdefault((model, name), []).append(outcome)
+    shown, found = anonymous.names(model for model, _ in passed), dict[str, dict[str, Head]]()
+    for (model, name), values in passed.items():
+        found.setdefault(shown[model], {})[name] = Head(*groups[model, name], mean(values))
+    return found
+
+
+def of_entry(by_model: Mapping[str, T], name: str) -> T | None:
+    """What of a file is about the model of a board's line; what is of one model alone is, whatever the line is called."""
+    return next(iter(by_model.values())) if len(by_model) == 1 else by_model.get(name)
 
 
 # Texts with an escape in them are left to the JSON reader.
 _HEAD = re.compile(
-    r'\{"id": "([^"\\]*)", (?:"sample": \d+, )?"language": "([^"\\]*)", "category": "([^"\\]*)", .*?(?<!\\)"passed": (true|false|null),'
+    r'\{"id": "([^"\\]*)", "language": "([^"\\]*)", "category": "([^"\\]*)", "task": "[^"\\]*", "model": "([^"\\]*)", '
+    r'(?:"sample": \d+, )?"judge": .*?(?<!\\)"passed": (true|false|null),'
 )
 _PASSED = {"true": True, "false": False, "null": None}
 

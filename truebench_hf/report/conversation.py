@@ -11,13 +11,14 @@ from truebench_hf.report.sections import Conversation, Highlighted, Outcome, exc
 from truebench_hf.types import Verdict
 
 
-def conversation(item: Judged, passed: bool | None, several: bool = False) -> Conversation:
-    """A judged instance to look at, of `several` samples with its number; what the data does not tell is left out."""
+def conversation(item: Judged, passed: bool | None, several: bool = False, model: str = "") -> Conversation:
+    """A judged instance to look at, of `several` samples with its number, of several models with whose answer it is; what
+    the data does not tell is left out."""
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     number = f"sample {response.sample}" if several or response.sample > 1 else ""
-    name = " · ".join(filter(None, (instance.id, number, instance.language, kind)))
+    name = " · ".join(filter(None, (instance.id, model, number, instance.language, kind)))
     turns = exchanges(response.messages, [tuple(map(as_counted, turn)) for turn in item.verdicts], response.reasoning)
     if turns and item.marked:
         turns = (*turns[:-1], replace(turns[-1], marked=tuple(map(highlighted, item.marked))))

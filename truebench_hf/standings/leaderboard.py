@@ -16,7 +16,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
-from truebench_hf.records import JUDGMENTS, Head, read_heads
+from truebench_hf.records import JUDGMENTS, Head, of_entry, read_heads
 from truebench_hf.space.board import runs, self_preference, table, ties
 from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.runs import Entry, Run
@@ -25,6 +25,7 @@ from truebench_hf.space.board.table import Kind
 from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
 from truebench_hf.study.board import Column
 from truebench_hf.terminal import warn
+from truebench_hf.types import Score
 
 GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"
 PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
@@ -50,11 +51,15 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class _Found:
-    """A run with what is read of its folder beside the board."""
+    """A run with what is read of its folder beside the board: of each model, by instance."""
 
     run: Run
     folder: Path
-    heads: Mapping[str, Head]
+    by_model: Mapping[str, Mapping[str, Head]]
+
+    def heads(self, entry: Entry) -> Mapping[str, Head]:
+        """What is known of the instances of a line."""
+        return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
 
 
 def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = TRUEBENCH) -> Leaderboard:
@@ -85,7 +90,10 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {
-        letters[entry.setting]: _mix(one) for one in found for entry in one.run.entries if entry.setting in letters
+        letters[entry.setting]: _mix(one.heads(entry))
+        for one in found
+        for entry in one.run.entries
+        if entry.setting in letters
     }
     return Leaderboard(
         replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
@@ -144,7 +152,7 @@ def _why_not(folder: Path, kind: str) -> str:
     return "no results that a leaderboard can show; finish it by repeating its command"
 
 
-def _heads(folder: Path) -> Mapping[str, Head]:
+def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
     """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
     try:
         return read_heads(folder / JUDGMENTS)
@@ -184,7 +192,7 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Re
     for entry in entries:
         if (one := known.get(entry.key)) is None:
             continue
-        results[entry.key] = {name: head.passed for name, head in one.heads.items()}
+        results[entry.key] = {name: head.passed for name, head in one.heads(entry).items()}
         if not ties.is_the_share(entry, results[entry.key]):
             if one.folder not in whole:
                 whole[one.folder] = _scores(str(one.folder))
@@ -195,36 +203,37 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Re
 def _scores(folder: str) -> dict[str, Results]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
-        return {anonymous.name(run.model): run.scores for run in read_all(folder)}
+        runs_in = read_all(folder)
+        shown = anonymous.names(run.model for run in runs_in)
+        return {shown[run.model]: run.scores for run in runs_in}
     except UserError:  # a kind that does not score instance by instance, say: compared by the intervals of its scores
         return {}
 
 
-def _counts(one: _Found) -> Counter[tuple[str, str]]:
-    return Counter((head.language, head.category) for head in one.heads.values() if head.language and head.category)
-
-
-def _mix(one: _Found) -> Mix:
-    return common_mix(_counts(one))
+def _mix(heads: Mapping[str, Head]) -> Mix:
+    return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
 
 
 def _with_mix(one: _Found) -> Run:
     """The run with the scores of its languages at the mix of categories that they all have."""
-    mix, passed = _mix(one), dict[str, dict[str, list[float | None]]]()
-    if not mix.weights or len(one.run.entries) != 1:
-        return one.run
-    for head in one.heads.values():
+    mixed = {entry.key: _at_mix(entry, one.heads(entry)) for entry in one.run.entries}
+    names = dict.fromkeys(name for scores in mixed.values() for name in scores)
+    columns = tuple(Column(name, name.removeprefix(_MIX), MIXED) for name in names)
+    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in one.run.entries)
+    return replace(one.run, columns=(*one.run.columns, *columns), entries=entries)
+
+
+def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
+    """The scores of a model's languages at the mix; {} where there is none, or the model is scored by another rule."""
+    mix, passed = _mix(heads), dict[str, dict[str, list[float | None]]]()
+    for head in heads.values():
         if head.language and head.category:
             passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
-    if len(passed) < 2:
-        return one.run
-    (entry,) = one.run.entries
-    if not ties.is_the_share(entry, {name: head.passed for name, head in one.heads.items()}):
-        return one.run  # counted by another rule
-    scores = {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
-    columns = tuple(Column(name, name.removeprefix(_MIX), MIXED) for name in scores)
-    mixed = replace(entry, scores={**entry.scores, **scores})
-    return replace(one.run, columns=(*one.run.columns, *columns), entries=(mixed,))
+    if not mix.weights or len(passed) < 2:
+        return {}
+    if not ties.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
+        return {}
+    return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
 
 
 def _letters(entries: Sequence[Entry]) -> dict[str, str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import scores_in
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
@@ -109,10 +109,9 @@ def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[
         main = next(column for column in run.columns if column.name == run.main)
         return {main.title: (entry.overall.value, main.percent)}
     found = {SOFT["overall"]: (entry.overall.value, True)}
-    file = folder / "scores.json"
-    scores = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
+    scores = scores_in(folder, entry.name)
     for name, title in list(SOFT.items())[1:]:
-        if isinstance(scores, dict) and isinstance(one := scores.get(name), dict):
+        if isinstance(one := scores.get(name), dict):
             found[title] = (_number(one.get("value")), True)
     return found
 

@@ -69,6 +69,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
+        self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
         self.ledger: Ledger | EstimatedLedger
         self._events: telemetry.Telemetry | None = None
         self._callers: dict[str, Caller] = {}
@@ -87,6 +88,10 @@ class Study(Generic[O, T, D, V]):
 
     def check(self) -> None:
         """Raise UserError on whatever else is wrong, before the folder is tied to it and anything is paid for."""
+
+    def understood(self) -> list[str]:
+        """What was read of the data, in lines that are told before anything is asked."""
+        return []
 
     def setup(self) -> None:
         """Make what all work shares: judges, say."""
@@ -157,6 +162,7 @@ class Study(Generic[O, T, D, V]):
         if info := read_info(Path(self.options.out)):
             edited.check(info.get(NOTED, {}))
         if self.options.estimate:
+            self._tell_understood()
             return self._estimate()
         held, free = self._settings(settings)
         refuse_to_drop(self.options, held)
@@ -168,6 +174,7 @@ class Study(Generic[O, T, D, V]):
         )  # fmt: skip
         self.ledger = self.folder.ledger
         try:
+            self._tell_understood()
             self.setup()
             events = telemetry.opened(self.options.log, self.kind, self.folder.path)
             with events as self._events, progress(self.bars()) as self.step, rare_collection():
@@ -198,6 +205,10 @@ class Study(Generic[O, T, D, V]):
             return outcome
         finally:
             self.ledger.close()
+
+    def _tell_understood(self) -> None:
+        for line in self.understood():
+            self.tell(line)
 
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""

@@ -26,7 +26,11 @@ class InstructionOptions(DataOptions):
     )  # fmt: skip
     instruction: str | None = option(None, help="One instruction, as a text, in place of --data.")
     column: tuple[str, ...] = option(
-        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated. Several of criteria are "
+        "joined."
+    )  # fmt: skip
+    criteria_separator: str = option(
+        "", help="What parts the criteria in a cell beside line breaks, e.g. ';'. Lists and JSON are left as they are."
     )
 
     def __post_init__(self) -> None:
@@ -35,8 +39,8 @@ class InstructionOptions(DataOptions):
             raise UserError("give either --data or --instruction")
         if self.instruction is not None and not self.instruction.strip():
             raise UserError("--instruction is blank; give a text")
-        if self.column and self.data is None:
-            raise UserError("--column names columns of --data, and there is none")
+        if (self.column or self.criteria_separator) and self.data is None:
+            raise UserError("--column and --criteria-separator are about --data, and there is none")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -117,11 +117,11 @@ def _board(
     }  # fmt: skip
     if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)
-    lines = []
+    lines, named = [], anonymous.names(found["pass_rate"])
     for model in found["pass_rate"]:
         cells = {name: found[name][model] for name in SCORES}
         cells |= {f"category:{name}": by[model] for name, by in shown.items()}
-        lines.append(Row(anonymous.name(model), setting, cells, facts))
+        lines.append(Row(named[model], setting, cells, facts))
     return Board(
         "pass_rate",
         tuple(columns),

@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import generate_checklist
 from truebench_hf.models.conversation import as_answered, with_history
-from truebench_hf.options import pairs
+from truebench_hf.options import columns
 from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.study.study import Study
@@ -89,7 +89,10 @@ def items_of(options: Any, found: Iterable[Instance]) -> Items[Item]:
 
 def rows_to_instances(options: InstructionOptions, rows: Iterable[Record]) -> list[Instance]:
     """An instance a row, in order. Raises UserError naming the row and the field that is wrong."""
-    return instances.of_rows(rows, pairs(options.column, "--column"), judged=False)
+    named, every = columns(options.column), list(rows)
+    if not options.criteria_separator:
+        instances.warn_unsplit(every, named)
+    return instances.of_rows(every, named, separator=options.criteria_separator, judged=False)
 
 
 def records(options: InstructionOptions) -> Iterable[Record]:

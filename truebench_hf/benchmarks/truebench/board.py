@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,14 @@ def board(report: Report) -> Board:
         assert isinstance(repeated, Mapping)
         facts["Samples"] = str(max(int(name.rpartition("_")[2]) for name in repeated if name != "mean"))
     return Board(MAIN.name, tuple(columns), (Row(anonymous.name(made["model"]), setting, scores, facts),))
+
+
+def boards(found: Mapping[str, Board]) -> Board:
+    """The boards of the models of one run as one: a row each, under names that tell them apart, and the columns of all."""
+    columns = {column.name: column for board in found.values() for column in board.columns}
+    shown = anonymous.names(found)
+    rows = tuple(replace(row, name=shown[model]) for model, board in found.items() for row in board.rows)
+    return replace(next(iter(found.values())), columns=tuple(columns.values()), rows=rows)
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:

@@ -17,7 +17,7 @@ from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.in_memory import InMemory
 from truebench_hf.loaders.usable import Usable
-from truebench_hf.options import pairs
+from truebench_hf.options import columns
 from truebench_hf.types import Instance
 
 CATEGORIES = (
@@ -58,16 +58,20 @@ NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the l
 
 
 def load(
-    data: str, column: tuple[str, ...] = (), criteria: str | None = None, *, judged: bool = True, repeated: bool = False
-) -> list[Instance]:
+    data: str, column: tuple[str, ...] = (), criteria: str | None = None, separator: str = "", *, judged: bool = True,
+    repeated: bool = False,
+) -> list[Instance]:  # fmt: skip
     """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them, or SOURCE:PATH.
 
-    `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn. Of several splits the one
+    `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn, `separator` parts those of a
+    text. Of several splits the one
     named test is read; `judged` and `repeated` as there. Of a source, whose rows may be dirty, `unusable` tells what was left
     out. Raises UserError naming the first malformed row and its field, or the remedy where nothing is found.
     """
-    named, more = pairs(column, "--column"), instances.criteria_file(criteria) if criteria else ()
+    named, more = columns(column), instances.criteria_file(criteria, separator) if criteria else ()
     if row_files.is_source(data):
+        if separator:
+            raise UserError(f"--criteria-separator: has no use with --data {data}, whose form is known; leave it out")
         from truebench_hf.loaders.sources import conversations  # 17 modules, of which most runs need none
 
         if named:
@@ -77,8 +81,10 @@ def load(
         source = conversations.instances(data)
         found: list[Instance] = Usable((instances.with_criteria(one, more) for one in source), source.left_out)
         return found
-    rows = row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES)
-    return instances.of_rows(rows, named, more, judged=judged, repeated=repeated)
+    rows = list(row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES))
+    if not separator:
+        instances.warn_unsplit(rows, named)
+    return instances.of_rows(rows, named, more, separator=separator, judged=judged, repeated=repeated)
 
 
 def located(data: str) -> str:

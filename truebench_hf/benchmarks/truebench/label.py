@@ -5,15 +5,26 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import design as designs
 from truebench_hf.benchmarks.truebench.design import Design
 from truebench_hf.benchmarks.truebench.judges import judging_id
-from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, UNITS, Unit, answers, read_labels, to_row, units
-from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.labels import (
+    FILE,
+    PLURAL,
+    UNITS,
+    Unit,
+    answers,
+    label_place,
+    read_labels,
+    to_row,
+    units,
+)
+from truebench_hf.benchmarks.truebench.models import models_of, one_model
+from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
@@ -29,6 +40,51 @@ SHEETS, DEFAULT_N = "sheets", 200
 _BLANK: dict[str, Any] = {"label": None, "how": "unanswered", "label_source": "human", "annotations": []}
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """A model of a judged run: its responses, each once, its settings, and the folder of its sample and labels."""
+
+    run: str
+    model: str
+    place: Path
+    judged: Sequence[Judged]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, run: str, model: str | None = None) -> Labelled:
+        """The model named, or the only one. Raises UserError where `run` is no judged run, or which is meant stays open."""
+        path = Path(run)
+        info = read_info(path) if path.is_dir() else {}
+        if not info.get("settings", {}).get("judge"):
+            raise UserError(f"{run}: is not the folder of a judged run; give the --out of `truebench run`")
+        judged, models = without_doubles(read_judged(path, model))[0], models_of(info["settings"])
+        name = judged[0].response.model
+        return cls(run, name, label_place(path, name, models), judged, one_model(info, name)["settings"])
+
+    def rows(self, *, borrowed: bool = False) -> dict[str, dict[str, Any]]:
+        """The rows of its `labels.jsonl` by id: its own, or the borrowed ones."""
+        file = self.place / FILE
+        rows = read_labels(file) if file.exists() else []
+        return {row["id"]: row for row in rows if row["borrowed"] is borrowed}
+
+    def rewritten(self, rows: Sequence[Mapping[str, Any]]) -> Report:
+        """Write these rows as its labels, and the results of the run anew; returns the report of the whole run."""
+        folder = RunFolder(self.run, {})
+        try:
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            folder.write_lines((self.place / FILE).relative_to(self.run).as_posix(), lines)
+            every = [item for item, *_ in read_each(Path(self.run))]
+            write(folder, outcome := results(folder, _once(every)))
+            return outcome.value
+        finally:
+            folder.ledger.close()
+
+
+def _once(judged: Sequence[Judged]) -> list[Judged]:
+    """The rows of all models with each sample once, as `without_doubles` has it."""
+    return list({(item.response.model, *item.key): item for item in judged}.values())
+
+
 def sample(
     run: str,
     n: int | None,
@@ -38,21 +94,23 @@ def sample(
     *,
     unit: str = "instance",
     unlabelled: bool = False,
+    model: str | None = None,
 ) -> list[Path]:
     """Write annotation sheets of `n` of a run's instances, or criteria, stratified by verdict; verdicts are left out.
 
-    Into `out`, by default the run's folder `sheets`; `sample.json` in the run's folder keeps what was drawn. Without
-    `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then leaves out
-    what is settled, and what all these annotators answered. Returns the files. Raises UserError where the run holds fewer, or was sampled by other
-    units.
+    Into `out`, by default the folder `sheets` of the run (of several models: of `label_place`), where `sample.json` keeps
+    what was drawn. Without `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then leaves out
+    what is settled, and what all these annotators answered. Of a run of several models it is of the `model` named.
+    Returns the files. Raises UserError where the run holds fewer, or was sampled by other units.
     """
     if unit not in UNITS:
         raise unknown("unit", unit, UNITS)
-    judged, before = _judged(run), designs.read_design(Path(run))
+    labelled = Labelled.open(run, model)
+    judged, before = labelled.judged, designs.read_design(labelled.place)
     if before and before.unit != unit:
         raise UserError(
             f"{run}: its sample is of {PLURAL[before.unit]}; give --unit {before.unit}, or remove "
-            f"{Path(run) / designs.FILE} and {FILE} to start anew"
+            f"{labelled.place / designs.FILE} and {FILE} to start anew"
         )
     members = designs.population(judged, unit)
     if not members:
@@ -61,23 +119,24 @@ def sample(
         raise UserError(f"--n {n}: {PLURAL[unit]} that can be labelled: {len(members)}; ask for 1 to {len(members)}")
     chosen = designs.draw(members, n or min(DEFAULT_N, len(members)), seed)
     design = designs.joined(before, judged, unit, chosen)
-    done = _settled(run, judged, design, annotators) if unlabelled else set()
+    done = _settled(labelled, design, annotators) if unlabelled else set()
     asked = [found for found in units(judged) if design.key(found) in set(chosen) - done]
     if not asked:
         raise UserError(
             f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
             "adjudicator settle what annotators disagree on (`truebench label read --decisions`)"
         )
-    files = sheets.export((_question(found, unit) for found in asked), out or Path(run) / SHEETS, annotators, seed)
-    designs.write_design(Path(run), design, members)
+    files = sheets.export((_question(found, unit) for found in asked), out or labelled.place / SHEETS, annotators, seed)
+    labelled.place.mkdir(parents=True, exist_ok=True)
+    designs.write_design(labelled.place, design, members)
     return files
 
 
-def _settled(run: str, judged: Sequence[Judged], design: Design, annotators: Sequence[str]) -> set[str]:
+def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> set[str]:
     """What was drawn and needs no more answers: people settled it, or each of these annotators said what they think."""
-    before = _stored(run)
+    before = labelled.rows()
     groups: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for unit in units(judged):
+    for unit in units(labelled.judged):
         if unit.id in before:
             groups[design.key(unit)].append(before[unit.id])
     done = set()
@@ -89,16 +148,20 @@ def _settled(run: str, judged: Sequence[Judged], design: Design, annotators: Seq
     return done
 
 
-def read(run: str, files: Sequence[str], decisions: Sequence[str] = ()) -> tuple[Report, SheetAgreement]:
+def read(
+    run: str, files: Sequence[str], decisions: Sequence[str] = (), *, model: str | None = None
+) -> tuple[Report, SheetAgreement]:
     """Read filled-in sheets into the run's `labels.jsonl` and write its report anew.
 
     Answers join those that were read before, annotator by annotator: a newer answer counts, a blank replaces none.
     `decisions` are sheets of an adjudicator, which settle what annotators disagree on, now and later; without `files`
-    they are about what was read before. The agreement is
-    about instances where these were drawn. Raises UserError on sheets of another run, or of other answers.
+    they are about what was read before. The agreement is about instances where these were drawn. Of a
+    run of several models the labels are those of the `model` named. Raises UserError on sheets of another run, or of
+    other answers.
     """
-    judged, design = _judged(run), designs.read_design(Path(run))
-    known = {unit.id: unit for unit in units(judged)}
+    labelled = Labelled.open(run, model)
+    design = designs.read_design(labelled.place)
+    known = {unit.id: unit for unit in units(labelled.judged)}
     given = sheets.read_back(list(files)) if files else Annotations({}, {}, {})
     if strange := [name for name in given.labels if name not in known]:
         raise UserError(
@@ -107,28 +170,26 @@ def read(run: str, files: Sequence[str], decisions: Sequence[str] = ()) -> tuple
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
     if design is None or (strange := [name for name in given.labels if name not in drawn]):
-        where = Path(run) / designs.FILE
+        where = labelled.place / designs.FILE
         raise UserError(
             f"{where}: does not hold {(strange or list(given.labels))[0]}, which is in a sheet; put the file back that "
             "`truebench label sample` wrote, or draw again with the same --n, --seed and --unit"
         )
-    before = _stored(run)
+    before = labelled.rows()
     own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
     said = _joined(own, given)
     settled = {row["id"]: row["label"] for row in own if row["how"] == "decided"} | _decided(decisions)
     labels = {row["id"]: row for row in sheets.label_rows(said, sheets.adjudicate(said, settled))}
-    rows = before | _rows(run, design, drawn, labels, before)
-    lent = _stored(run, borrowed=True)
-    return _rewritten(run, judged, [*rows.values(), *lent.values()]), sheets.agreement(
-        _by_unit(said, design, drawn, rows)
-    )
+    rows = before | _rows(labelled.settings, design, drawn, labels, before)
+    report = labelled.rewritten([*rows.values(), *labelled.rows(borrowed=True).values()])
+    return report, sheets.agreement(_by_unit(said, design, drawn, rows))
 
 
 def _rows(
-    run: str, design: Design, drawn: Mapping[str, Unit], labels: Mapping[str, Any], before: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
+    settings: Mapping[str, Any], design: Design, drawn: Mapping[str, Unit], labels: Mapping[str, Any],
+    before: Mapping[str, Any],
+) -> dict[str, dict[str, Any]]:  # fmt: skip
     """The lines of all criteria of the instances that sheets are about, those nobody was asked about left blank."""
-    settings = read_info(Path(run))["settings"]
     judge = {"judge": str(settings["judge"]), "judging": judging_id(settings)}
     touched = {design.key(drawn[name]) for name in labels}
     rows = {}
@@ -174,8 +235,10 @@ def _joined(before: Sequence[Mapping[str, Any]], given: Annotations) -> Annotati
     return replace(given, labels=labels, options=options)
 
 
-def borrow(run: str, labels: str) -> Report:
+def borrow(run: str, labels: str, *, model: str | None = None) -> Report:
     """Put the labels of another run (`labels.jsonl` or its folder) beside the run's own, and write its report anew.
+
+    Of a run of several models beside those of the `model` named.
 
     They are marked as borrowed and stay apart from own ones, also where both are about the same answer; no open label
     replaces a settled one. Raises UserError where there is nothing to borrow, or the labels are about another judge.
@@ -184,44 +247,21 @@ def borrow(run: str, labels: str) -> Report:
     lent = {row["id"]: row for row in sorted(read_labels(path), key=lambda row: not row["borrowed"])}
     if not lent:
         raise UserError(f"{path}: holds no labels; give the labels.jsonl of a run that has some")
-    judged, settings = _judged(run), read_info(Path(run))["settings"]
+    labelled = Labelled.open(run, model)
+    settings = labelled.settings
     if other := [row for row in lent.values() if row["judging"] != judging_id(settings)]:
         raise UserError(
             f"{path}: is about the verdicts of {other[0]['judge']} as set up in another run, which say nothing about "
             f"those of {settings['judge']} in this one; give labels of a run with the same judge, level and prompts"
         )
-    own, before = _stored(run), _stored(run, borrowed=True)
+    own, before = labelled.rows(), labelled.rows(borrowed=True)
     settled = {name for name, row in before.items() if row["label"] is not None}
     fresh = {
         name: row | {"borrowed": True}
         for name, row in lent.items()
         if own.get(name) != row and (row["label"] is not None or name not in settled)
     }
-    return _rewritten(run, judged, [*own.values(), *(before | fresh).values()])
-
-
-def _stored(run: str, *, borrowed: bool = False) -> dict[str, dict[str, Any]]:
-    """The rows of the run's `labels.jsonl` by id: its own, or the borrowed ones."""
-    file = Path(run) / FILE
-    rows = read_labels(file) if file.exists() else []
-    return {row["id"]: row for row in rows if row["borrowed"] is borrowed}
-
-
-def _rewritten(run: str, judged: Sequence[Judged], rows: Sequence[Mapping[str, Any]]) -> Report:
-    folder = RunFolder(run, {})
-    try:
-        folder.write_lines(FILE, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        write(folder, outcome := results(folder, judged))
-        return outcome.value
-    finally:
-        folder.ledger.close()
-
-
-def _judged(run: str) -> list[Judged]:
-    path = Path(run)
-    if not path.is_dir() or not read_info(path).get("settings", {}).get("judge"):
-        raise UserError(f"{run}: is not the folder of a judged run; give the --out of `truebench run`")
-    return without_doubles(read_judged(path))[0]
+    return labelled.rewritten([*own.values(), *(before | fresh).values()])
 
 
 def _question(found: Unit, unit: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import jsonl
+from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import conjunction
@@ -21,6 +22,13 @@ _WORDS = ("yes", "no", None)
 _TEXTS = ("id", "instance_id", "conversation", "model", "judge", "judging", "stratum", "how")
 _KEPT = ("label", "how", "label_source", "annotations")
 Row = Mapping[str, Any]
+
+
+def label_place(run: Path, model: str, models: Sequence[str]) -> Path:
+    """The folder of a run that holds the labels and the sample of a model: of a lone one the run's own."""
+    if len(models) == 1:
+        return run
+    return run / "labels" / f"{slug(model.rpartition('/')[2])[:40]}-{digest(model)[:8]}"
 
 
 @dataclass(frozen=True, slots=True)

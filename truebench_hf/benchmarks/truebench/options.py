@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
+from truebench_hf.benchmarks.truebench.models import noted
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
@@ -22,6 +23,7 @@ from truebench_hf.study.options import (
     ReplyOptions,
     RuleOptions,
     level_of,
+    numbered,
 )
 
 _BY_PROBABILITY, _IN_WORDS, _CASCADE = ("decision", "cascade"), ("checklist", "rubric", "cascade"), ("cascade",)
@@ -50,7 +52,11 @@ class InstanceOptions(DataOptions):
         "or SOURCE:PATH (rubrics of others, as in `truebench data list`)."
     )
     column: tuple[str, ...] = option(
-        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated."
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated. Several of criteria are "
+        "joined."
+    )  # fmt: skip
+    criteria_separator: str = option(
+        "", help="What parts the criteria in a cell beside line breaks, e.g. ';'. Lists and JSON are left as they are."
     )
     criteria: str | None = option(None, help="File of criteria that all answers must meet: one a line, or a JSON list.")
     language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
@@ -59,9 +65,12 @@ class InstanceOptions(DataOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerateOptions(InstanceOptions, RepeatOptions):
-    """What the model answers, and how."""
+    """Which models answer, and how."""
 
-    model: str = role(help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
+    model: tuple[str, ...] = role(
+        help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        binds=Binds("model", lambda options: noted(options.models), grows=True),
+    )
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
     top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
@@ -70,12 +79,19 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "max_tokens")
+        if not self.model:
+            raise UserError("name at least one --model")
         if not (0 <= self.temperature < inf and 0 < self.top_p <= 1 and 0 < self.repetition_penalty < inf):
             raise UserError("--temperature is at least 0, --top-p between 0 and 1, --repetition-penalty above 0")
 
     @property
+    def models(self) -> list[str]:
+        """The models by name: the spec, numbered where one is named more than once."""
+        return list(map(str, numbered(self.model)))
+
+    @property
     def sampling(self) -> Sampling:
-        """How the model's answers are drawn."""
+        """How the models' answers are drawn."""
         return Sampling(self.temperature, self.top_p, self.repetition_penalty, self.max_tokens)
 
 
@@ -285,7 +301,17 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
         super().__post_init__()
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
-        for name in ("data", "model_name", "limit", "seed", "column", "criteria", "language", "category"):
+        for name in (
+            "data",
+            "model_name",
+            "limit",
+            "seed",
+            "column",
+            "criteria_separator",
+            "criteria",
+            "language",
+            "category",
+        ):
             if getattr(self, name) and not self.responses:
                 raise UserError(f"{flag(name)} goes with --responses; the answers in --out have theirs")
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.engine.info import read_info
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.records import JUDGMENTS, RESPONSES, Compact, Judged, Line, Reader, read_lines
 from truebench_hf.records.lines import Form
 from truebench_hf.types import Instance, Response
@@ -20,13 +21,19 @@ from truebench_hf.types import Instance, Response
 Rows = TypeVar("Rows", list[Judged], Compact)
 
 
-def read_judged(path: Path) -> list[Judged]:
-    """The judged instances of a run folder, or of a file with one run. Raises UserError as `read_runs` does."""
+def read_judged(path: Path, model: str | None = None) -> list[Judged]:
+    """The judged instances of a run folder, or of a file with one run; of several models those of the one named.
+
+    Raises UserError as `read_runs` does, and where it stays open which model is meant.
+    """
     runs = read_runs(path)
-    if len(runs) > 1:
-        names = " and ".join(_by(model, judge) for model, judge, _ in runs)
-        raise UserError(f"{path}: holds rows of {names}; give a file of one model and judge")
-    return runs[0][2]
+    found = [rows for name, _, rows in runs if model in (None, name)]
+    if len(found) > 1:
+        names = " and ".join(_by(name, judge) for name, judge, _ in runs)
+        raise UserError(f"{path}: holds rows of {names}; name one by --model, or give a file of one model and judge")
+    if not found:
+        raise unknown(f"model in {path}", str(model), [name for name, _, _ in runs])
+    return found[0]
 
 
 def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
@@ -102,15 +109,18 @@ def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, i
         raise UserError(f"{file}: holds no judged instances")
     if not (settings := made_by(path).get("settings", {})):
         return
-    there = (settings["model"], settings["judge"])
-    if other := [by for by in runs if by != there]:
-        raise UserError(
-            f"{file}: {_by(*other[0])}, but run.json beside it is about {_by(*there)}; finish that run first"
-        )
-    held = len({name for name, _ in runs[there]})
-    if (wanted := settings.get("items", held)) != held:
-        raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; finish that run first")
-    _check_samples(file, runs[there], settings, "finish that run first")
+    remedy = "finish that run first"
+    there = [(model, settings["judge"]) for model in models_of(settings)]
+    about = " and ".join(_by(*by) for by in there)
+    if other := [by for by in runs if by not in there]:
+        raise UserError(f"{file}: {_by(*other[0])}, but run.json beside it is about {about}; {remedy}")
+    for by in there:
+        if by not in runs:
+            raise UserError(f"{file}: holds nothing of {_by(*by)}, run.json beside it is about {about}; {remedy}")
+        held = len({name for name, _ in runs[by]})
+        if (wanted := settings.get("items", held)) != held:
+            raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; {remedy}")
+        _check_samples(file, runs[by], settings, remedy)
 
 
 def _check_samples(file: Path, keys: Collection[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
@@ -158,12 +168,15 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
         found = [reader.answered(row, where) for where, row in jsonl.read(file)]
     except UserError as error:
         raise UserError(f"{error}; generate again") from error
-    model, again = settings.get("model"), "finish `truebench generate` with this folder first"
-    if others := {response.model for _, response in found} - {model}:
-        raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {model}; {again}")
-    keys = [(instance.id, response.sample) for instance, response in found]
-    asked = [instance for instance, response in found if response.sample == 1]
-    if len(set(keys)) < len(keys) or data.data_hash(asked) != settings.get("data_sha256"):
-        raise UserError(f"{file} does not hold the instances that run.json there is about; {again}")
-    _check_samples(file, keys, settings, again)
+    models, again = models_of(settings), "finish `truebench generate` with this folder first"
+    if others := {response.model for _, response in found} - set(models):
+        raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {', '.join(models)}; {again}")
+    for model in models:
+        own = [(instance, response) for instance, response in found if response.model == model]
+        keys = [(instance.id, response.sample) for instance, response in own]
+        asked = [instance for instance, response in own if response.sample == 1]
+        if len(set(keys)) < len(keys) or data.data_hash(asked) != settings.get("data_sha256"):
+            of = f" for {model}" if len(models) > 1 else ""
+            raise UserError(f"{file} does not hold the instances{of} that run.json there is about; {again}")
+        _check_samples(file, keys, settings, again)
     return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
 from truebench_hf.options import NOBODY
 from truebench_hf.records import Compact, Judged, compact
@@ -50,13 +51,10 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None
         shown.append(_by_category_and_language(report, rows))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
-    if hardest := _hardest(judged):
-        note = "By how often they failed, then by the share of the times they were decided."
-        header = ("Criterion", "failed", "decided")
-        shown.append(Grid("Criteria failed most", header, hardest, note=note, printed=False, prose=(0,)))
+    shown += hardest(judged)
     if report.unscored:
-        shown.append(_unscored(report, REPEATED in report.scores))
-    return [*shown, _conversations(report, judged)] if judged else shown
+        shown.append(unscored(report, REPEATED in report.scores))
+    return [*shown, conversations(report, judged, several=REPEATED in report.scores)] if judged else shown
 
 
 def lead(report: Report) -> str:
@@ -66,7 +64,7 @@ def lead(report: Report) -> str:
     if made.get("judge") == NOBODY:
         by = ", no judge: what can be counted is decided"
     level = f", level {made['judging']['level']}" if made.get("judging", {}).get("level") else ""
-    return f"{made['model']}{by}{level}" if made else ""
+    return f"{', '.join(models_of(made))}{by}{level}" if made else ""
 
 
 def facts(report: Report) -> dict[str, object]:
@@ -74,7 +72,7 @@ def facts(report: Report) -> dict[str, object]:
     made = report.provenance
     judging = made.get("judging", {})
     return {
-        "Model": made.get("model"),
+        "Model": ", ".join(models_of(made)),
         "Judge": made.get("judge"),
         "Judge level": judging.get("level"),
         "Cascade judge": made.get("cascade_judge"),
@@ -90,7 +88,7 @@ def _headline(report: Report) -> Scores:
     found = {HEADLINES.get(name, name): score for name, score in scores.items() if name not in left_out}
     open_ = (
         "Undecided instances count by the labels given, as the official rule has it."
-        if _official(report)
+        if is_official(report)
         else "Unscored instances are left out of the pass rate and counted beside it."
     )
     note = (
@@ -104,7 +102,8 @@ def _none(score: object) -> bool:
     return isinstance(score, Score) and score.n + score.unscored == 0
 
 
-def _official(report: Report) -> bool:
+def is_official(report: Report) -> bool:
+    """Whether its figures follow the official rule."""
     return report.provenance.get("protocol") == "official"
 
 
@@ -121,27 +120,31 @@ def _both(instance: Instance) -> tuple[str, str] | None:
     return (instance.category, instance.language) if instance.category and instance.language else None
 
 
-def _hardest(judged: Sequence[Judged]) -> tuple[tuple[str, int, int], ...]:
-    """(criterion, times failed, times decided) of the criteria failed most often, then by the larger share."""
+def hardest(judged: Sequence[Judged]) -> list[Section]:
+    """The criteria failed most often, then by the larger share; nothing where none was."""
     verdicts = [as_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
     failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
     decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
     ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
-    return tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
+    rows = tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
+    note = "By how often they failed, then by the share of the times they were decided."
+    header = ("Criterion", "failed", "decided")
+    return [Grid("Criteria failed most", header, rows, note=note, printed=False, prose=(0,))] if rows else []
 
 
-def _unscored(report: Report, several: bool) -> Grid:
+def unscored(report: Report, several: bool) -> Grid:
+    """What has no score, of `several` samples each by itself, and the first reasons."""
     count = f"{len(report.unscored)} {'sample' if several else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
     title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
-    if _official(report):
+    if is_official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
     more = len(report.unscored) - len(rows)
     return Grid(title, (), rows, note=f"And {more} more, in scores.json." if more else "", prose=(1,))
 
 
-def _conversations(report: Report, judged: Sequence[Judged]) -> Conversations:
-    """Every instance, passed or not as the run's own scores count it."""
-    several = REPEATED in report.scores
-    rows = (conversation(item, passes(item, report.provenance), several) for item in judged)
+def conversations(report: Report, judged: Sequence[Judged], *, several: bool, named: bool = False) -> Conversations:
+    """Every instance, passed or not as the run's own scores count it; `named` with whose answer it is."""
+    made = report.provenance
+    rows = (conversation(i, passes(i, made), several, i.response.model if named else "") for i in judged)
     return Conversations("Samples" if several else "Instances", tuple(rows))

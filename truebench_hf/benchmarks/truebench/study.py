@@ -12,14 +12,15 @@ two numbers; nothing is cut.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.labels import FILE, read_labels
+from truebench_hf.benchmarks.truebench.design import FILE as SAMPLE
+from truebench_hf.benchmarks.truebench.labels import FILE, label_place, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     GenerateOptions,
     InstanceOptions,
@@ -30,6 +31,7 @@ from truebench_hf.benchmarks.truebench.options import (
 from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
 from truebench_hf.engine.pool import together
+from truebench_hf.errors import UserError
 from truebench_hf.given_responses import given_responses
 from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
@@ -46,6 +48,7 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
+_SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
 Answered = tuple[Instance, Response]
 Samples = tuple[Instance, tuple[Response, ...]]
@@ -85,29 +88,74 @@ class Judging(Judges[O, T, list[Judged], Report]):
     kind = KIND
     files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
 
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of all whose answers are judged."""
+        raise NotImplementedError
+
     def check(self) -> None:
-        if (labels := Path(self.options.out) / FILE).exists():
-            read_labels(labels)  # now, not when all is paid for
+        out = Path(self.options.out)
+        for place in {label_place(out, model, self.models) for model in self.models}:
+            if (place / FILE).exists():
+                read_labels(place / FILE)  # now, not when all is paid for
+        if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
+            raise UserError(
+                f"--out {out} holds the labels of one model ({', '.join(labels)}), which those of several would not be; run "
+                "them into a folder of their own"
+            )
         super().check()
 
     def score(self, done: Sequence[list[Judged]]) -> Outcome[Report]:
         return results(self.folder, [item for samples in done for item in samples])
 
 
-class Run(Judging[RunOptions, Instance]):
-    """Answers and verdicts in one pass: a turn is judged as soon as it is answered."""
+class Answering(Study[O, Instance, D, V]):
+    """What `run` and `generate` share: which models answer which instances, and how often."""
+
+    options: Any  # with those of GenerateOptions
 
     def items(self) -> Items[Instance]:
         return selection(self.options)
 
+    def understood(self) -> list[str]:
+        return [understood(self.chosen)]
+
+    def draws(self) -> list[tuple[int, int]]:
+        """Which model answers (by place, from 1), and which of its samples that is: all answers to an instance."""
+        return [(m, n) for m in range(1, len(self.options.model) + 1) for n in range(1, self.options.samples + 1)]
+
+    def part(self, model: int) -> str:
+        """The name under which the calls of a model count."""
+        return "model" if len(self.options.model) == 1 else f"model {self.options.models[model - 1]}"
+
+    async def answer(
+        self, instance: Instance, draw: tuple[int, int], answered: Callable[[Response], None] = lambda response: None
+    ) -> Response:
+        """The response of a model, under the name it has in this run."""
+        model, number = draw
+        name = self.options.models[model - 1]
+        caller = self.caller("model", model, self.part(model))
+        found = await converse(
+            instance, caller, self.options.sampling, lambda r: answered(replace(r, model=name)), number
+        )
+        return replace(found, model=name)
+
+
+class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Report]):
+    """Answers and verdicts in one pass: a turn is judged as soon as it is answered."""
+
+    @property
+    def models(self) -> Sequence[str]:
+        return cast("list[str]", self.options.models)
+
     def bars(self) -> dict[str, int]:
-        turns = sum(len(instance.turns) for instance in self.chosen) * self.options.samples
+        turns = sum(len(instance.turns) for instance in self.chosen) * len(self.draws())
         return {"answers": turns, "judgments": turns}
 
     async def work(self, instance: Instance) -> list[Judged]:
-        return await together(self._sample(instance, number) for number in range(1, self.options.samples + 1))
+        return await together(self._sample(instance, draw) for draw in self.draws())
 
-    async def _sample(self, instance: Instance, number: int) -> Judged:
+    async def _sample(self, instance: Instance, draw: tuple[int, int]) -> Judged:
         spent = metered()
         tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
 
@@ -118,8 +166,10 @@ class Run(Judging[RunOptions, Instance]):
             tasks.append(task)
 
         try:
-            response = await converse(instance, self.caller("model"), self.options.sampling, answered, number)
-            return judged(instance, response, await asyncio.gather(*tasks), spent)
+            response = await self.answer(instance, draw, answered)
+            verdicts = await asyncio.gather(*tasks)
+            asked = {"model" if part == self.part(draw[0]) else part: usage for part, usage in spent.items()}
+            return judged(instance, response, verdicts, asked)
         except BaseException:
             for task in tasks:
                 task.cancel()
@@ -127,7 +177,7 @@ class Run(Judging[RunOptions, Instance]):
             raise
 
 
-class Generate(Study[GenerateOptions, Instance, list[Response], int]):
+class Generate(Answering[GenerateOptions, list[Response], int]):
     """The first stage alone: the answers, kept in the ledger and in `responses.jsonl`."""
 
     kind = KIND
@@ -135,13 +185,8 @@ class Generate(Study[GenerateOptions, Instance, list[Response], int]):
     unit = "instances"
     boards = False
 
-    def items(self) -> Items[Instance]:
-        return selection(self.options)
-
     async def work(self, instance: Instance) -> list[Response]:
-        caller, sampling = self.caller("model"), self.options.sampling
-        drawn = range(1, self.options.samples + 1)
-        return await together(converse(instance, caller, sampling, sample=number) for number in drawn)
+        return await together(self.answer(instance, draw) for draw in self.draws())
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
         every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
@@ -166,6 +211,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     ) -> None:
         super().__init__(options)
         self.given, self.known = given, dict(known or {})
+        self.answered_by: list[str] = []  # the models, once the answers are read
 
     def items(self) -> Items[Samples]:
         """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
@@ -186,6 +232,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
                 "limit",
                 "seed",
                 "column",
+                "criteria_separator",
                 "criteria",
                 "language",
                 "category",
@@ -193,13 +240,21 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
                 "model_name",
             }
         pairs = _by_instance(found)
-        options.check_samples(max((len(samples) for _, samples in pairs), default=1))
+        self.answered_by = list(dict.fromkeys(response.model for _, response in found))
+        options.check_samples(max((response.sample for _, samples in pairs for response in samples), default=1))
         return Items(
             pairs, lambda pair: pair[0].id,
             lambda pair: pair[0] if there else [pair[0], *pair[1]],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
+
+    @property
+    def models(self) -> Sequence[str]:
+        return self.answered_by
+
+    def understood(self) -> list[str]:
+        return [understood([instance for instance, _ in self.chosen])]
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}
@@ -220,12 +275,32 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
     given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
     judges = isinstance(options, JudgeOptions)
-    every = data.load(options.data, options.column, options.criteria, judged=judges, repeated=given)
+    every = data.load(
+        options.data, options.column, options.criteria, options.criteria_separator, judged=judges, repeated=given
+    )
     chosen = data.select(every, options.language, options.category)
     return Items(
         chosen, lambda instance: instance.id, whole, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
     )  # fmt: skip
+
+
+def understood(instances: Sequence[Instance]) -> str:
+    """How many prompts and criteria were read, and the first of them."""
+    turns = [turn for instance in instances for turn in instance.turns]
+    criteria = [criterion for turn in turns for criterion in turn.criteria]
+    prompts = f"{len(turns):,} prompt{'s' * (len(turns) != 1)}"
+    if len(turns) > len(instances):
+        prompts += f" in {len(instances):,} conversation{'s' * (len(instances) != 1)}"
+    first = next((turn for turn in turns if turn.criteria), turns[0])
+    judged_by = f", judged by {_quoted(first.criteria[0].text)}" if first.criteria else ""
+    counted = f"{len(criteria):,} criteri{'on' if len(criteria) == 1 else 'a'}"
+    return f"{prompts}, {counted}; the first: {_quoted(first.prompt)}{judged_by}"
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f'"{text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."}"'
 
 
 def _by_instance(answered: Sequence[Answered]) -> list[Samples]:

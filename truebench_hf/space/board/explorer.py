@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from truebench_hf import jsonl
+from truebench_hf import anonymous, jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
-from truebench_hf.records import Judged, Reader, unanswered
+from truebench_hf.records import Judged, Reader, of_entry, unanswered
 from truebench_hf.space.board import runs
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.types import Message, Response
@@ -65,7 +65,7 @@ class RecentRuns:
         with self._lock:
             kept = self._kept.get(entry.key)
             if kept is None or kept[0] != mark:
-                kept = mark, Conversations.of(_read(entry.folder / "judgments.jsonl"))
+                kept = mark, Conversations.of(_read(entry.folder / "judgments.jsonl", entry.name))
                 self._kept[entry.key] = kept
             self._kept.move_to_end(entry.key)
             while len(self._kept) > _KEPT:
@@ -131,13 +131,15 @@ def _failed(item: Judged) -> list[str]:
     return [verdict.criterion.text for verdict, label in told if label == "no" or not item.response.model]
 
 
-def _read(file: Path) -> dict[str, Judged]:
-    reader, found = Reader(), dict[str, Judged]()
+def _read(file: Path, name: str) -> dict[str, Judged]:
+    """The conversations of the model of the line of this name, whose file may hold those of others."""
+    reader, found = Reader(), dict[str, dict[str, Judged]]()
     try:
         with file.open("rb") as content:
             for where, line in jsonl.lines(content, file.name):
                 item, _ = reader.judged(runs.loads(line.decode("utf-8")), where)
-                found[item.name] = item
+                found.setdefault(item.response.model, {})[item.name] = item
     except (OSError, ValueError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error
-    return found
+    shown = anonymous.names(found)
+    return (of_entry({shown[model]: items for model, items in found.items()}, name) if found else None) or {}

@@ -72,7 +72,7 @@ def _truebench() -> Run:
         facts |= truebench.facts(known["size_b"], known["open"], known["licence"])
         rows.append(Row(model, "", scores, facts))
     columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
-    run = lines(truebench.KIND, Board(truebench.MAIN.name, columns, tuple(rows)), "paper", "")
+    run = lines(truebench.KIND, Board(truebench.MAIN.name, columns, tuple(rows)), "paper", [""] * len(rows))
     wrong = {(model, f"{what}:{name}") for what, found in printed.items() for model, name in found["misprints"]}
     marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
     return replace(run, entries=tuple(marked))
@@ -103,7 +103,7 @@ def _judges() -> Run:
         for short, name in _TABLE_4.items()
     }
     rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
-    return lines(judges.KIND, Board(judges.MAIN.name, judges.COLUMNS, tuple(rows)), "paper", "")
+    return lines(judges.KIND, Board(judges.MAIN.name, judges.COLUMNS, tuple(rows)), "paper", [""] * len(rows))
 
 
 def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
@@ -143,7 +143,12 @@ def _facts() -> Run:
         Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
         for split, judge in parts
     )
-    return lines(facts.KIND, Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)), "paper", "")
+    return lines(
+        facts.KIND,
+        Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)),
+        "paper",
+        [""] * len(rows),
+    )
 
 
 def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from truebench_hf.engine.info import INFO, LEDGER
 from truebench_hf.engine.ledger import canonical, digest, note_in
@@ -26,6 +26,9 @@ _MOST = 10**9  # of instances: far beyond any data, and within what JSON readers
 _HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
+_Content = Annotated[str, Field(max_length=100)]
+
+
 class _RunFile(BaseModel):
     """What a board reads of a `run.json`."""
 
@@ -36,8 +39,20 @@ class _RunFile(BaseModel):
     board: Board
     submitted: bool = False
     others: bool = False
-    content: Annotated[str, Field(max_length=100)] = ""
+    content: _Content | list[_Content] = ""  # by line where it is that of several models
     settings: Any = None
+
+    @model_validator(mode="after")
+    def _line_by_line(self) -> _RunFile:
+        if isinstance(self.content, list) and len(self.content) != len(self.board.rows):
+            raise ValueError("'content' is to be told of every line")
+        return self
+
+    @property
+    def contents(self) -> list[str]:
+        """A hash by line of what it is made of."""
+        told = self.content if isinstance(self.content, list) else [self.content] * len(self.board.rows)
+        return [digest(one or canonical(self.board.as_json())) for one in told]
 
     @property
     def source(self) -> Source:
@@ -160,9 +175,8 @@ def read(folder: Path) -> Run | None:
     except (OSError, ValueError, RecursionError, OverflowError, UserError) as error:
         warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")
         return None
-    content = digest(told.content or canonical(told.board.as_json()))
     there = folder if (folder / "judgments.jsonl").exists() else None
-    return lines(told.kind, told.board, told.source, content, there, told.data)
+    return lines(told.kind, told.board, told.source, told.contents, there, told.data)
 
 
 def _info(folder: Path) -> Any:
@@ -180,12 +194,13 @@ def _info(folder: Path) -> Any:
 
 
 def lines(
-    kind: str, board: Board, source: Source, content: str, folder: Path | None = None, data: str = ""
+    kind: str, board: Board, source: Source, contents: Sequence[str], folder: Path | None = None, data: str = ""
 ) -> Run:  # fmt: skip
-    """The board of a study as lines to show. What was submitted or printed is never ranked with what was measured."""
+    """The board of a study as lines to show, each with a hash of what it is made of; lines of one hash are told apart by
+    their place. What was submitted or printed is never ranked with what was measured."""
     entries, ascending = [], board.order == "ascending"
-    for number, row in enumerate(board.rows):
-        setting = f"{source} {row.setting}"
+    for place, (row, content) in enumerate(zip(board.rows, contents, strict=True)):
+        setting, number = f"{source} {row.setting}", contents[:place].count(content)
         key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
         overall = row.scores.get(board.main, Score(None, 0))
         facts = (row.scores, row.facts, ascending, folder, content)

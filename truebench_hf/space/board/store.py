@@ -12,7 +12,7 @@ from pathlib import Path
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.style_adjusted import style_adjusted
-from truebench_hf.records import read_outcomes
+from truebench_hf.records import of_entry, read_outcomes
 from truebench_hf.space.board import runs, self_preference, table, ties
 from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.results import ResultsCopy
@@ -65,7 +65,7 @@ class Board:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
-        self._outcomes: dict[Path, tuple[tuple[int, int], Results]] = {}
+        self._outcomes: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         self._outcomes_of: dict[str, Results] = {}
         self._adjusted: tuple[Entry, ...] = ()  # the entries whose answers were read last
         self._lock = threading.Lock()
@@ -108,7 +108,7 @@ class Board:
                 settings[entry.kind, entry.setting].append(entry)
             found: dict[str, Score] = {}
             for group in settings.values():
-                told = {e.key: self.stories.of(e.folder) for e in group if e.folder}
+                told = {e.key: self.stories.of(e) for e in group if e.folder}
                 styles = {key: one[1] for key, one in told.items() if one is not None and one[1] is not None}
                 passed = {e.key: self._outcomes_of.get(e.key, {}) for e in group if e.overall.value is not None}
                 if all(e.key in styles and ties.is_the_share(e, passed[e.key]) for e in group if e.key in passed):
@@ -163,7 +163,8 @@ class Board:
         return ties.by_score(runs.once(entries)), kinds
 
     def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, Results]:
-        found, kept = {}, {}
+        found: dict[str, Results] = {}
+        kept: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         for entry in entries:
             if entry.folder is None:
                 continue
@@ -171,11 +172,11 @@ class Board:
                 # A new commit of the data set is a folder of links to files that are known already.
                 file = (entry.folder / "judgments.jsonl").resolve(strict=True)
                 mark = (file.stat().st_mtime_ns, file.stat().st_size)
-                old = self._outcomes.get(file)
+                old = kept.get(file, self._outcomes.get(file))
                 kept[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
             except (OSError, UserError):
                 continue
-            found[entry.key] = kept[file][1]
+            found[entry.key] = of_entry(kept[file][1], entry.name) or {}
         self._outcomes = kept
         return found
 

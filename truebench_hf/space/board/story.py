@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf import anonymous, jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.style_adjusted import Style
-from truebench_hf.records import JUDGMENTS, sample_name
-from truebench_hf.space.board.runs import loads
+from truebench_hf.records import JUDGMENTS, of_entry, sample_name
+from truebench_hf.space.board.runs import Entry, loads
 
 _EXAMPLES = 3
 _CRITERIA = 3  # of a type
@@ -47,32 +47,50 @@ class Story:
     examples: tuple[Example, ...] = ()
 
 
-def read(file: Path) -> tuple[Story, dict[str, Style] | None]:
-    """The story of a `judgments.jsonl`, and the style of its answers by instance: None where not all of them are there.
+Told = tuple[Story, "dict[str, Style] | None"]
+
+
+def read(file: Path) -> dict[str, Told]:
+    """By model the story of a `judgments.jsonl`, and the style of its answers by instance: None where not all are there.
 
     Of several samples of an instance the first tells the style. Raises OSError, ValueError and UserError.
     """
-    decided, missed = Counter[str](), Counter[str]()
-    texts: dict[str, Counter[str]] = {}
-    found: list[Example] = []
-    styles: dict[str, Style] | None = {}
+    found: dict[str, _Reading] = {}
     with file.open("rb") as content:
         for _, line in jsonl.lines(content, file.name):
             row = loads(line.decode("utf-8", "replace"))
-            answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
-            if not answers or row.get("error"):
-                styles = None
-            elif styles is not None:
-                styles.setdefault(str(row["id"]), style("\n".join(answers)))
-            for verdict in (one for turn in row["verdicts"] for one in turn):
-                kind, label = verdict.get("kind") or "", outcome(verdict["label"], verdict.get("weight", 1.0))
-                decided[kind] += label in ("yes", "no")
-                if label == "no":
-                    missed[kind] += 1
-                    texts.setdefault(kind, Counter())[_cut(verdict["criterion"])] += 1
-                    _keep(found, row, verdict)
-    most = {kind: tuple(count.most_common(_CRITERIA)) for kind, count in texts.items()}
-    return Story(decided, missed, most, tuple(found)), styles
+            found.setdefault(str(row.get("model") or ""), _Reading()).add(row)
+    shown = anonymous.names(found)
+    return {shown[model]: reading.told for model, reading in found.items()}
+
+
+class _Reading:
+    """What the lines of a model tell that were read so far."""
+
+    def __init__(self) -> None:
+        self.decided, self.missed = Counter[str](), Counter[str]()
+        self.texts: dict[str, Counter[str]] = {}
+        self.examples: list[Example] = []
+        self.styles: dict[str, Style] | None = {}
+
+    @property
+    def told(self) -> Told:
+        most = {kind: tuple(count.most_common(_CRITERIA)) for kind, count in self.texts.items()}
+        return Story(self.decided, self.missed, most, tuple(self.examples)), self.styles
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
+        if not answers or row.get("error"):
+            self.styles = None
+        elif self.styles is not None:
+            self.styles.setdefault(str(row["id"]), style("\n".join(answers)))
+        for verdict in (one for turn in row["verdicts"] for one in turn):
+            kind, label = verdict.get("kind") or "", outcome(verdict["label"], verdict.get("weight", 1.0))
+            self.decided[kind] += label in ("yes", "no")
+            if label == "no":
+                self.missed[kind] += 1
+                self.texts.setdefault(kind, Counter())[_cut(verdict["criterion"])] += 1
+                _keep(self.examples, row, verdict)
 
 
 def style(text: str) -> Style:
@@ -114,25 +132,25 @@ class Stories:
     """The stories of runs, each file read once until it changes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[int, int], Story, dict[str, Style] | None]] = {}
+        self._kept: dict[Path, tuple[tuple[int, int], dict[str, Told]]] = {}
         self._lock = threading.Lock()
 
-    def of(self, folder: Path | None) -> tuple[Story, Mapping[str, Style] | None] | None:
-        """Story and styles of a run folder; None without judgments that can be read."""
-        if folder is None:
+    def of(self, entry: Entry) -> Told | None:
+        """Story and styles of a board's line; None without judgments that can be read."""
+        if entry.folder is None:
             return None
         try:
             # A new commit of the results is a folder of links to files that are known already.
-            file = (folder / JUDGMENTS).resolve(strict=True)
+            file = (entry.folder / JUDGMENTS).resolve(strict=True)
             mark = (file.stat().st_mtime_ns, file.stat().st_size)
             old = self._kept.get(file)
             if old is None or old[0] != mark:
-                old = (mark, *read(file))
+                old = (mark, read(file))
                 with self._lock:
                     self._kept[file] = old
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
             return None  # whoever wrote it: a run without a story is shown without one
-        return old[1:]
+        return of_entry(old[1], entry.name) if old[1] else None
 
     def keep_only(self, folders: Collection[Path]) -> None:
         """Forget what is no longer there."""

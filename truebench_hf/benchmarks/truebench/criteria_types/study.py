@@ -49,7 +49,9 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
     def items(self) -> Items[Answered]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
-        every = data.load(options.data, options.column, options.criteria, judged=self._needs_criteria())
+        every = data.load(
+            options.data, options.column, options.criteria, options.criteria_separator, judged=self._needs_criteria()
+        )
         chosen = data.select(every, options.language, options.category)
         if options.types == ("flask",) and not any(i.category in skills_by_category() for i in chosen):
             raise UserError(

@@ -63,7 +63,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     def items(self) -> Items[Answered]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
-        every = data.load(options.data, options.column, options.criteria)
+        every = data.load(options.data, options.column, options.criteria, options.criteria_separator)
         return answered(options, data.select(every, options.language, options.category))[0]
 
     def check(self) -> None:

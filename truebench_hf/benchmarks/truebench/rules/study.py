@@ -56,7 +56,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 
     def items(self) -> Items[Instance]:
         options = self.options
-        every = data.load(options.data, options.column, options.criteria)
+        every = data.load(options.data, options.column, options.criteria, options.criteria_separator)
         chosen = data.select(every, options.language, options.category)
         return Items(
             chosen, lambda one: one.id, whole, lambda one: (one.language, one.category), left_out=unusable(chosen)

@@ -120,7 +120,13 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
     def items(self) -> Items[Edited]:
         """The instances of the languages and categories asked for; for the ablation those that were drawn of them."""
         options = self.options
-        every = data.load(options.data, options.column, options.criteria, judged=options.stage == "criteria")
+        every = data.load(
+            options.data,
+            options.column,
+            options.criteria,
+            options.criteria_separator,
+            judged=options.stage == "criteria",
+        )
         chosen = data.select(every, options.language, options.category)
         rows = constructed(chosen, options.seed) if options.ablation else [Edited(one, "unedited") for one in chosen]
         if options.ablation and len(counts := Counter(row.edit for row in rows)) < len(SIZES):

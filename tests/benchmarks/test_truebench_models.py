@@ -1,0 +1,348 @@
+"""Several models in one run: each answered and judged by the same judge, with one table, one report and one board."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.runs import Done, command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.label import read, sample
+from truebench_hf.errors import UserError
+from truebench_hf.hub.check import check
+from truebench_hf.hub.staging import stage_run, stage_runs
+from truebench_hf.hub.whose import of_page
+from truebench_hf.space.board.explorer import RecentRuns
+from truebench_hf.space.board.store import Board
+from truebench_hf.standings.compare import compare
+from truebench_hf.standings.leaderboard import leaderboard
+from truebench_hf.standings.scores_of_models import read_scores
+
+ROWS = [
+    row("river", [("Name a river.", ["is a river", "is in Europe"])]),
+    row("hello", [("Translate: hello", ["is in German"])], language="DE", category="Translation"),
+    row("seven", [("Remember 7.", ["confirms"]), ("Which number?", ["says 7"])], category="Multi-Turn"),
+]
+SHARED = [{"contains": "Remember", "reply": "Yes."}, {"contains": "Which number", "reply": "7"}]
+# `first` fails one of two criteria of the river, `second` the only one of the translation.
+FIRST = [{"contains": "river", "reply": "The Nile."}, {"contains": "hello", "reply": "Hallo."}, *SHARED]
+SECOND = [{"contains": "river", "reply": "The Rhine."}, {"contains": "hello", "reply": "Bonjour."}, *SHARED]
+VERDICTS = [
+    {"contains": ["<criteria", "The Nile"], "verdicts": {"in Europe": "FAIL"}},
+    {"contains": ["<criteria", "Bonjour"], "verdicts": {"in German": "FAIL"}},
+    {"contains": "<criteria", "verdicts": {}},
+]
+
+
+class Bench:
+    """A folder with data, two models and a judge, whose prompts are recorded."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.out, self.capsys = folder, folder / "out", capsys
+        self.data = write_jsonl(folder / "data.jsonl", ROWS)
+        self.first = script(folder / "first.json", FIRST)
+        self.second = script(folder / "second.json", SECOND)
+        self.judge = script(folder / "judge.json", VERDICTS)
+
+    def run(self, *models: str, command: str = "run", out: Path | None = None, more: tuple[str, ...] = ()) -> Done:
+        named = [word for model in models for word in ("--model", model)]
+        records = [f"--model-arg={n}.record={self.folder / f'asked{n}'}" for n in range(1, len(models) + 1)]
+        judge = [f"--judge={self.judge}", f"--judge-arg=record={self.folder / 'asked judge'}", "--rules=off"]
+        words = [
+            *(["--data", self.data] if models else []),
+            *named,
+            *records,
+            *(judge if command != "generate" else []),
+        ]
+        return command_here(self.capsys, command, "--out", str(out or self.out), *words, *more)
+
+    def asked(self, name: str) -> int:
+        """How many prompts a model was sent so far, under the number it had in its command."""
+        path = self.folder / f"asked{name}"
+        return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.out / name).read_text(encoding="utf-8"))
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def test_two_models_in_one_command(bench: Bench) -> None:
+    done = bench.run(bench.first, bench.second)
+    assert done.returncode == 0, done.stderr
+    first, second = bench.first, bench.second
+
+    # Three instances each: one fails of either model. DRFR: 4 of 5 criteria. By criterion: mean of 1/2, 1, 1 and of 1, 0, 1.
+    scores = bench.json("scores.json")
+    assert {model: (s["value"], s["n"]) for model, s in scores["overall"].items()} == {
+        first: (pytest.approx(2 / 3), 3), second: (pytest.approx(2 / 3), 3),
+    }  # fmt: skip
+    assert [scores["drfr"][model]["value"] for model in (first, second)] == [0.8, 0.8]
+    assert [scores["soft_criterion"][m]["value"] for m in (first, second)] == pytest.approx([2.5 / 3, 2 / 3])
+    by = {name: [scores[name][m]["value"] for m in (first, second)] for name in scores if name.startswith("by_cat")}
+    assert by == {"by_category:Editing": [0, 1], "by_category:Translation": [1, 0], "by_category:Multi-Turn": [1, 1]}
+
+    # Every conversation once a model, the models of one instance side by side.
+    assert [(line["id"], line["model"], line["passed"]) for line in bench.lines()] == [
+        ("river", first, False), ("river", second, True), ("hello", first, True), ("hello", second, False),
+        ("seven", first, True), ("seven", second, True),
+    ]  # fmt: skip
+    assert all(set(line["usage"]) == {"model", "judge"} for line in bench.lines())
+    assert bench.asked("1") == bench.asked("2") == 4, "a request a turn"
+    assert bench.asked(" judge") == 6, "what both answered in the same words is judged once"
+
+    info = bench.json("run.json")
+    assert info["settings"]["model"] == info["results"]["model"] == [first, second]
+    assert set(info["usage"]["total"]) == {f"model {first}", f"model {second}", "judge"}
+    one, other = info["board"]["rows"]
+    assert (one["name"], other["name"]) == ("scripted:first.json", "scripted:second.json")
+    assert one["setting"] == other["setting"], "ranked together"
+    assert [r["scores"]["category:Editing"]["value"] for r in (one, other)] == [0, 1]
+
+    page = (bench.out / "report.html").read_text(encoding="utf-8")
+    assert "TRUEBench: 2 models" in page
+    assert page.count("The Nile.") == page.count("The Rhine.") == 1
+    table = list(csv.reader((bench.out / "scores_category.csv").open(encoding="utf-8")))
+    assert [cells[:2] for cells in table[1:]] == [[first, "66.67"], [second, "66.67"]]
+    (line,) = [line for line in done.stdout.splitlines() if "│" in line and "second.json" in line]
+    assert line.split("│")[2].strip() == "66.67"
+
+
+def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
+    assert bench.run(bench.first).returncode == 0
+    assert bench.json("scores.json")["overall"]["n"] == 3, "the scores of a lone model are as they always were"
+    asked, judged = bench.asked("1"), bench.asked(" judge")
+    assert (asked, judged) == (4, 4)
+    assert bench.run(bench.first, bench.second).returncode == 0
+    assert (bench.asked("1"), bench.asked("2"), bench.asked(" judge")) == (4, 4, 6), "only what is new is asked for"
+    assert [row["name"] for row in bench.json("run.json")["board"]["rows"]] == [
+        "scripted:first.json",
+        "scripted:second.json",
+    ]
+    before = (bench.out / "scores.json").read_bytes()
+    fewer = bench.run(bench.second)
+    assert fewer.returncode == 2
+    assert "first.json too, which would be dropped; name them again with --model" in fewer.stderr
+    assert (bench.out / "scores.json").read_bytes() == before
+
+
+def test_a_larger_limit_asks_both_models_for_the_rest(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second, more=("--limit", "2")).returncode == 0
+    assert len(bench.lines()) == 4
+    assert bench.run(bench.first, bench.second, more=("--limit", "3")).returncode == 0
+    assert (bench.asked("1"), bench.asked("2")) == (4, 4), "four turns in all, none asked twice"
+    assert len(bench.lines()) == 6
+
+
+KILLED = """
+import os, sys, truebench_hf
+out, record, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def answer(name):
+    def model(messages):
+        with open(record, "a") as file:
+            file.write(name + " " + messages[-1]["content"] + "\\n")
+        if sum(1 for _ in open(record)) == last:
+            os._exit(9)
+        return f"{name} says so"
+    return truebench_hf.model(model, name=name)
+
+rows = [{"prompt": f"Say {n}.", "criteria": ["says so"]} for n in range(4)]
+truebench_hf.run(
+    data=rows, model=[answer("a"), answer("b")], judge=sys.argv[4], out=out, model_concurrency=1, rules="off",
+)
+"""
+
+
+def test_a_run_of_two_models_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+
+    def start(out: str, last: int) -> tuple[int, list[str]]:
+        record = tmp_path / f"{out}.txt"
+        words = (str(tmp_path / out), str(record), str(last), judge)
+        code = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, timeout=120).returncode
+        return code, record.read_text().splitlines()
+
+    code, asked = start("killed", 5)
+    assert (code, len(asked)) == (9, 5)
+    assert not (tmp_path / "killed" / "scores.json").exists(), "results are whole or absent"
+    code, asked = start("killed", 0)
+    assert code == 0
+    in_flight = 2  # one a model
+    assert len(set(asked)) == 8
+    assert len(asked) <= 8 + in_flight, "what was answered is not asked for again"
+    assert start("undisturbed", 0)[0] == 0
+    both = [(tmp_path / out / "judgments.jsonl").read_text() for out in ("killed", "undisturbed")]
+    assert both[0] == both[1]
+
+
+def test_answers_of_several_models_are_judged_in_a_second_stage(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second, command="generate").returncode == 0
+    done = bench.run(command="judge")
+    assert done.returncode == 0, done.stderr
+    staged = bench.json("scores.json")["overall"]
+    assert bench.run(bench.first, bench.second, out=bench.folder / "whole").returncode == 0
+    assert staged == json.loads((bench.folder / "whole" / "scores.json").read_text())["overall"]
+    lines = (bench.out / "responses.jsonl").read_text().splitlines(keepends=True)
+    (bench.out / "responses.jsonl").write_text("".join(lines[:-1]))  # the last answer of the second model
+    lost = bench.run(command="judge")
+    assert lost.returncode == 2
+    assert "second.json that run.json there is about" in lost.stderr
+
+
+def test_python_takes_several_models(tmp_path: Path) -> None:
+    judge = script(tmp_path / "judge.json", VERDICTS)
+    models = [script(tmp_path / "first.json", FIRST), script(tmp_path / "second.json", SECOND)]
+    report = truebench_hf.run(data=ROWS, model=models, judge=judge, rules="off", samples=2, temperature=0.5)
+    assert {name: score.n for name, score in report.scores["overall"].items()} == dict.fromkeys(models, 3)  # type: ignore[union-attr]
+    assert len(report.verdicts) == 12, "two samples each"
+    failing = script(tmp_path / "failing.json", [{"contains": "hello", "error": "down"}, *SECOND])
+    report = truebench_hf.run(data=ROWS, model=[models[0], failing], judge=judge, rules="off")
+    assert list(report.unscored) == [f"hello ({failing})"]
+    with pytest.raises(UserError, match="stands twice"):
+        truebench_hf.run(data=ROWS, model=[models[0], models[0]], judge=judge)
+    with pytest.raises(UserError, match="name at least one --model"):
+        truebench_hf.run(data=ROWS, model=[], judge=judge)
+
+
+def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    out = str(bench.out)
+
+    table = leaderboard([out])
+    assert [(e.name, e.overall.value) for e in table.entries] == [
+        ("scripted:first.json", pytest.approx(2 / 3)), ("scripted:second.json", pytest.approx(2 / 3)),
+    ]  # fmt: skip
+    assert not any(entry.approximate for entry in table.entries), "ranked by comparing instances in pairs"
+
+    found = compare(out, out, model_a=bench.first, model_b=bench.second)
+    assert [(flip.id, flip.scores) for flip in found.flips] == [("river", (0, 1)), ("hello", (1, 0))]
+    with pytest.raises(UserError, match="name one: --model-a or --model-b"):
+        compare(out, out)
+
+    soft = read_scores([out], (), "--scores", "--column").columns["soft (criterion)"]
+    assert soft == {"first.json": pytest.approx(2.5 / 3), "second.json": pytest.approx(2 / 3)}
+
+    printed = command_here(bench.capsys, "score", out)
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.index("first.json judged by") < printed.stdout.index("second.json judged by")
+
+    exported = command_here(bench.capsys, "export", out, "--to", "csv", "--out", str(bench.folder / "csv"))
+    assert exported.returncode == 0, exported.stderr
+    rows = list(csv.DictReader((bench.folder / "csv" / "scores.csv").open(encoding="utf-8")))
+    soft_rows = [r for r in rows if "Mean share of criteria" in r.values()]
+    assert len(soft_rows) == 2, "also what the board does not show, of each model"
+
+
+def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    board = Board([bench.out])
+    board.refresh()
+    entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
+    assert set(entries) == {"scripted:first.json", "scripted:second.json"}
+    ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
+    assert ended == {
+        "scripted:first.json": {"river": "failed", "hello": "passed", "seven": "passed"},
+        "scripted:second.json": {"river": "passed", "hello": "failed", "seven": "passed"},
+    }
+    stories = {name: board.stories.of(entry) for name, entry in entries.items()}
+    missed = {name: [example.criterion for example in told[0].examples] for name, told in stories.items() if told}
+    assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
+
+
+def test_a_published_run_is_one_of_each_model(bench: Bench, tmp_path: Path) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    staged = stage_runs(bench.out, tmp_path / "results")
+    assert [one.index["model"] for one in staged] == ["scripted:first.json", "scripted:second.json"]
+    assert [len(one.submission.judged) for one in staged] == [3, 3]
+    assert check(tmp_path / "results").faults == ()
+    info = json.loads((tmp_path / "results" / "runs" / staged[1].run_id / "run.json").read_text())
+    assert info["settings"]["model"] == "scripted:second.json"
+    assert list(info["settings"]["models"]) == ["model scripted:second.json"]
+    assert (info["self_judged"], info["content"]) == (False, bench.json("run.json")["content"][1])
+    both = Board([bench.out, tmp_path / "results" / "runs"])
+    lines = [entry for entry in both.snapshot.entries if entry.folder]
+    assert len(lines) == 2, "a run and its published copy are one line each"
+    with pytest.raises(UserError, match="another model or judge"):
+        stage_run(bench.out, tmp_path / "none")
+
+
+def test_a_model_page_gets_the_run_of_its_model(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    info = bench.json("run.json")
+    info["settings"]["model"] = ["hf:org/one", "hf:org/two"]
+    (bench.out / "run.json").write_text(json.dumps(info))
+    assert of_page(bench.out, "org/two", force=False) == "hf:org/two"
+    with pytest.raises(UserError, match=r"is a run of hf:org/one, hf:org/two; name the repository of one of them"):
+        of_page(bench.out, "org/three", force=True)
+
+
+def test_people_label_one_model_at_a_time(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    out = str(bench.out)
+    with pytest.raises(UserError, match="name one by --model"):
+        sample(out, None, ["A"])
+    files = sample(out, None, ["A"], model=bench.second)
+    assert not (bench.out / "sample.json").exists()
+    sheet = next(file for file in files if file.suffix == ".csv")
+    rows = list(csv.DictReader(sheet.open(encoding="utf-8")))
+    assert "The Nile." not in sheet.read_text(encoding="utf-8"), "of the second model alone"
+    answer = next(name for name in rows[0] if name.casefold() in ("label", "answer", "your answer"))
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, answer: "yes"} for row in rows)
+    report, _ = read(out, [str(sheet)], model=bench.second)
+    assert list(report.bias_corrected) == [bench.second]
+    assert report.bias_corrected[bench.second]["labels"] == 3
+    told = bench.run(bench.first, bench.second)
+    assert told.returncode == 0, told.stderr
+    assert list(bench.json("scores.json")["bias_corrected"]) == [bench.second], "a repeated run keeps them"
+    assert f"What human labels say: {bench.second}" in " ".join(told.stdout.split())
+
+
+def test_a_labelled_run_gets_no_second_model(bench: Bench) -> None:
+    assert bench.run(bench.first).returncode == 0
+    sample(str(bench.out), None, ["A"])
+    refused = bench.run(bench.first, bench.second)
+    assert refused.returncode == 2
+    assert "holds the labels of one model (sample.json)" in refused.stderr
+    assert bench.asked("2") == 0, "before anything is asked"
+
+
+def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Checkpoints, say: what strangers see of a path is its last part."""
+
+    def model(name: str, river: str) -> Any:
+        def answer(messages: list[dict[str, str]]) -> str:
+            return river if "river" in messages[-1]["content"] else "Hallo."
+
+        return truebench_hf.model(answer, name=name)
+
+    judge, out = script(tmp_path / "judge.json", VERDICTS), tmp_path / "out"
+    models = [model("/runs/1/final", "The Nile."), model("/runs/2/final", "The Rhine.")]
+    truebench_hf.run(data=ROWS[:2], model=models, judge=judge, out=out, rules="off")
+    board = Board([out])
+    board.refresh()
+    entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
+    first, second = sorted(entries)
+    assert (first, second) == ("function:final#1", "function:final#2")
+    ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
+    assert ended == {first: {"river": "failed", "hello": "passed"}, second: {"river": "passed", "hello": "passed"}}
+    assert [entry.approximate for entry in leaderboard([str(out)]).entries] == [False, False]
+    exported = command_here(capsys, "export", str(out), "--to", "csv", "--out", str(tmp_path / "csv"))
+    assert exported.returncode == 0, exported.stderr
+    verdicts = list(csv.DictReader((tmp_path / "csv" / "verdicts.csv").open(encoding="utf-8")))
+    assert {cells["model"] for cells in verdicts} == {first, second}

@@ -1,0 +1,92 @@
+"""A run of several models: how `run.json` names them, and their reports as one, from which each comes back.
+
+In the report of several models every score is a group by model; what one model's report has by group (a category, say) is
+named `by_category:Editing` there. A run of one model is as it always was: its report is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import anonymous, jsonl
+from truebench_hf.errors import unknown
+from truebench_hf.study.providers import identities
+from truebench_hf.types import Report, Score
+
+
+def noted(models: Sequence[str]) -> str | list[str]:
+    """The models as `run.json` notes them under `model`: a lone one by its name."""
+    return models[0] if len(models) == 1 else list(models)
+
+
+def models_of(settings: Mapping[str, Any]) -> list[str]:
+    """The names of a run's models, in order, from its settings. Raises KeyError where they tell of none."""
+    named = settings["model"]
+    return list(map(str, named)) if isinstance(named, list | tuple) else [str(named)]
+
+
+def one_model(info: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The `run.json` of a run as if this had been its only model. Raises UserError where it is none of its models."""
+    settings = info["settings"]
+    if model not in (every := models_of(settings)):
+        raise unknown("model", model, every)
+    alone = {**settings, "model": model}
+    key, _ = identities({"models": settings.get("models")}).get(model, ("", {}))
+    if key:
+        alone["models"] = {key: settings["models"][key]}
+    told = info.get("self_judged")
+    return {**info, "settings": alone} | ({"self_judged": told[model]} if isinstance(told, Mapping) else {})
+
+
+def joined(reports: Mapping[str, Report], made: Mapping[str, Any]) -> Report:
+    """The reports of models as one; that of a lone model as it is."""
+    if len(reports) == 1:
+        return next(iter(reports.values()))
+    scores: dict[str, dict[str, Score]] = {}
+    for model, report in reports.items():
+        for name, score in report.scores.items():
+            cells = {name: score} if isinstance(score, Score) else {f"{name}:{group}": s for group, s in score.items()}
+            for place, cell in cells.items():
+                scores.setdefault(place, {})[model] = cell
+    open_ = {f"{name} ({model})": why for model, report in reports.items() for name, why in report.unscored.items()}
+    corrected = {model: report.bias_corrected for model, report in reports.items() if report.bias_corrected}
+    usage = next(iter(reports.values())).usage
+    return Report(scores, open_, usage, made, _notes(reports), corrected)
+
+
+def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The scores of one model by the names that a lone model has them by, from those of several (see `joined`)."""
+    found: dict[str, Any] = {}
+    for place, cells in scores.items():
+        if not isinstance(cells, Mapping) or model not in cells:
+            continue
+        name, _, group = place.partition(":")
+        if group:
+            found.setdefault(name, {})[group] = cells[model]
+        else:
+            found[name] = cells[model]
+    return found
+
+
+def scores_in(folder: Path, line: str) -> dict[str, Any]:
+    """The scores in the `scores.json` of a run folder, of several models those of the one that its board calls so.
+
+    {} where there are none.
+    """
+    file = folder / "scores.json"
+    told = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
+    found: dict[str, Any] = told if isinstance(told, dict) else {}
+    overall = found.get("overall")
+    if not isinstance(overall, Mapping) or "value" in overall:
+        return found
+    return scores_of(found, next((model for model, name in anonymous.names(overall).items() if name == line), ""))
+
+
+def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:
+    """The notes of all models: once what is said of each, and under its name what is said of some."""
+    every = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    shared = [note for note in every if all(note in report.notes for report in reports.values())]
+    own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
+    return (*shared, *own)
