@@ -98,7 +98,7 @@ def test_the_provider_options_that_help_names_are_all_there_are() -> None:
         "smollm2, hf: and reward:": LocalOptions,
         "vllm:": VllmOptions,
         "hf-classifier:": ClassifierOptions,
-        "openai:": OpenAIOptions,
+        "openai: and other servers:": OpenAIOptions,
         "scripted:": ScriptedOptions,
     }
     assert {name: set(kind.__dataclass_fields__) for name, kind in kinds.items()} == {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from truebench_hf.models.spec import SPECS
+from truebench_hf.models.spec import specs
 
 _ROWS = (
     "Rows of one's own have prompt, messages or turns, and criteria (or rubric, rubrics, checklist): texts, or objects "
     "with text and weight; id, language, category, task, system, context and reference are optional. More in README.md."
 )
 
-_SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in SPECS.items()) + "."
+_SPECS = "A SPEC says where text comes from: " + "; ".join(f"{spec} ({what})" for spec, what in specs().items()) + "."
 
 ARGUMENTS = {
     "smollm2, hf: and reward:": ("revision", "dtype", "device", "batch_size", "chat_template_kwargs"),
@@ -20,7 +20,7 @@ ARGUMENTS = {
     "hf-classifier:": (
         "revision", "dtype", "device", "batch_size", "supported_label", "window", "overlap", "joined",
     ),
-    "openai:": (
+    "openai: and other servers:": (
         "base_url", "api_key_env", "timeout", "connect_timeout", "attempts", "deadline", "chat_template_kwargs",
         "extra_body", "reasoning_effort", "omit", "decisions",
     ),
@@ -36,7 +36,9 @@ _ARGUMENTS = (
 )
 
 _KEYS = (
-    "Keys come from OPENAI_API_KEY, or the variable that api_key_env names. A base URL may hold a login and a query "
+    "Each provider's key comes from its own variable (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, "
+    "GROQ_API_KEY, OPENROUTER_API_KEY, HF_TOKEN, AZURE_OPENAI_API_KEY), or from the one that api_key_env names; azure: also "
+    "reads AZURE_OPENAI_ENDPOINT. A base URL may hold a login and a query "
     "(https://user:password@host/v1?token=..., percent-encoded where needed): the login goes as Basic authorization, and "
     "no key beside it. Neither keys nor logins are written down, and a folder goes on after they were changed."
 )
