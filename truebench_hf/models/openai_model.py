@@ -33,8 +33,10 @@ class OpenAIModel:
 
     batch: int | None = None
 
-    def __init__(self, name: str, options: OpenAIOptions, patience: float = PATIENCE, host: str = "openai") -> None:
-        """`host` is the provider's name in `providers.yaml`.
+    def __init__(
+        self, name: str, options: OpenAIOptions, patience: float = PATIENCE, host: str = "openai", asked: bool = True
+    ) -> None:
+        """`host` is the provider's name in `providers.yaml`; a model that is not `asked` needs no key.
 
         `patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`.
         """
@@ -43,7 +45,7 @@ class OpenAIModel:
         self._host = providers()[host]
         self.takes_schema = self._host.schema
         self._name, self._options = name, options
-        self._server = server_of(self.spec, options, self._host)
+        self._server = server_of(self.spec, options, self._host, needs_key=asked)
         self.identity = Identity(provider(name, self._server.url, host), name, "", _shaping(options))
         self._connection = Connection(self._server, options, patience)
 

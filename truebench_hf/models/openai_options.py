@@ -96,7 +96,7 @@ class Server:
         return f"{path}?{self.query}" if self.query else path
 
 
-def server_of(spec: str, options: OpenAIOptions, host: Provider) -> Server:
+def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: bool = True) -> Server:
     """Return the server that options, the environment or the provider name. Raises UserError on a bad URL or no key.
 
     A login in the URL goes before the provider's key, which is then not sent.
@@ -112,7 +112,7 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider) -> Server:
     key = "" if server.login else _api_key(server.key_env)
     learn(key)
     needed = options.api_key_env or ((server.public or not host.key_optional) and not server.login)
-    if not key and needed:
+    if not key and needed and needs_key:
         raise UserError(f"{spec}: set the environment variable {server.key_env} to your API key")
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{spec}: the API key in {server.key_env} holds a character that no key has; copy it again")
