@@ -106,7 +106,7 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(more) == made
     assert {info["format"] for info in real} == {1}
     kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
-    # `flex decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
+    # `flex study decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
     assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge", "flexdecompose", "distil"}
 
 

@@ -1,4 +1,4 @@
-"""`truebench pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
+"""`truebench study pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`truebench checklist generate`: what is asked, what is kept and counted, and what is said where nothing comes of it."""
+"""`truebench study checklist generate`: what is asked, what is kept and counted, and what is said where nothing comes of it."""
 
 from __future__ import annotations
 
@@ -122,6 +122,8 @@ def test_one_instruction_has_its_questions_printed(tmp_path: Path, spec: str) ->
     )
     assert done.returncode == 0, done.stderr
     assert "짧은가?" in done.stdout
-    done = command("checklist", "generate", "--instruction", "Say no.", "--model", spec, "--out", "p", cwd=tmp_path)
+    done = command(
+        "study", "checklist", "generate", "--instruction", "Say no.", "--model", spec, "--out", "p", cwd=tmp_path
+    )
     assert done.returncode == 3
     assert "it has no line `Questions:`" in done.stdout

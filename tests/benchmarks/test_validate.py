@@ -1,4 +1,4 @@
-"""`truebench validate`: what it writes, what it measures of a validator, and what it refuses."""
+"""`truebench study validate`: what it writes, what it measures of a validator, and what it refuses."""
 
 from __future__ import annotations
 
@@ -253,7 +253,9 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     data, out = write_jsonl(tmp_path / "d.jsonl", every), tmp_path / "out"
     reply = json.dumps({"verdict": "PASS", **EMPTY})  # lists that nobody asked for are no contradiction
     spec = script(tmp_path / "v.json", [{"contains": "", "reply": reply}])
-    done = command_here(capsys, "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out))
+    done = command_here(
+        capsys, "study", "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out)
+    )
     assert done.returncode == 0, done.stderr
     assert "always FAIL" in done.stdout
     result = json.loads((out / "validation.json").read_text())

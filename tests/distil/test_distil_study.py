@@ -93,7 +93,7 @@ def test_verdicts_of_one_kind_teach_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verdicts: dict[str, str], told: str
 ) -> None:
     where = finished(tmp_path, verdicts)
-    done = command_here(capsys, "distil", "--runs", where, "--base", "hf:m", "--out", str(tmp_path / "out"))
+    done = command_here(capsys, "study", "distil", "--runs", where, "--base", "hf:m", "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr
 
@@ -258,7 +258,7 @@ def test_it_is_measured_beside_its_teacher_and_priced(
     )
     assert done.returncode == 0, done.stderr
     assert told(tmp_path / "m", "run.json")["results"]["judges"] == [f"hf:{judge}", second]
-    done = command_here(capsys, "calibrate", *both, "--cascade-judge", second, "--out", str(tmp_path / "c"))
+    done = command_here(capsys, "study", "calibrate", *both, "--cascade-judge", second, "--out", str(tmp_path / "c"))
     assert done.returncode == 0, done.stderr
     assert told(tmp_path / "c", "calibration.json")["judge"] == f"hf:{judge}"
 

@@ -1,4 +1,4 @@
-"""`truebench checklist ...`: checklists by themselves, without a benchmark around them, and sheets for annotators."""
+"""`truebench study checklist ...`: checklists by themselves, without a benchmark around them, and sheets for annotators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`truebench export`."""
+"""`truebench study export`."""
 
 from __future__ import annotations
 

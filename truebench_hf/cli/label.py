@@ -77,7 +77,7 @@ def _read(
 
 
 def _sheets(
-    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench arbitrate`.")],
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench study arbitrate`.")],
     n: Annotated[int, typer.Option("--n", help="Rows to annotate, stratified by split and category.")] = 160,
     annotators: Annotated[str, typer.Option(help="Names, separated by commas: one sheet each.")] = "first,second",
     out: Annotated[str | None, typer.Option(help="Where sheets go; by default FOLDER/sheets.")] = None,
@@ -105,7 +105,7 @@ def _sheets(
 
 
 def _criteria_sheets(
-    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench compare-criteria`.")],
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench study compare-criteria`.")],
     annotators: Annotated[
         str, typer.Option(help="Names of the raters, separated by commas; each gets all responses.")
     ] = "first,second,third",

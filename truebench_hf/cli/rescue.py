@@ -1,4 +1,4 @@
-"""`truebench rescue`."""
+"""`truebench study rescue`."""
 
 from __future__ import annotations
 

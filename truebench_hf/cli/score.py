@@ -1,4 +1,4 @@
-"""`truebench score`."""
+"""`truebench study score`."""
 
 from __future__ import annotations
 

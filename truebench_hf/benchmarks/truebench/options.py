@@ -109,7 +109,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         "default that of --calibration, without a calibration 0.2,0.8."
     )  # fmt: skip
     calibration: str | None = option(
-        None, rare=True, binds=_JUDGING, help="calibration.json of this judge from `truebench calibrate`."
+        None, rare=True, binds=_JUDGING, help="calibration.json of this judge from `truebench study calibrate`."
     )
     cascade_judge: str | None = role(
         None, rare=True, help="Who gets a cascade's doubtful rest; the judge itself if not given.",
@@ -249,7 +249,7 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
 
     responses: str | None = option(
         None, panel="Data", help="File of answers: {id, response} rows, official evaluation files, lm-eval samples, "
-        "lighteval details or inspect logs. Without one those of `truebench generate` in --out."
+        "lighteval details or inspect logs. Without one those of `truebench study generate` in --out."
     )  # fmt: skip
     data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")  # type: ignore[assignment]
     model_name: str | None = option(
