@@ -141,7 +141,7 @@ def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> No
     options = table_options(tmp_path)
     arguments = [
         "study",
-        "arbitrate",
+        "study", "arbitrate",
         "--data",
         options.data,
         *(part for spec in options.judge for part in ("--judge", spec)),

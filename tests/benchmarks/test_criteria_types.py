@@ -429,7 +429,7 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
     judge = script(tmp_path / "judge.json", rules)
     run, out = str(tmp_path / "run"), str(tmp_path / "out")
     assert command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", run).returncode == 0
-    comparing = ("compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
+    comparing = ("study", "compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
     told = command_here(capsys, *comparing, "--estimate")
     assert told.returncode == 0
     assert "96" in told.stdout, "4 types of 24 responses"

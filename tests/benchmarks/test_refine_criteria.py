@@ -473,7 +473,7 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
         {"contains": "Hello", "reply": "Hullo."}, {"contains": "colour", "reply": "blue"},
     ])  # fmt: skip
     base = [
-        "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
+        "study", "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
         "--judge", script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {"one word": "PASS"}}]),
         "--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}]),
     ]  # fmt: skip

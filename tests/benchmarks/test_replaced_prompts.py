@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "calibrate": (["study", "calibrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}"], "decision"),
     "arbitrate": (
         [
-            "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
+            "study", "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
             "--meta-judge", "{d}",
         ],
         "meta_judge",

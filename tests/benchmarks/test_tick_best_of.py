@@ -228,7 +228,7 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
     model = script(tmp_path / "m.json", rules, {"reply": "Hello"})
     arguments = [
         "study",
-        "best-of",
+        "study", "best-of",
         "--data",
         data,
         "--model",

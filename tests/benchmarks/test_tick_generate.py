@@ -118,7 +118,7 @@ def test_empty_data_is_refused(tmp_path: Path, spec: str) -> None:
 
 def test_one_instruction_has_its_questions_printed(tmp_path: Path, spec: str) -> None:
     done = command(
-        "checklist", "generate", "--instruction", "Say alfa.", "--generator", spec, "--out", "o", cwd=tmp_path
+        "study", "checklist", "generate", "--instruction", "Say alfa.", "--generator", spec, "--out", "o", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "짧은가?" in done.stdout

@@ -407,7 +407,7 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
     )  # fmt: skip
     arguments = [
         "study",
-        "refine",
+        "study", "refine",
         "--data",
         data,
         "--model",

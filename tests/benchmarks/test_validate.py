@@ -173,7 +173,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     done = command_here(capsys, *arguments)
     assert done.returncode == 3, done.stderr
     assert "over-criticism" in done.stdout
@@ -218,7 +218,7 @@ def test_a_work_list_that_somebody_works_on_is_not_written_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[str], str], why: str
 ) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     assert command_here(capsys, *arguments).returncode == 3
     file = out / "worklist.csv"
     before = file.read_bytes().decode("utf-8-sig")

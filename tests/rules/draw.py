@@ -17,7 +17,7 @@ from pathlib import Path
 Reference = tuple[int, int, int]
 """The instance's `index`, then turn and criterion within it, both from 0."""
 
-SEED = "truebench data rules 18.4"
+SEED = "truebench rules 18.4"
 EACH = 150
 MARKED = re.compile(
     r"""\b(?:words?|characters?|letters?|syllables?|sentences?|lines?|paragraphs?|stanzas?|bullets?|lists?|listed
