@@ -69,7 +69,7 @@ _ENTRIES = (
         "other",
         "rubriceval",
         "https://arxiv.org/abs/2603.25133",
-        source="your JSONL or Parquet, or what `truebench arbitrate` made",
+        source="your JSONL or Parquet, or what `truebench study arbitrate` made",
         publishable=False,
         splits=("easy", "hard"),
         languages=("en", "zh"),

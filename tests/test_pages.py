@@ -1,4 +1,4 @@
-"""The pages in examples/ against the code: what they quote, list and link to is what there is."""
+"""The pages in docs/ against the code: what they quote, list and link to is what there is."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.runs import ROOT, command_here, script
 from truebench_hf.cli import studies
 from truebench_hf.types import Usage
 
-FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
-BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
+FOLDER = (ROOT / "docs" / "run_folder.md").read_text(encoding="utf-8")
+BENCHMARK = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
 OPTIONS: dict[str, Any] = {name: studies.load(name)[0] for name in studies._COMMANDS}
@@ -106,7 +106,7 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(more) == made
     assert {info["format"] for info in real} == {1}
     kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
-    # `flex decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
+    # `flex study decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
     assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge", "flexdecompose", "distil"}
 
 
@@ -143,7 +143,7 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
             assert (ROOT / name).exists(), name
 
 
-SIZES = (ROOT / "examples" / "sizes.md").read_text(encoding="utf-8")
+SIZES = (ROOT / "docs" / "sizes.md").read_text(encoding="utf-8")
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 

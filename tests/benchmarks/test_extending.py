@@ -182,7 +182,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
     with pytest.raises(UserError, match="judgments are not over the data that run"):
         stage_run(folder.out, tmp_path / "staged")
     folder.run(12)
-    assert command_here(capsys, "score", str(folder.out)).returncode == 0
+    assert command_here(capsys, "study", "score", str(folder.out)).returncode == 0
 
 
 def test_the_command_goes_on_and_counts_its_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

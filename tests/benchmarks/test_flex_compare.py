@@ -1,4 +1,4 @@
-"""`flex table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
+"""`flex study table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
     assert "--protocol official knows no rules" in done.stderr
     for mode, code in (("decide", 2), ("evidence", 0)):
         assert bench.run(mode, "--rules", mode).returncode == 0
-        told = command_here(bench.capsys, "score", str(bench.folder / mode), "--protocol", "official")
+        told = command_here(bench.capsys, "study", "score", str(bench.folder / mode), "--protocol", "official")
         assert (told.returncode, "rules decided some of it" in told.stderr) == (code, code == 2)
     assert (
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
@@ -206,7 +206,7 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
 
 
 def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
-    """`truebench rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
+    """`truebench data rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
     asked = {"rules": [{"kind": "count", "unit": "words", "max": 2}], "complete": True}
     reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
     reader = script(
@@ -216,7 +216,7 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     )
     rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
-    line = ("rules", "--data", data, "--judge", reader, "--out", str(out))
+    line = ("data", "rules", "--data", data, "--judge", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)
     assert done.returncode == 0, done.stderr
     result = json.loads((out / "rules.json").read_text())

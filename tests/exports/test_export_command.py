@@ -174,7 +174,7 @@ def test_rubrics_and_rewards_for_verifiers(weighted: str, tmp_path: Path) -> Non
 
 
 def test_a_command(weighted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "export", weighted, "--to", "csv", "--out", str(tmp_path / "out"))
+    done = command_here(capsys, "study", "export", weighted, "--to", "csv", "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.rpartition("/")[2] for line in done.stdout.splitlines()] == [
         "scores.csv: 9 rows",

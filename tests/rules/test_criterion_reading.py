@@ -340,7 +340,7 @@ def test_what_may_be_one_part_of_a_response_is_not_decided_of_several() -> None:
     assert summary.decides("One. Two. Three.")
     assert not Found((words(high=5),), complete=False).decides("One.")
     stored = found(Criterion("The summary must consist of 3 sentences.", rule=sentences(3, 3).text))
-    assert stored == summary, "what `truebench rules` wrote decides no more than what it read"
+    assert stored == summary, "what `truebench data rules` wrote decides no more than what it read"
 
 
 @pytest.mark.parametrize(
