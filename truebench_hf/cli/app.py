@@ -16,6 +16,7 @@ from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
+    demo,
     export,
     facts,
     flex,
@@ -75,6 +76,7 @@ def _root(
 
 study.add_to(app)
 studies.add_to(app)
+demo.add_to(app)
 standings.add_to(app, study.study)
 label.add_to(app, study.study)
 facts.add_to(app)

@@ -36,6 +36,7 @@ PROMPTS = FOLDER / "prompts.jsonl"
 LIVE = 8  # prompts that SmolLM2 answers live
 LIVE_TOKENS = 48
 BY_HAND = "written by hand"
+_SIGNS = {"yes": "✓", "no": "✗"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,9 @@ async def _live(rows: Sequence[dict[str, Any]]) -> None:
             answer = await _answer_on_screen(model, row["prompt"])
             verdicts = _count(row, answer)
             for verdict in verdicts:
-                say(f"   {'✓' if verdict.label == 'yes' else '✗'} {verdict.criterion.text}   ({measured(verdict)})")
+                say(
+                    f"   {_SIGNS.get(verdict.label, '?')} {verdict.criterion.text}   ({measured(verdict) or verdict.reason})"
+                )
             passed += all(verdict.label == "yes" for verdict in verdicts)
     finally:
         await model.close()
