@@ -9,20 +9,27 @@ from truebench_hf.collection import leave_to_exit, rare_collection
 
 
 def main(run: Callable[[], None] | None = None) -> None:
-    """Run the command (by default `truebench`); a signal that ends it is one line on stderr, and 128 and its number the exit code."""
+    """Run the command, by default `truebench`.
+
+    A signal that ends it is one line on stderr, and 128 and its number the exit code.
+    """
     try:
         with Signals() as signals, rare_collection():  # loading is a sixth faster so
-            if run is None:
-                from truebench_hf.cli.app import run
-
+            command = run or _truebench()
             signals.interrupt()
             try:
-                run()
+                command()
             finally:
                 if signals.number is not None:  # whatever has come of it
                     signals.end()
     finally:
         leave_to_exit()
+
+
+def _truebench() -> Callable[[], None]:
+    from truebench_hf.cli.app import run
+
+    return run
 
 
 if __name__ == "__main__":
