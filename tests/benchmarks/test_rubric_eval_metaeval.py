@@ -443,7 +443,9 @@ def test_who_names_no_paradigm_hears_nothing_of_decisions_that_a_server_lacks(
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404} for _ in range(8)])
         study = run(tmp_path, "openai:judge", data=data, judge_base_url=server.url, structured="off")
     assert "decision" not in {entry.paradigm for entry in study.scores}
-    told = "\n".join([*study.notes, *capsys.readouterr(), (tmp_path / "out" / "report.html").read_text(encoding="utf-8")])
+    told = "\n".join(
+        [*study.notes, *capsys.readouterr(), (tmp_path / "out" / "report.html").read_text(encoding="utf-8")]
+    )
     assert "systemone" not in told
     assert "404" not in told
 

@@ -58,6 +58,9 @@ def _results(
     replace: Annotated[
         bool, typer.Option("--replace", help="In place of the run that has the same model, revision and task there.")
     ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Data of no known benchmark: everybody may read its prompts and answers.")
+    ] = False,
     private: Private = False,
     gated: Gated = None,
     revision: Revision = None,
@@ -67,7 +70,7 @@ def _results(
 ) -> None:
     for pushed in publishing.publish_results(
         run, repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
-        replace=replace,
+        replace=replace, public=public,
         private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
     ):  # fmt: skip
         show_pushed(pushed)
@@ -126,6 +129,8 @@ def show_pushed(pushed: Pushed) -> None:
     """Say what went where, or would go."""
     for name, size in pushed.files.items():
         say(f"{size:>12,}  {name}")
+    for name in pushed.texts:
+        say(f"{name} holds every prompt and answer, of data that is no known benchmark")
     total = f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes"
     if pushed.dry_run:
         say(f"dry run: {total} would go to {pushed.repo_type} {pushed.repo_id}")

@@ -160,12 +160,14 @@ def _maker(name: str, last: str, help: str) -> Callable[[typer.Typer], None]:
         from truebench_hf.cli.texts import TEXTS
 
         options, study = load(name)
-        command(app, last, options, _shown(study), help, TEXTS[name])
+        command(app, last, options, shown(study), help, TEXTS.get(name))
 
     return make
 
 
-def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
+def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """What runs a study on its options, prints what comes of it, and exits with 3 where something is left unscored."""
+
     def run(options: Any) -> None:
         from truebench_hf.report.console import show
 
