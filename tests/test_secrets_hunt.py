@@ -137,6 +137,7 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
 
     hunt(
         "study",
+        "study",
         "generate",
         "--data",
         hunt.data,
@@ -157,7 +158,7 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
         hunt("score", "run", "--allow-unscored", "--protocol", protocol)
     hunt("label", "sample", "run", "--n", "4", "--annotators", "A,B")
     hunt("publish", "results", "run", "--repo-id", "org/results", "--dry-run")
-    hunt("publish", "results", "run", "--repo-id", "org/results")
+    hunt("publish", "results", "run", "--repo-id", "org/results", "--public")
 
     assert hunt.found() == []
     assert {path.name for path in (hunt.folder / "run").iterdir()} >= {"ledger.sqlite", "report.html", "sheets"}

@@ -26,6 +26,7 @@ def start(data: str, url: str, out: Path) -> subprocess.Popen[bytes]:
         "-m",
         "truebench_hf.cli.main",
         "study",
+        "study",
         "compare-criteria",
         "--data",
         data,

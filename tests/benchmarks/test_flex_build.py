@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.runs import write_jsonl
+from tests.support.runs import command_here, write_jsonl
+from tests.support.runs import script as written
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.derivation.asking import parsed
 from truebench_hf.benchmarks.flexbench.derivation.criteria import duplicates, read_dimensions, wrong
@@ -230,8 +231,51 @@ def test_instructions_that_cannot_be_read(tmp_path: Path, content: bytes | None,
     ],
 )
 def test_a_program_finds_what_a_dimension_invents(question: str, script: str, cites: str, said: str, why: str) -> None:
-    found = wrong(Dimension("d", question, (cites,), script=script), {one.id: one.text for one in SEGMENTS})
+    found, doubts = wrong(Dimension("d", question, (cites,), script=script), {one.id: one.text for one in SEGMENTS})
     assert (said in "; ".join(found)) if said else not found, (why, found)
+    assert not doubts, "no instruction is given that could hold it"
+
+
+@pytest.mark.parametrize(
+    ("question", "script", "check"),
+    [
+        ("Is the limit of 140 euros named?", "", "says '140', a number that stands in the instruction, but not in the segments"),
+        ("Is it told to open [Profile]?", "", "says '[Profile]', an item that stands in the instruction"),
+        ('Does it say "remind of the form"?', "", "says 'remind of the form', a wording that stands in the instruction"),
+        ("Is a hotel asked for?", "remind of the form", "has a script, a wording that stands in the instruction"),
+    ],
+)  # fmt: skip
+def test_what_other_segments_hold_is_marked_and_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: str, script: str, check: str
+) -> None:
+    """The builder is told twice and insists; everything has been paid for by then."""
+    first, *others = GOOD["criteria"]["dimensions"]
+    doubtful = {"dimensions": [first | {"question": question, "script": script}, *others]}
+    stages = dict.fromkeys(("criteria", "granularity", "dependencies"), doubtful)
+    asked: list[str] = []
+    (tmp_path / "travel.md").write_text(TEXT, encoding="utf-8")
+    spec, out = builder(asked, **stages), tmp_path / "out"
+    outcome = FlexBuild(BuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(out))).run()
+    assert (outcome.incomplete, asked.count("criteria")) == (0, 3)
+    assert "Dimensions marked `check:` with the reason, to be looked at: 1 (the first: travel d1)." in outcome.notes
+    made = load(str(out))
+    assert [bool(one.check) for one in made.dimensions] == [True, False, False]
+    assert made.dimensions[0].check.startswith(check)
+    assert "  check: " in (out / "procedure.yaml").read_text()
+    talks = write_jsonl(tmp_path / "talks.jsonl", [{"id": "1", "messages": [{"role": "user", "content": "Hi"}]}])
+    judge = written(tmp_path / "judge.json", [])
+    done = command_here(
+        capsys, "flex", "score", str(out), "--conversations", talks, "--model-name", "m", "--judge", judge
+    )
+    assert "Dimensions marked `check:`" in done.stdout, done.stderr
+
+
+def test_a_builder_that_puts_it_right_is_marked_nowhere(tmp_path: Path) -> None:
+    first, *others = GOOD["criteria"]["dimensions"]
+    doubtful = {"dimensions": [first | {"question": "Is the limit of 140 euros named?"}, *others]}
+    made = built(tmp_path, builder(criteria=[doubtful, GOOD["criteria"]]))
+    assert made.complete
+    assert not any(one.check for one in made.procedure.dimensions)
 
 
 def test_german_nouns_are_no_names() -> None:

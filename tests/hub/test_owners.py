@@ -320,8 +320,8 @@ def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path
     ("how", "told"),
     [
         ({}, "say where to"),
-        ({"model_repo": "org/m"}, "--model-repo needs --dataset"),
-        ({"model_repo": "org/m", "dataset": "org/d", "tag": "v1"}, "--tag is about the results data set"),
+        ({"model_repo": "org/m"}, "model_repo= needs dataset="),
+        ({"model_repo": "org/m", "dataset": "org/d", "tag": "v1"}, "tag= is about the results data set"),
     ],
 )
 def test_calls_refuse_what_the_command_refuses(study: Path, how: dict[str, str], told: str) -> None:

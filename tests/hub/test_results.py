@@ -330,3 +330,47 @@ def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_pa
     # The library is on no index: what it needs stands in its place.
     assert "scikit-learn>=1.6" in needed
     assert not any(line.startswith("truebench") for line in needed)
+
+
+OWN = [
+    {"id": "a", "prompt": "What does the customer Kim owe?", "criteria": ["names the sum"]},
+    {"id": "b", "prompt": "Greet Kim.", "criteria": ["greets"]},
+]
+
+
+def test_texts_of_ones_own_data_become_public_only_by_word(hub: HubStub, tmp_path: Path) -> None:
+    from tests.support.runs import script, write_jsonl
+    from truebench_hf import run
+
+    model = script(tmp_path / "model.json", [])
+    own, mixed = tmp_path / "own", tmp_path / "mixed"
+    run(data=write_jsonl(tmp_path / "data.jsonl", OWN), model=model, judge="none", out=own)
+    criteria = tmp_path / "house-rules.txt"
+    criteria.write_text("at most 10 words")
+    run(data="mini", limit=2, criteria=criteria, model=model, judge="none", out=mixed)
+    given = ("--repo-id", "org/results", "--force")
+    for folder in (own, mixed):
+        refused = publish(hub, tmp_path / "hub", "results", str(folder), *given)
+        assert refused.returncode == 2, refused.stderr
+        assert re.search(
+            r"no known benchmark, and runs/\S+/judgments.jsonl holds every prompt and answer", refused.stderr
+        )
+        assert "--private for a private data set, or --public" in refused.stderr
+    listed = publish(hub, tmp_path / "hub", "results", str(own), *given, "--dry-run")
+    assert (listed.returncode, "judgments.jsonl holds every prompt and answer" in listed.stdout) == (0, True), (
+        listed.stderr
+    )
+    both = publish(hub, tmp_path / "hub", "results", str(own), *given, "--private", "--public")
+    assert (both.returncode, "say one of the two" in both.stderr) == (2, True)
+    pushed = publish(hub, tmp_path / "hub", "results", str(own), *given, "--public")
+    assert pushed.returncode == 0, pushed.stderr
+    assert "judgments.jsonl holds every prompt and answer" in pushed.stdout
+    assert any(b"customer Kim" in content for content in hub.files("dataset", "org/results").values())
+    private = publish(hub, tmp_path / "hub", "results", str(own), "--repo-id", "org/mine", "--force", "--private")
+    assert private.returncode == 0, private.stderr
+
+
+@pytest.mark.parametrize("name", ["whole", "part"])
+def test_a_known_benchmark_and_a_part_of_it_need_no_word(hub: HubStub, runs: Path, tmp_path: Path, name: str) -> None:
+    done = publish(hub, tmp_path / "hub", "results", str(runs / name), "--repo-id", "org/results", "--force")
+    assert (done.returncode, "holds every prompt" in done.stdout) == (0, False), done.stderr

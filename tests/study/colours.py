@@ -55,10 +55,6 @@ class Colours(Study[ColourOptions, Row, Row, float | None]):
 
 
 if __name__ == "__main__":
-    import typer
+    from truebench_hf.cli.application import application
 
-    from truebench_hf.cli.options import command
-
-    app = typer.Typer()
-    command(app, "colours", ColourOptions, lambda options: print(Colours(options).run().value), "Colours known.")
-    app()
+    application(Colours)

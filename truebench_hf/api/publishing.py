@@ -55,6 +55,7 @@ def publish_results(
     direct: bool = False,
     force: bool = False,
     replace: bool = False,
+    public: bool = False,
     **how: Unpack[How],
 ) -> list[Pushed]:
     """A finished run into the results data set `repo_id`, and onto the page of its model: `truebench publish results`.
@@ -62,7 +63,7 @@ def publish_results(
     The page of `model_repo` gets the pass rates by pull request, or `direct`ly, as results on the benchmark `dataset`
     (`ORG/NAME[@REVISION]`). What is pushed, in this order. Raises UserError where the run does not hold together or is
     not that model's, without `force` also for a scripted one, and where the data set has another run of the model,
-    revision and task, which it may `replace`; what can be wrong is found before anything is pushed.
+    revision and task, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. What can be wrong is found before anything is pushed.
     """
     from truebench_hf.hub.model_page import page, publish_page
     from truebench_hf.hub.results import publish_run
@@ -81,7 +82,7 @@ def publish_results(
             dry_run=dry_run,
         )  # fmt: skip
     if repo_id:
-        pushed.append(publish_run(run, repo_id, force=force, replace=replace, **how))
+        pushed.append(publish_run(run, repo_id, force=force, replace=replace, public=public, **how))
     try:
         return pushed + ([publish_page(made, create_pr=not direct, dry_run=dry_run)] if made else [])
     except UserError as error:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from truebench_hf.cli.signals import Signals
 from truebench_hf.collection import leave_to_exit, rare_collection
 
 
-def main() -> None:
-    """Run the command; a signal that ends it is one line on stderr, and 128 and its number the exit code."""
+def main(run: Callable[[], None] | None = None) -> None:
+    """Run the command, by default `truebench`.
+
+    A signal that ends it is one line on stderr, and 128 and its number the exit code.
+    """
     try:
         with Signals() as signals, rare_collection():  # loading is a sixth faster so
-            from truebench_hf.cli.app import run
-
+            command = run or _truebench()
             signals.interrupt()
             try:
-                run()
+                command()
             finally:
                 if signals.number is not None:  # whatever has come of it
                     signals.end()
     finally:
         leave_to_exit()
+
+
+def _truebench() -> Callable[[], None]:
+    from truebench_hf.cli.app import run
+
+    return run
 
 
 if __name__ == "__main__":

@@ -60,6 +60,9 @@ def _results(
     before: Annotated[
         str | None, typer.Option(help="With --check: one that it must not have less than, as its main branch.")
     ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Data of no known benchmark: everybody may read its prompts and answers.")
+    ] = False,
     private: Private = False,
     gated: Gated = None,
     revision: Revision = None,
@@ -72,7 +75,7 @@ def _results(
         return
     for pushed in publishing.publish_results(
         Path(run), repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
-        replace=replace,
+        replace=replace, public=public,
         private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
     ):  # fmt: skip
         show_pushed(pushed)
@@ -127,6 +130,8 @@ def show_pushed(pushed: Pushed) -> None:
     """Say what went where, or would go."""
     for name, size in pushed.files.items():
         say(f"{size:>12,}  {name}")
+    for name in pushed.texts:
+        say(f"{name} holds every prompt and answer, of data that is no known benchmark")
     total = f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes"
     if pushed.dry_run:
         say(f"dry run: {total} would go to {pushed.repo_type} {pushed.repo_id}")

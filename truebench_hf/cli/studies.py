@@ -5,6 +5,7 @@ A study is loaded when its command is called, or when its own `--help` is shown:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -73,12 +74,14 @@ def add_to(app: typer.Typer) -> None:
 def _maker(name: str, last: str) -> Callable[[typer.Typer], None]:
     def make(app: typer.Typer) -> None:
         options, study = load(name)
-        command(app, last, options, _shown(study), help_text(name))
+        command(app, last, options, shown(study), help_text(name) or inspect.getdoc(study) or "")
 
     return make
 
 
-def _shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
+def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """What runs a study on its options, prints what comes of it, and exits with 3 where something is left unscored."""
+
     def run(options: Any) -> None:
         from truebench_hf.report.console import show
 

@@ -14,7 +14,9 @@ _FOLDER = Path(__file__).parent / "help"
 
 @cache
 def help_text(command: str) -> str:
-    """Return the whole help of a command, such as `facts run`, as Markdown."""
+    """Return the whole help of a command, such as `facts run`, as Markdown; "" where no file has any."""
+    if not (_FOLDER / f"{command.replace(' ', '_')}.md").is_file():
+        return ""
     text = _read(command.replace(" ", "_"))
     return re.sub(r"\{\{ (\w+) \}\}", lambda match: _read(f"_{match[1]}"), text)
 

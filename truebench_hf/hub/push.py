@@ -49,6 +49,7 @@ class Pushed:
     url: str | None = None  # of the commit, or of the pull request
     new: bool = True  # False: the same contents are at `url` already: in the repository, or as an open pull request
     tag: str | None = None
+    texts: tuple[str, ...] = ()  # of the files those that hold prompts and answers of no known benchmark
 
 
 def push_folder(

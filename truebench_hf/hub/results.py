@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from pathlib import Path
 from typing import Unpack
 
 from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.benchmarks.truebench.data import NAMES
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.check import check
@@ -16,8 +18,9 @@ from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.push import How, Pushed, push_folder
 from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_file, stage_runs
-from truebench_hf.hub.submission import validate
+from truebench_hf.hub.submission import known_data, validate
 from truebench_hf.hub.whose import check_real
+from truebench_hf.records import JUDGMENTS
 
 
 class AlreadyThere(UserError):
@@ -25,7 +28,13 @@ class AlreadyThere(UserError):
 
 
 def publish_run(
-    run: str | Path, repo_id: str, *, force: bool = False, replace: bool = False, **how: Unpack[How]
+    run: str | Path,
+    repo_id: str,
+    *,
+    force: bool = False,
+    replace: bool = False,
+    public: bool = False,
+    **how: Unpack[How],
 ) -> Pushed:
     """Add a finished run (of several models one each) to a results data set, in one commit: a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and
     the scores of each model as `results/MODEL/REVISION/TASK.json`.
@@ -33,21 +42,40 @@ def publish_run(
     Of a run over instances with criteria that is every judgment, and its scores are computed again; of a study of
     another kind its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
     addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted model
-    without `force`, stands there already by another run, which it may `replace`, or the Hub refuses.
+    without `force`, stands there already by another run, which it may `replace`, or the Hub refuses; and where prompts
+    and answers of no known benchmark would be seen by all, unless they are to be `public`.
     """
     check_name(repo_id)
+    if public and how.get("private"):
+        raise UserError("--public and --private: say one of the two")
     with tempfile.TemporaryDirectory() as folder:
         run_ids = _stage(Path(run), Path(folder))
         check_real(run, force)
         if faults := check(Path(folder), again=False).faults:
             raise UserError(f"{run}: {faults[0]}; nothing was pushed")
+        texts = _own_texts(Path(run), Path(folder))
+        if texts and not (public or how.get("private") or how.get("dry_run")):
+            raise UserError(
+                f"{run}: its data is no known benchmark, and {', '.join(texts)} holds every prompt and answer; add "
+                "--private for a private data set, or --public where everybody may read them"
+            )
         old: tuple[str, ...] = ()
         if not how.get("dry_run"):
             old = former(Path(folder), repo_id, how.get("revision"), replace=replace)
         _add_card(Path(folder), repo_id, how.get("dry_run", False), how.get("revision"))
-        return push_folder(
+        pushed = push_folder(
             Path(folder), repo_id, "dataset", message=f"Add run {' and '.join(run_ids)}", replace=old, **how
         )
+        return dataclasses.replace(pushed, texts=texts)
+
+
+def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
+    """The staged files with prompts and answers, where these are not of a release of TRUEBench, or a part of one."""
+    settings = read_info(run).get("settings", {})
+    hashes = (settings.get(name) for name in ("data_sha256", "selection_sha256"))
+    if (settings.get("data") in NAMES or any(map(known_data, map(str, hashes)))) and not settings.get("criteria"):
+        return ()
+    return tuple(file.relative_to(staged).as_posix() for file in sorted(staged.rglob(JUDGMENTS)))
 
 
 def _stage(run: Path, out: Path) -> list[str]:

@@ -54,7 +54,7 @@ class Dimension:
 
     `base` is the base action it is a branch of, b(r): another dimension's id, "" in a group that has none, None for a
     dimension that is no branch. Of those with one `exclusive` name at most one applies to a conversation. `script` is
-    a wording that the instruction recommends.
+    a wording that the instruction recommends. `check` says why people should look at it, until they take it out.
     """
 
     __pydantic_config__ = _FORM
@@ -66,6 +66,7 @@ class Dimension:
     base: str | None = None
     exclusive: str = ""
     script: str = ""
+    check: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,14 @@ class Procedure:
     def structure(self) -> dict[str, str | None]:
         """What each dimension depends on, as `flexeval` takes it."""
         return {one.id: one.base for one in self.dimensions}
+
+
+def to_check(procedures: Iterable[Procedure]) -> list[str]:
+    """How many dimensions are marked to be looked at; nothing where none is."""
+    marked = [f"{one.id} {entry.id}" for one in procedures for entry in one.dimensions if entry.check]
+    if not marked:
+        return []
+    return [f"Dimensions marked `check:` with the reason, to be looked at: {len(marked)} (the first: {marked[0]})."]
 
 
 def read_procedure(path: Path) -> Procedure:

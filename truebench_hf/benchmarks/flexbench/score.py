@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
 from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
 from truebench_hf.engine.info import read_info
@@ -190,7 +190,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         content: dict[str, Any] = {
             "instruction": self.procedure.id, "models": [one.as_json() for one in found], "provenance": self.provenance,
         }  # fmt: skip
-        notes = [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
+        notes = to_check([self.procedure])
+        notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         shown = sections(self.procedure, found, judged)
         options = self.options
         facts = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.derivation.asking import listed, problem
@@ -25,11 +26,12 @@ _NOUNS = 0.15  # of words within sentences: a language that begins all nouns wit
 
 
 def read_dimensions(
-    value: dict[str, Any], segments: Sequence[Segment], *, keep: Iterable[str] = ()
+    value: dict[str, Any], segments: Sequence[Segment], instruction: str = "", *, keep: Iterable[str] = ()
 ) -> tuple[Dimension, ...] | Problem:
     """The dimensions of an answer, numbered anew. A Problem says what is wrong with which.
 
-    Every segment in `keep` has to be cited.
+    Every segment in `keep` has to be cited. A dimension is marked by `check` where it says what the `instruction` holds
+    and the segments that it cites do not.
     """
     texts = {one.id: one.text for one in segments}
     nouns = capitalised(" ".join(texts.values())) > _NOUNS
@@ -39,8 +41,9 @@ def read_dimensions(
         return Problem(f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most")
     for number, entry in enumerate(entries, 1):
         one = _dimension(f"d{number}", entry)
-        findings += [f"dimension {number} ({one.question[:80]!r}) {why}" for why in wrong(one, texts, names=not nouns)]
-        made.append(one)
+        faults, doubts = wrong(one, texts, instruction, names=not nouns)
+        findings += [f"dimension {number} ({one.question[:80]!r}) {why}" for why in faults]
+        made.append(replace(one, check="; ".join(doubts)))
     findings += [f"{a} and {b} ask the same" for a, b in duplicates(made)]
     cited = {name for one in made for name in one.segments}
     findings += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
@@ -57,29 +60,39 @@ def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
     return Dimension(name, question, tuple(dict.fromkeys(listed(entry.get("segments")))), condition, script=script)
 
 
-def wrong(one: Dimension, texts: dict[str, str], *, names: bool = True) -> list[str]:
-    """What is wrong with a dimension by itself: its question, what it cites, and what none of that says.
+def wrong(
+    one: Dimension, texts: dict[str, str], instruction: str = "", *, names: bool = True
+) -> tuple[list[str], list[str]]:
+    """What is wrong with a dimension by itself (its question, what it cites, what none of that says), and what is in doubt.
 
     Numbers, scripts, names in brackets or quotation marks and, with `names`, words that begin with a capital within a
-    sentence have to stand in the segments that it cites.
+    sentence have to stand in the segments that it cites; where another part of the `instruction` holds them that is a
+    doubt alone.
     """
     if not one.question or one.question[-1] not in "?\uff1f\u061f":
-        return ["is no question"]
+        return ["is no question"], []
     if unknown := [name for name in one.segments if name not in texts]:
-        return [f"cites {', '.join(unknown)}, which is no segment"]
+        return [f"cites {', '.join(unknown)}, which is no segment"], []
     if not one.segments:
-        return ["cites no segment"]
+        return ["cites no segment"], []
     cited = "\n".join(texts[name] for name in one.segments)
-    findings = []
-    if one.script and not found(one.script, cited):
-        findings.append("has a script that its segments do not hold to the letter")
+    lacking = _lacking(one, cited, names=names)
+    beyond = {text for text, _ in _lacking(one, f"{cited}\n{instruction}", names=names)}
+    faults = [f"{text}, {what} that its segments do not hold" for text, what in lacking if text in beyond]
+    held = "stands in the instruction, but not in the segments that it cites"
+    return faults, [f"{text}, {what} that {held}" for text, what in lacking if text not in beyond]
+
+
+def _lacking(one: Dimension, cited: str, *, names: bool) -> list[tuple[str, str]]:
+    """What a dimension says and a text does not hold, and what that is."""
+    missing = [("has a script", "a wording")] if one.script and not found(one.script, cited) else []
     said = f"{one.question}\n{one.condition}"
     own = {"number": _NUMBER.findall(said), "item": _BRACKETS.findall(said), "wording": _QUOTED.findall(said)}
     own["name"] = _NAME.findall(said) if names else []
     for kind, parts in own.items():
         lacking = [part for part in dict.fromkeys(parts) if not _stands(kind, folded(part), cited)]
-        findings += [f"says {part!r}, a {kind} that its segments do not hold" for part in lacking]
-    return findings
+        missing += [(f"says {part!r}", f"{'an' if kind == 'item' else 'a'} {kind}") for part in lacking]
+    return missing
 
 
 def capitalised(text: str) -> float:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.flexbench.derivation import criteria, logic, segments, verify
-from truebench_hf.benchmarks.flexbench.derivation.asking import ask_json
+from truebench_hf.benchmarks.flexbench.derivation.asking import ask_json, problem
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
@@ -97,22 +97,34 @@ class Pipeline:
             await self._dimensions(made, "modify", [], findings=found.lines)
 
     async def _dimensions(self, made: Build, stage: str, keep: Sequence[str], *, count: int = 0, **more: Any) -> None:
-        """A stage that gives all dimensions anew; with `count` as many as before."""
+        """A stage that gives all dimensions anew; with `count` as many as before.
+
+        The builder is asked again about dimensions that are in doubt; if they stay so, the last answer is taken with
+        what is marked in it.
+        """
         was = made.procedure.segments
+        doubtful: list[tuple[Dimension, ...]] = []
 
         def read(value: dict[str, Any]) -> tuple[Dimension, ...] | Problem:
-            found = criteria.read_dimensions(value, was, keep=keep)
-            if count and not isinstance(found, Problem) and len(found) != count:
+            found = criteria.read_dimensions(value, was, made.procedure.instruction, keep=keep)
+            if isinstance(found, Problem):
+                return found
+            if count and len(found) != count:
                 return Problem(f"it has {len(found)} dimensions, not the {count} there are")
+            if doubts := [f"{one.id} ({one.question[:80]!r}) {one.check}" for one in found if one.check]:
+                doubtful.append(found)
+                return problem(doubts)
             return found
 
         example = criteria.example(was, made.procedure.dimensions)
-        self._keep(made, stage, dimensions=await self._ask(made, stage, example, read, **more))
+        dimensions = await self._ask(made, stage, example, read, otherwise=doubtful, **more)
+        self._keep(made, stage, dimensions=dimensions)
 
     async def _ask(
         self, made: Build, stage: str, example: str, read: Callable[[dict[str, Any]], T | Problem],
-        caller: Caller | None = None, **more: Any,
+        caller: Caller | None = None, otherwise: Sequence[T] = (), **more: Any,
     ) -> T:  # fmt: skip
+        """What `read` makes of an answer; where nothing can be used, the last of `otherwise`. Raises Stopped."""
         one = made.procedure
         said = (text for d in one.dimensions for text in (d.question, d.condition, d.script))
         shown = [one.instruction, *said, *more.get("findings", ())]
@@ -131,6 +143,8 @@ class Pipeline:
             sample=made.rounds,  # a round that mended nothing asks anew
         )
         self.step()
+        if isinstance(found, Problem) and otherwise:
+            return otherwise[-1]
         if isinstance(found, Problem):
             raise Stopped(stage, found.text)
         return found

@@ -18,6 +18,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     folder_name,
     holds_set,
     load_all,
+    to_check,
 )
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, of_source
 from truebench_hf.engine.ledger import canonical, digest
@@ -106,6 +107,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         stopped = [made for made in done if not made.complete]
         notes = list(self.left_out)
         notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
+        notes += to_check(made.procedure for made in done)
         if any(made.procedure.dimensions for made in stopped):
             notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
         return Outcome(
@@ -168,13 +170,16 @@ def _sections(done: Sequence[Build]) -> list[Section]:
     note = "Not covered: the share of the instruction's text that stands in no segment; headings and background may."
     shown: list[Section] = [Grid("Instructions", header, rows, note=note)]
     for made in done:
-        questions = tuple(
-            (one.id, one.question, one.condition, one.base or "", one.exclusive, ", ".join(one.segments))
-            for one in made.procedure.dimensions
-        )
+        dimensions = made.procedure.dimensions
+        columns = ["", "question", "condition", "base", "exclusive", "segments"]
+        questions = [
+            [one.id, one.question, one.condition, one.base or "", one.exclusive, ", ".join(one.segments)]
+            for one in dimensions
+        ]
+        if any(one.check for one in dimensions):
+            columns.append("check")
+            questions = [[*row, one.check] for row, one in zip(questions, dimensions, strict=True)]
         if questions:
-            columns = ("", "question", "condition", "base", "exclusive", "segments")
-            shown.append(
-                Grid(f"Dimensions: {made.procedure.id}", columns, questions, printed=len(done) == 1, prose=(1, 2))
-            )
+            title, rows_of = f"Dimensions: {made.procedure.id}", tuple(map(tuple, questions))
+            shown.append(Grid(title, tuple(columns), rows_of, printed=len(done) == 1, prose=(1, 2, 6)))
     return shown

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.flexbench.conversations import (
     knowledge_of,
     read_talks,
 )
-from truebench_hf.benchmarks.flexbench.procedure import Procedure, load
+from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
 from truebench_hf.benchmarks.flexbench.simulation import users
 from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
 from truebench_hf.benchmarks.flexbench.simulation.profiles import (
@@ -182,7 +182,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
             "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in found],
         }  # fmt: skip
-        notes = [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
+        notes = to_check([self.procedure])
+        notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
             told = f"--conversations {self.before} brings them back without a call"
             notes.append(f"conversations here before: {self.before}; {told}")

@@ -1,0 +1,61 @@
+"""Running a command to its exit code: what becomes of errors, and what the process is allowed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from truebench_hf.confidential import learn_environment
+from truebench_hf.errors import UserError, is_write_error, too_long, write_error
+from truebench_hf.terminal import complain, warn
+
+_FILES = 10_240  # more calls than anybody has under way, and the most that macOS takes
+_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def run(command: Callable[[], Any]) -> None:
+    """Run the command that `command` puts together; what the user can fix is one line on stderr and exit code 2."""
+    learn_environment()
+    _allow_files()
+    try:
+        code = command()(standalone_mode=False)
+    except UserError as error:
+        complain(error)
+        sys.exit(2)
+    except OSError as error:
+        if long := too_long(error):
+            complain(long)
+            sys.exit(2)
+        if not is_write_error(error):
+            warn(traceback.format_exc().rstrip())
+            sys.exit(1)
+        complain(write_error(error.filename or "a file", error.strerror))
+        sys.exit(2)
+    except typer.Abort:
+        sys.exit(1)
+    except Exception as error:
+        if isinstance(error, _USAGE):  # what was typed may hold a login
+            shown = io.StringIO()
+            error.show(file=shown)
+            warn(shown.getvalue().rstrip())
+            sys.exit(error.exit_code)
+        warn(traceback.format_exc().rstrip())  # a bug keeps its traceback, but for what a message in it must not show
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _allow_files() -> None:
+    """Let many files be open at a time, where the system lets us ask for it: every call under way has one."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft not in (hard, resource.RLIM_INFINITY) and soft < _FILES:
+            most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
