@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
+from truebench_hf.models.reading import ReadingCost
 from truebench_hf.redaction import masked, without_secrets
 from truebench_hf.types import Usage
 
@@ -57,6 +58,7 @@ class Caller:
         self._ledger = ledger
         self._role = role
         self._identity = masked(asdict(model.identity))
+        self.reading = ReadingCost()  # of the labels that were read in its answers
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
         self.concurrency = max(concurrency, model.batch or 0)
@@ -69,6 +71,7 @@ class Caller:
         """The same model, ledger and limit, its calls counted under another role."""
         other = copy.copy(self)
         other._role = role
+        other.reading = ReadingCost()
         self.parts[role] = self.model.spec
         return other
 
