@@ -18,7 +18,8 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.verdicts import ask_labels, verdict_example, verdict_schema
+from truebench_hf.judging.signed import criteria_labels, signed_schema
+from truebench_hf.judging.signed_asking import ask_signed
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import at_least_one, option, role
@@ -86,14 +87,18 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
 
         def request(structured: bool) -> ChatRequest:
             text = options.prompts.render("taxonomy", **values, structured=structured)
-            schema = verdict_schema(1, list(_NAMES), reasoning=True) if structured else None
-            example = verdict_example(1, next(iter(_NAMES)), structured)
+            kind = {"type": "string", "enum": list(_NAMES)}
+            schema = signed_schema(None, {"reason": {"type": "string"}, "criteria_1": kind}) if structured else None
+            example = f'1. It counts something.\n```json\n{{"criteria_1": "{next(iter(_NAMES))}"}}\n```'
             sampling = Sampling(max_tokens=options.max_tokens)
             return ChatRequest((Message("user", text),), sampling, 0, schema, example=example)
 
-        answer = await self.schemas.ask(request, lambda made: ask_labels(caller, made, 1, _NAMES, options.prompts))
-        kind = answer.labels.get(0)
-        return replace(one, kind=kind, reason=answer.reasons.get(0, "") if kind else answer.problem)
+        labels, tag, shown = criteria_labels(1, _NAMES), values["tag"], [instruction, rubric.text]
+        answer = await self.schemas.ask(
+            request, lambda made: ask_signed(caller, made, tag, labels, options.prompts, material=shown)
+        )
+        kind = answer.labels.get("criteria_1")
+        return replace(one, kind=kind, reason=answer.reasons.get("criteria_1", "") if kind else answer.problem)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Taxonomy]:
         options, known = self.options, sum(bool(one.rubric.kind) for one in done)
