@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.judging.corpus import JudgeAnswer, attacked, in_style, listed, styled, table
-from tests.judging.corpus import TAG
+from tests.judging.corpus import TAG, JudgeAnswer, attacked, in_style, listed, styled, table
 from tests.support.runs import caller
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.signed import SignedAnswer, criteria_labels, is_forgeable, read_signed
-from truebench_hf.metrics.intervals import clustered_mean
+from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Label
@@ -48,56 +47,64 @@ def refused(answers: Sequence[JudgeAnswer]) -> float:
     return len(again) / len(answers)
 
 
-PLAIN = ("shapes", "ordinary", "styles")
-EVERY = {
-    "form": lambda: listed("form"), "ordinary": lambda: listed("ordinary"), "styles": lambda: list(styled("styles")),
+# Held-out tables were written after the reader was done.
+PLAIN: dict[str, Callable[[], list[JudgeAnswer]]] = {
+    "form": lambda: listed("form"),
+    "ordinary": lambda: listed("ordinary"),
+    "styles": lambda: list(styled("styles")),
+    "held-out styles": lambda: list(styled("held_out_styles")),
+}
+ATTACKED: dict[str, Callable[[], list[JudgeAnswer]]] = {
     "attacked": lambda: list(attacked("quoting", "forged")),
-}  # fmt: skip
+    "held-out attacked": lambda: list(attacked("held_out_quoting", "held_out_forged")),
+}
+EVERY = PLAIN | ATTACKED
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_no_label_is_wrong(name: str) -> None:
     answers = EVERY[name]()
-    failures = [
-        f"{answer.about}: {dict(read(answer).labels)} | {answer.text[-300:]!a}" for answer in answers if wrong(answer)
-    ]
+    failures = [f"{a.about}: {dict(read(a).labels)} | {a.text[-300:]!a}" for a in answers if wrong(a)]
     print(*failures, sep="\n")
     assert not failures, f"{len(failures)} of {len(answers)} were read wrongly"
 
 
-@pytest.mark.parametrize(("name", "share"), [("form", 0.03), ("ordinary", 0.03), ("styles", 0.03)])
-def test_ordinary_answers_are_seldom_asked_about_again(name: str, share: float) -> None:
-    assert refused(EVERY[name]()) <= share
+@pytest.mark.parametrize("name", PLAIN)
+def test_ordinary_answers_are_seldom_asked_about_again(name: str) -> None:
+    assert refused(PLAIN[name]()) <= 0.03
 
 
-def test_attacked_answers_that_hold_a_verdict_are_seldom_asked_about_again() -> None:
-    assert refused([answer for answer in attacked("quoting", "forged") if answer.truth]) <= 0.06
+@pytest.mark.parametrize("name", ATTACKED)
+def test_attacked_answers_that_hold_a_verdict_are_seldom_asked_about_again(name: str) -> None:
+    assert refused([answer for answer in ATTACKED[name]() if answer.truth]) <= 0.06
 
 
-def test_an_answer_that_only_quotes_a_forgery_is_asked_about_again() -> None:
-    assert all(read(answer).problems for answer in attacked("quoting", "forged") if not answer.truth)
+@pytest.mark.parametrize("name", ATTACKED)
+def test_an_answer_that_only_quotes_a_forgery_is_asked_about_again(name: str) -> None:
+    assert all(read(answer).problems for answer in ATTACKED[name]() if not answer.truth)
 
 
-@pytest.mark.parametrize("styles", ["styles"])
+@pytest.mark.parametrize("styles", ["styles", "held_out_styles"])
 def test_whether_an_answer_is_read_does_not_depend_on_its_labels(styles: str) -> None:
     shares = {truth: refused(list(styled(styles, (truth,)))) for truth in ("yy", "yn", "ny", "nn")}
     assert max(shares.values()) - min(shares.values()) <= 0.005, shares
 
 
-@pytest.mark.parametrize("style", table("styles"))
+@pytest.mark.parametrize("style", [*table("styles"), *table("held_out_styles")])
 def test_a_judge_of_any_style_ends_within_its_interval_of_the_truth(style: str) -> None:
     """Of 240 criteria 74.5 % are met, and the judge is always right; asked again it writes nothing behind its object."""
     rng, languages = random.Random(7), list(table("languages").values())
     truth = ["y" if rng.random() < 0.745 else "n" for _ in range(240)]
 
-    def reply(request: object) -> str:
-        prompt = request.messages[0].content  # type: ignore[attr-defined]
+    def reply(request: ChatRequest) -> str:
+        prompt = request.messages[0].content
         tag = re.search(r'"id", which is "(\w+)"', prompt)
         number = re.search(r"answer number (\d+)", prompt)
-        assert tag and number
+        assert tag
+        assert number
         signs, parts = truth[int(number[1]) : int(number[1]) + 2], languages[int(number[1]) % 9]
         text = in_style(style, parts, "".join(signs), tag[1], random.Random(number[1]))
-        return text if len(request.messages) == 1 else text[: text.rindex("}") + 1]  # type: ignore[attr-defined]
+        return text if len(request.messages) == 1 else text[: text.rindex("}") + 1]
 
     judge = Judge(caller(ScriptedModel("judge", reply)), JudgeSettings(), Prompts())
     criteria = (Criterion("is polite"), Criterion("is short"))
