@@ -16,6 +16,7 @@ _TRIES = 1_000  # places at which an object may begin
 _BUDGET = 400_000  # characters that the tolerant parser may look at in one answer
 _DEPTH = 8
 _OPENING = re.compile(r"\{(?=\s{0,200}(?:[\"'“”„}]|[\w ]{1,60}[:：]))")
+_SIGNED = re.compile(r"\{\s{0,200}[\"'“]?id[\"'”]?\s{0,20}[:：=]\s{0,20}[\"'“]?(\w+)", re.IGNORECASE)
 _COMMENT = r"(?:(?:(?://|#)[^\n]{0,300}\n|/\*[^*]{0,300}\*/)\s*)"
 _BLANK = re.compile(rf"[\s\\]*{_COMMENT}*")
 _KEY = r"(?:[\"'“”„][^\"'“”„{}\n]{1,80}[\"'“”]|[\w -]{1,60})\s*[:：=]"
@@ -53,27 +54,28 @@ def strip_invisible(text: str) -> str:
     return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
 
 
-def find_objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[tuple[int, int, JsonObject]]:
-    """Yield (start, end, object) of every outermost JSON object of a text that begins as `opening` says.
+def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObject]]:
+    """Yield (start, end, object) of every outermost JSON object of a text; with a tag of those that open with it as `id`.
 
-    An object that was mended does not reach over the beginning of another one. Raises TooManyObjects.
+    An object that opens with an `id` and was mended does not reach over the opening of another one. Raises TooManyObjects.
     """
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
     parser = _LooseParser(text)
+    opening = _SIGNED if tag else _OPENING
     position = 0
     for _ in range(_TRIES):
         if (match := opening.search(text, position)) is None:
             return
-        position = start = match.start()
+        position, start = match.end(), match.start()
+        if tag and match[1] != tag:
+            continue
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = parser.parse(start)
-            if opening is not _OPENING and opening.search(text, match.end(), end):
-                value = None
-        if value is None:
-            position = match.end()
-        else:
+            if tag and opening.search(text, position, end):
+                continue
+        if value is not None:
             position = end
             yield start, end, value
     raise TooManyObjects

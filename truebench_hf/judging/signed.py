@@ -188,11 +188,8 @@ def _key_pattern(labels: Labels[Any]) -> re.Pattern[str]:
 
 
 def _signed_objects(text: str, tag: str) -> list[tuple[int, int, JsonObject]]:
-    """(start, end, object) of every object that bears the tag: in its first entry, or else wherever one has it."""
-    opening = re.compile(
-        rf"\{{\s{{0,200}}[\"'“]?{ID}[\"'”]?\s{{0,20}}[:：=]\s{{0,20}}[\"'“]?{re.escape(tag)}\b", re.IGNORECASE
-    )
-    if objects := list(find_objects(text, opening)):
+    """(start, end, object) of every object that bears the tag: those that open with it, or else wherever one has it."""
+    if objects := list(find_objects(text, tag)):
         return objects
     found = ((start, end, _signed_part(made, tag)) for start, end, made in find_objects(text))
     return [(start, end, part) for start, end, part in found if part is not None]
