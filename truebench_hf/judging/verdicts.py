@@ -21,13 +21,14 @@ L = TypeVar("L")
 class Labels(Generic[L]):
     """What a judge answered in the end: a label per entry (from 0) that it settled, and why others have none.
 
-    `conflicting` entries were given two labels by one of its answers.
+    `conflicting` entries were given two labels by one of its answers; `refused`: one of its answers could not be read.
     """
 
     labels: Mapping[int, L]
     reasons: Mapping[int, str]
     problem: str
     conflicting: frozenset[int] = frozenset()
+    refused: bool = False
 
 
 async def ask_verdicts(
@@ -40,7 +41,8 @@ async def ask_verdicts(
     for i, criterion in enumerate(criteria):
         label = answer.labels.get(i)
         reason = answer.problem if label is None else answer.reasons.get(i, "")
-        verdicts.append(Verdict(criterion, label, reason, judge, conflicting=i in answer.conflicting))
+        conflicting = i in answer.conflicting
+        verdicts.append(Verdict(criterion, label, reason, judge, conflicting=conflicting, refused=answer.refused))
     return tuple(verdicts)
 
 
@@ -58,7 +60,11 @@ async def ask_labels(
         return prompts.render("repair", problems=problem, labels=" or ".join(words), count=count)
 
     found = await ask(caller, request, answers.read, repair, who="the judge")
-    return answers.agreed(found.text) if isinstance(found, Problem) else found
+    settled = answers.agreed(found.text) if isinstance(found, Problem) else found
+    if answers.read_so_far:
+        labels = [settled.labels.get(i) for i in range(count)]
+        caller.reading.add(labels, words.values(), answers.read_so_far)
+    return settled
 
 
 class _Answers(Generic[L]):
@@ -66,6 +72,7 @@ class _Answers(Generic[L]):
 
     def __init__(self, count: int, words: Mapping[str, L]) -> None:
         self._count, self._words = count, words
+        self.read_so_far = 0
         self._labels: dict[int, set[L | None]] = {i: set() for i in range(count)}
         self._reasons: dict[int, str] = {}
         self._conflicting: frozenset[int] = frozenset()
@@ -73,10 +80,11 @@ class _Answers(Generic[L]):
     def read(self, text: str, truncated: bool) -> Labels[L] | Problem:
         """The labels of an answer that can be read in full."""
         reading = read_verdicts(text, self._count, self._words, truncated)
+        self.read_so_far += 1
         self._reasons |= reading.reasons
         self._conflicting |= reading.differing
         if not reading.problems:
-            return Labels(reading.labels, self._reasons, "", self._conflicting)
+            return Labels(reading.labels, self._reasons, "", self._conflicting, self.read_so_far > 1)
         for i, label in reading.labels.items():
             self._labels[i].add(label)
         for i in reading.unclear:
@@ -89,7 +97,7 @@ class _Answers(Generic[L]):
             problem += f"; the answers differ on {', '.join(differ)}"
         alike = {i: next(iter(labels)) for i, labels in self._labels.items() if len(labels) == 1}
         agreed = {i: label for i, label in alike.items() if label is not None}
-        return Labels(agreed, self._reasons, problem, self._conflicting)
+        return Labels(agreed, self._reasons, problem, self._conflicting, self.read_so_far > 0)
 
 
 def verdict_schema(count: int, words: list[str], reasoning: bool) -> dict[str, Any]:
