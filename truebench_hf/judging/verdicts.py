@@ -61,9 +61,6 @@ async def ask_labels(
 
     found = await ask(caller, request, answers.read, repair, who="the judge")
     settled = answers.agreed(found.text) if isinstance(found, Problem) else found
-    if answers.read_so_far:
-        labels = [settled.labels.get(i) for i in range(count)]
-        caller.reading.add(labels, words.values(), answers.read_so_far)
     return settled
 
 

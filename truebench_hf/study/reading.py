@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.reading_cost import ReadingCost
+from truebench_hf.models.reading import ReadingCost
 from truebench_hf.report.sections import Grid
 
 Costs = Mapping[str, tuple[str, ReadingCost]]  # part of the study -> model, cost
@@ -24,7 +24,7 @@ def reading_record(costs: Costs) -> dict[str, Any]:
     return {
         part: {
             "model": model,
-            **{name: getattr(cost, name) for name in ("labels", "later", "unread", "unsigned")},
+            **{name: getattr(cost, name) for name in ("labels", "again", "unread", "unsigned")},
             "yes_bounds": cost.share_of_yes,
         }
         for part, (model, cost) in costs.items()
@@ -34,7 +34,7 @@ def reading_record(costs: Costs) -> dict[str, Any]:
 def reading_table(costs: Costs) -> list[Grid]:
     """A row per part; no table where no labels were asked for."""
     rows = tuple(
-        (part, model, *(f"{n:,}" for n in (cost.labels, cost.later, cost.unread, cost.unsigned)), _percent(cost))
+        (part, model, *(f"{n:,}" for n in (cost.labels, cost.again, cost.unread, cost.unsigned)), _percent(cost))
         for part, (model, cost) in costs.items()
     )
     note = (
@@ -49,10 +49,10 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
     """What a reader has to know: labels that were hard to read or are missing, judges that never sign, lost thinking."""
     notes = []
     total = sum((cost for _, cost in costs.values()), ReadingCost())
-    if total.later or total.unread:
+    if total.again or total.unread:
         share = f"; the share of yes is {_percent(total)} %, whatever those are" if total.open else ""
         notes.append(
-            f"Reading: of {total.labels:,} labels {total.later:,} came from a later answer, {total.unread:,} stayed unread"
+            f"Reading: of {total.labels:,} labels {total.again:,} came from a later answer, {total.unread:,} stayed unread"
             f"{share}."
         )
     for part, (model, cost) in costs.items():
