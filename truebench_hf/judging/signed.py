@@ -47,9 +47,9 @@ Labels = Mapping[str, Mapping[str, L]]
 
 
 class ListOf(dict[str, L]):
-    """Words of which a key holds a list: its label is the tuple of theirs, a word or an object with one word an item.
+    """Words of which a key holds a list: each item is one of them, or an object with one. Without words it is any list.
 
-    Without words it is a list of whatever there is. The list as it stands in the object is among the `fields`, too.
+    The label of such a key is the tuple of the items as they stand; `label_of` tells the word of each.
     """
 
 
@@ -222,7 +222,7 @@ def _joined(parts: Iterable[JsonObject], labels: Labels[L]) -> SignedAnswer[L]:
             values.setdefault(key, []).append(label if len(stated) == 1 else _NOTHING)
             problems[key] = _problem(key, stated, labels)
             reasons |= {key: reason} if (reason := _reason(stated[0])) else {}
-        fields = {_key(name, labels) or name: value for name, value in part.items() if _is_field(name, labels)}
+        fields = {name: value for name, value in part.items() if _fold(name) != ID and _key(name, labels) is None}
     wrong = [problems[key] for key, given in values.items() if given[-1] is _NOTHING]
     wrong += [f"{key} is missing" for key in labels if key not in values]
     known = {key: given[-1] for key, given in values.items() if given[-1] is not _NOTHING}
@@ -231,11 +231,6 @@ def _joined(parts: Iterable[JsonObject], labels: Labels[L]) -> SignedAnswer[L]:
         known = {}  # who counts otherwise means other criteria by the same numbers
     unclear = frozenset(key for key in values if key in labels and key not in known)
     return SignedAnswer(known, tuple(wrong), reasons, fields, unclear=unclear, corrected=corrected & labels.keys())
-
-
-def _is_field(name: str, labels: Labels[Any]) -> bool:
-    key = _key(name, labels)
-    return _fold(name) != ID and (key is None or isinstance(labels.get(key), ListOf))
 
 
 def _problem(key: str, stated: list[Any], labels: Labels[Any]) -> str:
@@ -303,10 +298,8 @@ def _is_label(value: Any, labels: Labels[Any]) -> bool:
 def _label(value: Any, words: Mapping[str, Any]) -> Any:
     """The label that a value is, or that exactly one field of an object is, its reasons aside; _NOTHING where none is."""
     if isinstance(words, ListOf):
-        labels = (
-            [_label(item, dict(words)) if words else item for item in value] if isinstance(value, list) else [_NOTHING]
-        )
-        return _NOTHING if _NOTHING in labels else tuple(labels)
+        valid = isinstance(value, list) and not (words and _NOTHING in (_label(item, dict(words)) for item in value))
+        return tuple(value) if valid else _NOTHING
     if isinstance(value, JsonObject):
         fields = [(_fold(name), inner) for name, inner in value.pairs if not _REASON.fullmatch(_fold(name))]
         stated = [_label(inner, words) for name, inner in fields if name not in _IDENTITIES]

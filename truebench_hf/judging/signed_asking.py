@@ -17,7 +17,7 @@ L = TypeVar("L")
 
 async def ask_signed(
     caller: Caller, request: ChatRequest, tag: str, labels: Labels[L], prompts: Prompts, *,
-    material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "",
+    material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "", long: bool = False,
 ) -> SignedAnswer[L]:  # fmt: skip
     """Ask for one of the words on offer under every key of `labels`, and again, saying what was wrong.
 
@@ -25,10 +25,11 @@ async def ask_signed(
     where none of them could be quoted for an answer, objects without the tag are read too; with a JSON schema, which
     demands the tag, not before the second answer. `check` says what else is wrong with an answer of the right form, "" if
     nothing is. An answer that can be read in full counts by itself. Without one, a key keeps a label only where every
-    answer that speaks of it states the same one, and `problem` says why others have none.
+    answer that speaks of it states the same one, and `problem` says why others have none. A `long` answer that is cut off
+    is not asked for again: the next one would be, too.
     Raises SchemaRefused and UserError as `Caller.complete` does.
     """
-    answers = _Answers(tag, labels, material, check, request.schema is not None)
+    answers = _Answers(tag, labels, material, check, request.schema is not None, long)
 
     def repair(problem: str) -> str:
         return prompts.render("repair", problems=problem, keys=named_keys(labels), tag=tag)
@@ -49,7 +50,9 @@ class _Answers(Generic[L]):
         material: Sequence[str],
         check: Callable[[SignedAnswer[L]], str],
         schema: bool,
+        long: bool,
     ) -> None:
+        self._long = long
         self._tag, self._labels, self._material, self._check = tag, labels, material, check
         self._patience = 1 if schema else 0  # answers without the tag that are asked about before one counts
         self._read: list[SignedAnswer[L]] = []
@@ -62,7 +65,8 @@ class _Answers(Generic[L]):
         if not answer.problems and (problem := self._check(answer)):
             answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(self._labels))
         self._read.append(answer)
-        return Problem(answer.problem) if answer.problems else self._with_all_reasons(answer)
+        final = truncated and self._long
+        return Problem(answer.problem, final) if answer.problems else self._with_all_reasons(answer)
 
     @property
     def _forgeable(self) -> bool:

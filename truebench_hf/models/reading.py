@@ -75,7 +75,9 @@ class ReadingCost:
 
     def __add__(self, more: ReadingCost) -> ReadingCost:
         names = ("labels", "again", "unread", "unsigned", "yes", "other", "open")
-        return ReadingCost(*(getattr(self, name) + getattr(more, name) for name in names), self.thinking + more.thinking)
+        return ReadingCost(
+            *(getattr(self, name) + getattr(more, name) for name in names), self.thinking + more.thinking
+        )
 
 
 def _is_yes(label: object) -> bool:
