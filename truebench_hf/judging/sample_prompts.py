@@ -158,7 +158,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
         "decision_question": {"criterion": shown["criteria"][0]},
-        "repair": {"problems": "criteria_1 has no label", "labels": "PASS or FAIL", "count": 1},
+        "repair": {"problems": "criteria_1 is missing", "keys": "criteria_1", "tag": shown["tag"]},
         "meta_judge": shown | {"opinions": opinions, "decision": False, "structured": structured},
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},

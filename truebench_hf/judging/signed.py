@@ -128,9 +128,10 @@ def criteria_labels(count: int, words: Mapping[str, L]) -> dict[str, Mapping[str
     return {f"criteria_{number}": words for number in range(1, count + 1)}
 
 
-def signed_schema(tag: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object that opens with the tag under `id` and has these properties, all of them required."""
-    fields = {ID: {"type": "string", "const": tag}, **properties}
+def signed_schema(tag: str | None, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with these properties, all of them required, behind the tag under `id` if there is one."""
+    signature = {} if tag is None else {ID: {"type": "string", "const": tag}}
+    fields = {**signature, **properties}
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
@@ -215,20 +216,22 @@ def _joined(parts: Iterable[JsonObject], labels: Labels[L]) -> SignedAnswer[L]:
     problems: dict[str, str] = {}
     reasons: dict[str, str] = {}
     fields: dict[str, Any] = {}
+    doubled = False
     for part in parts:
         statements = _statements(part, labels)
         for key, stated in statements.items():
             label = _label(stated[0], _folded(labels[key])) if key in labels else _NOTHING
             values.setdefault(key, []).append(label if len(stated) == 1 else _NOTHING)
             problems[key] = _problem(key, stated, labels)
+            doubled = doubled or len(stated) > 1
             reasons |= {key: reason} if (reason := _reason(stated[0])) else {}
         fields = {name: value for name, value in part.items() if _fold(name) != ID and _key(name, labels) is None}
     wrong = [problems[key] for key, given in values.items() if given[-1] is _NOTHING]
     wrong += [f"{key} is missing" for key in labels if key not in values]
     known = {key: given[-1] for key, given in values.items() if given[-1] is not _NOTHING}
     corrected = frozenset(key for key, given in values.items() if len({repr(one) for one in given}) > 1)
-    if any(key not in labels for key in values):
-        known = {}  # who counts otherwise means other criteria by the same numbers
+    if any(key not in labels for key in values) or doubled:
+        known = {}  # who counts otherwise means other criteria by the same numbers; who states two labels is unreliable
     unclear = frozenset(key for key in values if key in labels and key not in known)
     return SignedAnswer(known, tuple(wrong), reasons, fields, unclear=unclear, corrected=corrected & labels.keys())
 

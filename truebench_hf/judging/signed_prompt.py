@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from truebench_hf.judging.signed import ID, Labels, ListOf, SignedAnswer, signed_schema
-from truebench_hf.judging.signed_asking import ask_signed
+from truebench_hf.judging.signed_asking import ask_signed, texts_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
@@ -42,7 +42,7 @@ async def ask_by_prompt(
     return await schemas.ask(
         request,
         lambda made: ask_signed(
-            schemas.caller, made, tag, labels, prompts, material=[*_texts(values)], check=check, long=long
+            schemas.caller, made, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long
         ),
     )
 
@@ -82,15 +82,3 @@ def _form(words: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     elif all(isinstance(value, str) for value in named):
         form = {"type": "string", "enum": named}
     return ({"anyOf": [form, {"type": "null"}]} if "null" in words else form), named[0]
-
-
-def _texts(values: Any) -> Iterator[str]:
-    """All texts among the values of a prompt: what its reader could quote."""
-    if isinstance(values, str):
-        yield values
-    elif isinstance(values, Mapping):
-        for value in values.values():
-            yield from _texts(value)
-    elif isinstance(values, list | tuple):
-        for value in values:
-            yield from _texts(value)

@@ -133,5 +133,7 @@ def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:
     criteria = re.findall(r"^\d+\. (.*)$", sections[-1] if sections else "", re.MULTILINE)
     found = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
     lines = [f"{i}. scripted: {label}" for i, label in enumerate(found, 1)]
-    answer = {f"criteria_{i}": label for i, label in enumerate(found, 1)}
+    tag = re.search(r'"id", which is "(\w+)"', prompt)  # signs the answer where the prompt asks for that
+    answer = {"id": tag[1]} if tag else {}
+    answer |= {f"criteria_{i}": label for i, label in enumerate(found, 1)}
     return "\n".join(lines) + f"\n```json\n{json.dumps(answer)}\n```"
