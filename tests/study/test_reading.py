@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.models.reading_cost import ReadingCost
+from truebench_hf.judging.signed import SignedAnswer
+from truebench_hf.models.reading import ReadingCost
 
 
 def options(folder: Path) -> tuple[str, ...]:
@@ -36,7 +37,7 @@ def reading(folder: Path) -> dict[str, Any]:
 def test_a_run_says_what_reading_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = command_here(capsys, *options(tmp_path))
     counts = reading(tmp_path)["judge"]
-    assert {name: counts[name] for name in ("labels", "later", "unread")} == {"labels": 5, "later": 1, "unread": 2}
+    assert {name: counts[name] for name in ("labels", "again", "unread")} == {"labels": 5, "again": 1, "unread": 2}
     # Two of five are yes, and two more would be if all that is unread were.
     assert counts["yes_bounds"] == [0.4, 0.8]
     line = (
@@ -83,7 +84,15 @@ def test_thinking_that_schemas_turn_off_is_told(tmp_path: Path, capsys: pytest.C
     ],
 )
 def test_bounds_of_yes(labels: list[object], offered: list[object], bounds: tuple[float, float] | None) -> None:
-    cost = ReadingCost()
-    cost.add(labels, offered, 1)
+    """A label that is None here was in none of the answers."""
+    cost, keys = ReadingCost(), [f"criteria_{number}" for number in range(1, len(labels) + 1)]
+    read = {key: label for key, label in zip(keys, labels, strict=True) if label is not None}
+    cost.add(SignedAnswer(read), dict.fromkeys(keys, offered))
     assert cost.share_of_yes == bounds
     assert (cost.labels, cost.unread) == (len(labels), labels.count(None))
+
+
+def test_what_failed_was_never_read() -> None:
+    cost = ReadingCost()
+    cost.add(SignedAnswer({}, failed=True), {"rating": [1, 2]})
+    assert cost == ReadingCost()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose
-from typing import Protocol
+from typing import Any, Protocol
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
@@ -117,7 +117,7 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
     return replace(votes[0], label=None, reason=tied, probability=None, votes=labels, **trouble)
 
 
-def _trouble(votes: Sequence[Verdict]) -> dict[str, bool]:
+def _trouble(votes: Sequence[Verdict]) -> dict[str, Any]:
     """What happened to any of the votes happened to the verdict."""
     return {name: any(getattr(vote, name) for vote in votes) for name in ("conflicting", "refused")}
 

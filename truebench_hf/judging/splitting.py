@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from truebench_hf.instances import HALF
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.checklists import folded
-from truebench_hf.judging.signed import ListOf
+from truebench_hf.judging.signed import ListOf, SignedAnswer
 from truebench_hf.judging.signed_prompt import TEXTS, ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -29,7 +30,7 @@ async def split_criterion(schemas: SchemaFallback, case: Case, prompts: Prompts)
     """
     (criterion,) = case.criteria
     values = sections(Case(case.instruction, "", (Criterion(criterion.text),), case.history))  # without its notes
-    answer = await ask_by_prompt(
+    answer: SignedAnswer[Any] = await ask_by_prompt(
         schemas, prompts, "split_criterion", values, {"demands": ListOf()}, sampling=SAMPLING,
         reason="It asks for two things that can be met apart.", entries={"demands": (TEXTS, _EXAMPLE)},
         check=lambda answer: problem_of(demands_of(answer.labels["demands"], criterion.text)), long=True,

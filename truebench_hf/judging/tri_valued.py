@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts, fence
@@ -157,9 +157,9 @@ def shown(
     }  # fmt: skip
 
 
-_WORD = {"type": "string", "enum": ["yes", "no"]}
-_OR_NULL = {"anyOf": [_WORD, {"type": "null"}]}
-_FORMS = {
+_WORD: dict[str, Any] = {"type": "string", "enum": ["yes", "no"]}
+_OR_NULL: dict[str, Any] = {"anyOf": [_WORD, {"type": "null"}]}
+_FORMS: Entries = {
     "turn": ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 1),
     "applies": (_WORD, "yes"), "attempted": (_OR_NULL, "yes"), "correct": (_OR_NULL, "yes"),
 }  # fmt: skip

@@ -35,8 +35,8 @@ async def ask_verdicts(
     for key, criterion in zip(labels, criteria, strict=True):
         label = answer.labels.get(key)
         reason = answer.problem if label is None else answer.reasons.get(key, "")
-        trouble = {"conflicting": key in answer.corrected, "refused": refused}
-        verdicts.append(Verdict(criterion, label, reason, caller.model.spec, **trouble))
+        conflicting, judge = key in answer.corrected, caller.model.spec
+        verdicts.append(Verdict(criterion, label, reason, judge, conflicting=conflicting, refused=refused))
     return tuple(verdicts)
 
 

@@ -75,9 +75,8 @@ class ReadingCost:
 
     def __add__(self, more: ReadingCost) -> ReadingCost:
         names = ("labels", "again", "unread", "unsigned", "yes", "other", "open")
-        return ReadingCost(
-            *(getattr(self, name) + getattr(more, name) for name in names), self.thinking + more.thinking
-        )
+        counts = {name: getattr(self, name) + getattr(more, name) for name in names}
+        return ReadingCost(**counts, thinking=self.thinking + more.thinking)
 
 
 def _is_yes(label: object) -> bool:

@@ -66,7 +66,7 @@ class EligibilityJudge:
                 self.caller, self.prompts, "eligibility", values, self.sampling, read_rating
             )
             return Eligibility(None, found.text, judge) if isinstance(found, Problem) else Eligibility(*found, judge)
-        answer = await ask_by_prompt(
+        rated = await ask_by_prompt(
             self.schemas, self.prompts, "eligibility", values, {"rating": WORDS}, sampling=self.sampling, reason=_REASON
         )
-        return Eligibility(answer.labels.get("rating"), answer.problem or answer.reason, judge)
+        return Eligibility(rated.labels.get("rating"), rated.problem or rated.reason, judge)

@@ -21,10 +21,8 @@ from truebench_hf.types import Message
 
 T = TypeVar("T")
 V = TypeVar("V")
-PAPER_RATINGS: Mapping[str, RatingLabel] = {
-    "No Issues": "no_issues", "Minor Issue(s)": "minor", "Major Issue(s)": "major",
-    "no issues": "no_issues", "minor issues": "minor", "major issues": "major",
-}  # fmt: skip
+_RATINGS: Mapping[str, RatingLabel] = {"no": "no_issues", "minor": "minor", "major": "major"}
+_RATING = re.compile(r"(no|minor|major) issues?(?:\(s\))?", re.IGNORECASE)
 _NO_TAG = "\0"
 _ORNAMENT = " \t\r\n.*_`\"'“”#()[]"
 _SENTENCE = re.compile(r"[\s*_#>-]*sentence\s*(\d{1,4})(\s+label)?[\s*_]*:[\s*_]*(.*)", re.IGNORECASE)
@@ -103,6 +101,12 @@ def read_yes_no(text: str) -> bool | Problem:
 
 
 def read_rating(text: str) -> tuple[RatingLabel, str] | Problem:
-    """The rating under `Instruction Following`, and what is said before it."""
-    answer = read_signed(text, _NO_TAG, {"instruction_following": PAPER_RATINGS}, unsigned=True)
-    return Problem(answer.problem) if answer.problem else (answer.labels["instruction_following"], answer.reason)
+    """The rating under `Instruction Following` of the last object, and what is said before the object."""
+    try:
+        objects = [(start, made) for start, _, made in find_objects(text) if "Instruction Following" in made]
+    except TooManyObjects:
+        objects = []
+    rating = _RATING.fullmatch(str(objects[-1][1]["Instruction Following"]).strip()) if objects else None
+    if rating is None:
+        return Problem('it has no JSON object with one of three ratings under "Instruction Following"')
+    return _RATINGS[rating[1].casefold()], re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text[: objects[-1][0]]).strip()

@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMP
 from truebench_hf.benchmarks.truebench.validation.reader import LISTS, VERDICTS, numbered, read_validation
 from truebench_hf.judging.case import one_line
 from truebench_hf.judging.signed import ListOf
-from truebench_hf.judging.signed_prompt import ask_by_prompt, problem_of
+from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt, problem_of
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
@@ -57,7 +57,7 @@ async def _asked(
     given: Mapping[str, Any], sampling: Sampling,
 ) -> Validation:  # fmt: skip
     values = {**shown(instance), **given}
-    entries = {key: (form, []) for key, form in _forms(looked).items()}
+    entries: Entries = {key: (form, []) for key, form in _forms(looked).items()}
     labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
     answer = await ask_by_prompt(
         schemas, prompts, name, values, labels, sampling=sampling, reason=_ANALYSIS, entries=entries, long=True,
