@@ -12,14 +12,15 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-_TRIES = 2_000  # places at which an object may begin
+_TRIES = 1_000  # places at which an object may begin
 _BUDGET = 400_000  # characters that the tolerant parser may look at in one answer
 _DEPTH = 8
 _OPENING = re.compile(r"\{(?=\s{0,200}(?:[\"'“”„}]|[\w ]{1,60}[:：]))")
-_BLANK = re.compile(r"(?:\s+|//[^\n]*\n)*")
-_KEY = r"(?:[\"'“”„][^\"'“”„{}\n]{1,80}[\"'“”]|[\w -]{1,60})\s*[:：]"
+_COMMENT = r"(?:(?:(?://|#)[^\n]{0,300}\n|/\*[^*]{0,300}\*/)\s*)"
+_BLANK = re.compile(rf"[\s\\]*{_COMMENT}*")
+_KEY = r"(?:[\"'“”„][^\"'“”„{}\n]{1,80}[\"'“”]|[\w -]{1,60})\s*[:：=]"
 # A quotation mark ends a value only where the object goes on behind it: those within a reason often stand unescaped.
-_VALUE_END = rf"(?=\s*(?:[}}\]]|[,，;]\s*(?:[}}\]]|{_KEY})|\n\s*{_KEY}))"
+_VALUE_END = rf"(?=[\s\\]*{_COMMENT}{{0,3}}(?:[}}\]]|[,，;]\s*{_COMMENT}{{0,3}}(?:[}}\]]|{_KEY})|(?<=\n)\s*{_KEY}))"
 _CLOSERS = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"'}
 _ENDS = {
     (opener, place): re.compile(rf"\\.|[{signs}]{end}", re.DOTALL)
@@ -52,21 +53,26 @@ def strip_invisible(text: str) -> str:
     return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
 
 
-def find_objects(text: str) -> Iterator[tuple[int, int, JsonObject]]:
-    """Yield (start, end, object) of every outermost JSON object of a text. Raises TooManyObjects."""
+def find_objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[tuple[int, int, JsonObject]]:
+    """Yield (start, end, object) of every outermost JSON object of a text that begins as `opening` says.
+
+    An object that was mended does not reach over the beginning of another one. Raises TooManyObjects.
+    """
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
     parser = _LooseParser(text)
     position = 0
     for _ in range(_TRIES):
-        if (opening := _OPENING.search(text, position)) is None:
+        if (match := opening.search(text, position)) is None:
             return
-        start = opening.start()
+        position = start = match.start()
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = parser.parse(start)
+            if opening is not _OPENING and opening.search(text, match.end(), end):
+                value = None
         if value is None:
-            position = start + 1
+            position = match.end()
         else:
             position = end
             yield start, end, value

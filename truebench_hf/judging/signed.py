@@ -38,7 +38,7 @@ _REASON = re.compile(r"(?:\w*_)?(?:reason\w*|explanation|rationale|analysis|comm
 _NUMBERED = re.compile(r"(?P<stem>.+)_(?P<number>\d{1,6})")
 _ALIAS = re.compile(r"(?:[^\W\d]*_?)0*(\d{1,6})")  # "1", "criterion_1", "Kriterium 1", "기준1" for criteria_1
 _IDENTITIES = ("criterion", "criteria", "key", "number", "index", "question", "item", "requirement", ID)
-_SEPARATED = re.compile(r"[\s*_`\"']*(?:[-–—:;,.(]|\n)")
+_SEPARATED = re.compile(r"[\s*_`\"'✅✔✓❌✗✘]*[-–—:;,.(：，（]")
 _CLOSING = re.compile(r"[\s`~}\])]|</?\w{1,30}>|<\|\w{1,30}\|>")
 _LINE = re.compile(r"[ \t*#]*(\d{1,6})[.):][ \t*]*(.*)")
 _NOTHING: Any = object()
@@ -156,13 +156,10 @@ def _missing(tag: str, labels: Labels[Any]) -> str:
 
 def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: bool) -> SignedAnswer[L] | None:
     """The answer that the objects of a text give, None where it has no object to read."""
-    signed = tag in text
-    if not signed and not unsigned:
-        return None
-    objects = list(find_objects(text))
-    parts = [(start, end, part) for start, end, made in objects if (part := _signed_part(made, tag)) is not None]
-    if not (signed := bool(parts)):
-        parts = [one for one in objects if _statements(one[2], labels)] if unsigned else []
+    parts = _signed_objects(text, tag) if tag in text else []
+    signed = bool(parts)
+    if unsigned and not signed:
+        parts = [one for one in find_objects(text) if _statements(one[2], labels)]
     if not parts:
         return None
     behind = _CLOSING.sub(" ", text[parts[-1][1] :])
@@ -195,6 +192,17 @@ def _key_pattern(labels: Labels[Any]) -> re.Pattern[str]:
         else:
             forms.add(rf"\b{re.escape(key).replace('_', '[_ ]')}\b[\"'”*`\\]{{0,4}}\s{{0,5}}[:=：]")
     return re.compile("|".join(sorted(forms)) or r"(?!)", re.IGNORECASE)
+
+
+def _signed_objects(text: str, tag: str) -> list[tuple[int, int, JsonObject]]:
+    """(start, end, object) of every object that bears the tag: in its first entry, or else wherever one has it."""
+    opening = re.compile(
+        rf"\{{\s{{0,200}}[\"'“]?{ID}[\"'”]?\s{{0,20}}[:：=]\s{{0,20}}[\"'“]?{re.escape(tag)}\b", re.IGNORECASE
+    )
+    if objects := list(find_objects(text, opening)):
+        return objects
+    found = ((start, end, _signed_part(made, tag)) for start, end, made in find_objects(text))
+    return [(start, end, part) for start, end, part in found if part is not None]
 
 
 def _signed_part(made: JsonObject, tag: str, depth: int = 0) -> JsonObject | None:
