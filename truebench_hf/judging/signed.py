@@ -46,6 +46,13 @@ _NOTHING: Any = object()
 Labels = Mapping[str, Mapping[str, L]]
 
 
+class ListOf(dict[str, L]):
+    """Words of which a key holds a list: each item is one of them, or an object with one. Without words it is any list.
+
+    The label of such a key is the tuple of the items as they stand; `label_of` tells the word of each.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class SignedAnswer(Generic[L]):
     """What an answer states: the label of every key that has exactly one valid one, and what is wrong with the form.
@@ -240,6 +247,8 @@ def _problem(key: str, stated: list[Any], labels: Labels[Any]) -> str:
     if len(stated) > 1:
         return f"{key} is given {len(stated)} times"
     value = stated[0]
+    if isinstance(labels[key], ListOf):
+        return f"{key} is no list" + (f" with one of {', '.join(labels[key])} an item" if labels[key] else "")
     shown = "an object without one label" if isinstance(value, JsonObject) else _shown(value)
     return f"{key} is {shown}, not {' or '.join(labels[key])}"
 
@@ -286,7 +295,8 @@ def _fold(name: str) -> str:
 
 
 def _folded(words: Mapping[str, L]) -> dict[str, L]:
-    return {word.casefold(): label for word, label in words.items()}
+    folded = {word.casefold(): label for word, label in words.items()}
+    return ListOf(folded) if isinstance(words, ListOf) else folded
 
 
 def _is_label(value: Any, labels: Labels[Any]) -> bool:
@@ -295,6 +305,9 @@ def _is_label(value: Any, labels: Labels[Any]) -> bool:
 
 def _label(value: Any, words: Mapping[str, Any]) -> Any:
     """The label that a value is, or that exactly one field of an object is, its reasons aside; _NOTHING where none is."""
+    if isinstance(words, ListOf):
+        valid = isinstance(value, list) and not (words and _NOTHING in (_label(item, dict(words)) for item in value))
+        return tuple(value) if valid else _NOTHING
     if isinstance(value, JsonObject):
         fields = [(_fold(name), inner) for name, inner in value.pairs if not _REASON.fullmatch(_fold(name))]
         stated = [_label(inner, words) for name, inner in fields if name not in _IDENTITIES]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from truebench_hf.judging.plain_reading import read_plain
 from truebench_hf.judging.signed import Labels, SignedAnswer, is_forgeable, named_keys, read_signed
@@ -19,26 +19,41 @@ L = TypeVar("L")
 async def ask_signed(
     caller: Caller, request: ChatRequest, tag: str, labels: Labels[L], prompts: Prompts, *,
     material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "", plain: bool = False,
+    long: bool = False,
 ) -> SignedAnswer[L]:  # fmt: skip
     """Ask for one of the words on offer under every key of `labels`, and again, saying what was wrong.
 
     `material` are the texts that the judge is shown and did not write: where none of them could be quoted for an
     answer, objects without the tag are read too; with a JSON schema, which demands the tag, not before the second
     answer. `check` says what else is wrong with an answer of the right form, "" if nothing is. With `plain` answers are
-    read as the papers prescribe (`plain_reading`).
+    read as the papers prescribe (`plain_reading`). A `long` answer that is cut off is not asked for again: the next one
+    would be, too.
     An answer that can be read in full counts by itself. Without one, a key keeps a label only where every answer that
     speaks of it states the same one, and `problem` says why others have none.
     Raises SchemaRefused and UserError as `Caller.complete` does.
     """
-    answers = _Answers(read_plain if plain else _SignedReader(tag, material, request.schema is not None), labels, check)
+    reader = read_plain if plain else _SignedReader(tag, material, request.schema is not None)
+    answers = _Answers(reader, labels, check, long)
 
     def repair(problem: str) -> str:
         return prompts.render("repair", problems=problem, keys=named_keys(labels), tag=tag)
 
     result = await ask(caller, request, answers.read, repair, who="the judge")
     answer = answers.agreed(result) if isinstance(result, Problem) else result
-    caller.reading.add(answer, len(labels))
+    caller.reading.add(answer, {key: words.values() for key, words in labels.items()})
     return answer
+
+
+def texts_of(values: Any) -> Iterator[str]:
+    """All texts among the values of a prompt: what a judge that reads it could quote."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from texts_of(value)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from texts_of(value)
 
 
 class _SignedReader:
@@ -63,9 +78,9 @@ class _Answers(Generic[L]):
 
     def __init__(
         self, reader: Callable[[str, Labels[L], bool], SignedAnswer[L]], labels: Labels[L],
-        check: Callable[[SignedAnswer[L]], str],
+        check: Callable[[SignedAnswer[L]], str], long: bool,
     ) -> None:  # fmt: skip
-        self._reader, self._labels, self._check = reader, labels, check
+        self._reader, self._labels, self._check, self._long = reader, labels, check, long
         self._read: list[SignedAnswer[L]] = []
 
     def read(self, text: str, truncated: bool) -> SignedAnswer[L] | Problem:
@@ -74,7 +89,8 @@ class _Answers(Generic[L]):
         if not answer.problems and (problem := self._check(answer)):
             answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(self._labels))
         self._read.append(answer)
-        return Problem(answer.problem) if answer.problems else self._with_all_reasons(answer)
+        final = truncated and self._long
+        return Problem(answer.problem, final) if answer.problems else self._with_all_reasons(answer)
 
     def _with_all_reasons(self, answer: SignedAnswer[L]) -> SignedAnswer[L]:
         """The answer with the reasons and the corrections of those before it."""

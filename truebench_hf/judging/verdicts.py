@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.judging.signed import ID, criteria_labels, signed_schema
-from truebench_hf.judging.signed_asking import ask_signed
+from truebench_hf.judging.signed_asking import ask_signed, texts_of
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.prompts import Prompts
@@ -28,23 +28,16 @@ async def ask_verdicts(
     verdict that the judge corrected within an answer is `conflicting`.
     """
     labels = criteria_labels(len(criteria), PASS_FAIL)
-    material = list(_texts(values))
+    material = list(texts_of(values))
     answer = await ask_signed(caller, request, values["tag"], labels, prompts, material=material, plain=plain)
+    refused = answer.asks > 1 or (bool(answer.problems) and not answer.failed)
     verdicts = []
     for key, criterion in zip(labels, criteria, strict=True):
         label = answer.labels.get(key)
         reason = answer.problem if label is None else answer.reasons.get(key, "")
-        verdicts.append(Verdict(criterion, label, reason, caller.model.spec, conflicting=key in answer.corrected))
+        conflicting, judge = key in answer.corrected, caller.model.spec
+        verdicts.append(Verdict(criterion, label, reason, judge, conflicting=conflicting, refused=refused))
     return tuple(verdicts)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in the values of a prompt."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | Sequence):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
 
 
 def verdict_schema(tag: str | None, count: int, reasoning: bool) -> dict[str, Any]:

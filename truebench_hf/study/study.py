@@ -36,6 +36,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, prepare, write
+from truebench_hf.study.reading import reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -181,7 +182,7 @@ class Study(Generic[O, T, D, V]):
             lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
             notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
             known = {"calls_lost": lost} if lost else {}
-            outcome = replace(outcome, notes=notes, known={**outcome.known, **known})
+            outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
             if outcome.board:
                 outcome = replace(outcome, board=providers.marked(outcome.board, *about))
             if self.boards and before > len(done):
@@ -223,6 +224,17 @@ class Study(Generic[O, T, D, V]):
         finally:
             if told := providers.served(self.roles, self.folder.info.get("served", {})):
                 self.folder.note(served=told)
+
+    def _with_reading(self, outcome: Outcome[V]) -> Outcome[V]:
+        """The outcome with what reading its labels cost."""
+        callers = self._callers.values()
+        costs = reading_costs(callers)
+        return replace(
+            outcome,
+            notes=[*outcome.notes, *reading_notes(costs, callers)],
+            sections=[*outcome.sections, *reading_table(costs)] if outcome.sections else outcome.sections,
+            known={**outcome.known, "reading": reading_record(costs)},
+        )
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""

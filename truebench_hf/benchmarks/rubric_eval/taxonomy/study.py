@@ -18,17 +18,15 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.signed import criteria_labels, signed_schema
-from truebench_hf.judging.signed_asking import ask_signed
+from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import fence
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message
 
 _NAMES = {name: name for name in RUBRIC_TYPES}
 
@@ -79,26 +77,16 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         """One rubric's type; None with the reason where no answer names one."""
         if self.options.model is None:
             return replace(one, reason="no model was asked")
-        options, caller, instruction, rubric = self.options, self.caller("model"), one.item.case.instruction, one.rubric
+        options, instruction, rubric = self.options, one.item.case.instruction, one.rubric
         values: dict[str, Any] = {
             "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
             "hint": rubric.hint if options.hints else "", "tag": fence(instruction, rubric.text),
         }  # fmt: skip
-
-        def request(structured: bool) -> ChatRequest:
-            text = options.prompts.render("taxonomy", **values, structured=structured)
-            kind = {"type": "string", "enum": list(_NAMES)}
-            schema = signed_schema(None, {"reason": {"type": "string"}, "criteria_1": kind}) if structured else None
-            example = f'1. It counts something.\n```json\n{{"criteria_1": "{next(iter(_NAMES))}"}}\n```'
-            sampling = Sampling(max_tokens=options.max_tokens)
-            return ChatRequest((Message("user", text),), sampling, 0, schema, example=example)
-
-        labels, tag, shown = criteria_labels(1, _NAMES), values["tag"], [instruction, rubric.text]
-        answer = await self.schemas.ask(
-            request, lambda made: ask_signed(caller, made, tag, labels, options.prompts, material=shown)
-        )
-        kind = answer.labels.get("criteria_1")
-        return replace(one, kind=kind, reason=answer.reasons.get("criteria_1", "") if kind else answer.problem)
+        answer = await ask_by_prompt(
+            self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
+            sampling=Sampling(max_tokens=options.max_tokens), reason="It asks for something that can be counted.",
+        )  # fmt: skip
+        return replace(one, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Taxonomy]:
         options, known = self.options, sum(bool(one.rubric.kind) for one in done)
