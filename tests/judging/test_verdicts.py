@@ -126,7 +126,7 @@ def test_a_judge_may_correct_itself_and_it_is_noted() -> None:
         (["hm", GOOD], (2, 2, 0, 0)),  # both labels from the second answer
         ([HALF] * 3, (2, 1, 1, 0)),  # one settled by three answers, one never
         ([QUOTATION], (2, 0, 0, 2)),  # both without the tag
-        ([ERROR], (2, 0, 0, 0)),  # nothing was there to be read
+        ([ERROR], (0, 0, 0, 0)),  # nothing was there to be read
     ],
 )
 def test_what_reading_cost_is_counted(answers: list[Any], counted: tuple[int, ...]) -> None:

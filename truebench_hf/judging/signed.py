@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
@@ -35,7 +35,8 @@ CUT_OFF = "the answer was cut off at the token limit"
 TRAILING = "the text behind the JSON object speaks of verdicts again"
 _ORNAMENT = " \t\r\n*_~`\"'“”‘’「」«».。!！[]()<>✅✔✓☑🟢👍❌✗✘✖☒🔴👎"
 _REASON = re.compile(r"(?:\w*_)?(?:reason\w*|explanation|rationale|analysis|comment|note|evidence|justification)s?")
-_NUMBERED = re.compile(r"(?P<stem>.+)_(?P<number>\d{1,6})")
+_VERDICT = re.compile(r"\w*(?:verdict|label|judge?ment|decision|result|final|revised|corrected)\w*")
+_NUMBERED = re.compile(r"(.+)_\d{1,6}")
 _ALIAS = re.compile(r"(?:[^\W\d]*_?)0*(\d{1,6})")  # "1", "criterion_1", "Kriterium 1", "기준1" for criteria_1
 _IDENTITIES = ("criterion", "criteria", "key", "number", "index", "question", "item", "requirement", ID)
 _SEPARATED = re.compile(r"[\s*_`\"'✅✔✓❌✗✘]*[-–—:;,.(：，（]")
@@ -106,17 +107,19 @@ def read_signed(
         return SignedAnswer({}, ("it holds too many braces to be read",), signed=False)
     if answer is not None:
         return answer
-    return SignedAnswer({}, (CUT_OFF if truncated else _missing(tag, labels),), signed=False)
+    named = f" and {named_keys(labels)}" if labels else ""
+    missing = f'it has no JSON object with "{ID}": "{tag}"{named}'
+    return SignedAnswer({}, (CUT_OFF if truncated else missing,), signed=False)
 
 
 def is_forgeable(labels: Labels[Any], *material: str) -> bool:
     """Return whether texts that a judge is shown hold anything that it could quote in place of an answer of its own."""
-    named = _key_pattern(labels)
+    form = _Form(labels)
     for text in map(strip_invisible, material):
-        if named.search(text):
+        if form.keys_in_prose.search(text):
             return True
         try:
-            if any(_statements(made, labels) for _, _, made in find_objects(text.replace('\\"', '"'))):
+            if any(form.statements(made) for _, _, made in find_objects(text.replace('\\"', '"'))):
                 return True
         except TooManyObjects:
             return True
@@ -150,144 +153,128 @@ def named_keys(labels: Labels[Any]) -> str:
     return ", ".join(keys) if len(keys) < 4 or not _NUMBERED.fullmatch(keys[0]) else f"{keys[0]} to {keys[-1]}"
 
 
-def _missing(tag: str, labels: Labels[Any]) -> str:
-    return f'it has no JSON object with "{ID}": "{tag}"' + (f" and {named_keys(labels)}" if labels else "")
-
-
 def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: bool) -> SignedAnswer[L] | None:
     """The answer that the objects of a text give, None where it has no object to read."""
-    parts = _signed_objects(text, tag) if tag in text else []
-    signed = bool(parts)
+    form = _Form(labels)
+    objects = list(find_objects(text, tag)) if tag in text else []
+    signed = bool(objects)
     if unsigned and not signed:
-        parts = [one for one in find_objects(text) if _statements(one[2], labels)]
-    if not parts:
+        objects = [one for one in find_objects(text) if form.statements(one[2])]
+    if not objects:
         return None
-    behind = _CLOSING.sub(" ", text[parts[-1][1] :])
-    if truncated and behind.strip():
+    before, behind = text[: objects[0][0]], text[objects[-1][1] :]
+    if truncated and _CLOSING.sub("", behind):
         return SignedAnswer({}, (CUT_OFF,), signed=signed)
-    answer = _joined([part for _, _, part in parts], labels)
-    if _may_contradict(text[parts[-1][1] :], labels):
+    if form.may_contradict(behind):
         return SignedAnswer({}, (TRAILING,), unclear=frozenset(labels), signed=signed)
-    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text[: parts[0][0]]).strip()
-    reasons = {**_numbered_reasons(before, labels), **answer.reasons}
-    return SignedAnswer(
-        answer.labels, answer.problems, reasons, answer.fields, before, answer.unclear, answer.corrected, signed
+    answer = _joined([made for _, _, made in objects], form)
+    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).strip()
+    return replace(
+        answer, before=before, reasons={**_numbered_reasons(before, labels), **answer.reasons}, signed=signed
     )
 
 
-def _may_contradict(behind: str, labels: Labels[Any]) -> bool:
-    """Whether the text behind the last object could take back what the object states."""
-    words = {word for offered in labels.values() for word in offered}
-    spelt = (rf"(?-i:{re.escape(word)})" if len(word) == 1 else re.escape(word) for word in sorted(words))
-    offered = re.compile(rf"(?<!\w)(?:{'|'.join(spelt) or '(?!)'})(?!\w)", re.IGNORECASE)
-    return "{" in behind or bool(offered.search(behind) or _key_pattern(labels).search(behind))
-
-
-def _key_pattern(labels: Labels[Any]) -> re.Pattern[str]:
-    """Finds the keys in prose: `criteria_1` in "Criterion 1", and `rating` where a value follows it."""
-    forms = set()
-    for key in labels:
-        if numbered := _NUMBERED.fullmatch(key):
-            forms.add(rf"\b{re.escape(numbered['stem'][:6])}\w{{0,20}}[\W_]{{0,4}}\d")
-        else:
-            forms.add(rf"\b{re.escape(key).replace('_', '[_ ]')}\b[\"'”*`\\]{{0,4}}\s{{0,5}}[:=：]")
-    return re.compile("|".join(sorted(forms)) or r"(?!)", re.IGNORECASE)
-
-
-def _signed_objects(text: str, tag: str) -> list[tuple[int, int, JsonObject]]:
-    """(start, end, object) of every object that bears the tag: those that open with it, or else wherever one has it."""
-    if objects := list(find_objects(text, tag)):
-        return objects
-    found = ((start, end, _signed_part(made, tag)) for start, end, made in find_objects(text))
-    return [(start, end, part) for start, end, part in found if part is not None]
-
-
-def _signed_part(made: JsonObject, tag: str, depth: int = 0) -> JsonObject | None:
-    """The object that bears the tag: the given one, or one within it."""
-    if any(_fold(name) == ID and str(value).strip(_ORNAMENT) == tag for name, value in made.pairs):
-        return made
-    if depth < 2:
-        for _, value in made.pairs:
-            if isinstance(value, JsonObject) and (part := _signed_part(value, tag, depth + 1)) is not None:
-                return part
-    return None
-
-
-def _joined(parts: Iterable[JsonObject], labels: Labels[L]) -> SignedAnswer[L]:
+def _joined(objects: Iterable[JsonObject], form: _Form[L]) -> SignedAnswer[L]:
     """What objects state together: of each key what the last one that names it does."""
-    values: dict[
-        str, list[Any]
-    ] = {}  # of each key its labels, one per object; _NOTHING where an object has no valid one
+    labels: dict[str, list[Any]] = {}  # of each key, one per object that names it
     problems: dict[str, str] = {}
     reasons: dict[str, str] = {}
     fields: dict[str, Any] = {}
-    doubled = False
-    for part in parts:
-        statements = _statements(part, labels)
-        for key, stated in statements.items():
-            label = _label(stated[0], _folded(labels[key])) if key in labels else _NOTHING
-            values.setdefault(key, []).append(label if len(stated) == 1 else _NOTHING)
-            problems[key] = _problem(key, stated, labels)
-            doubled = doubled or len(stated) > 1
-            reasons |= {key: reason} if (reason := _reason(stated[0])) else {}
-        fields = {name: value for name, value in part.items() if _fold(name) != ID and _key(name, labels) is None}
-    wrong = [problems[key] for key, given in values.items() if given[-1] is _NOTHING]
-    wrong += [f"{key} is missing" for key in labels if key not in values]
-    known = {key: given[-1] for key, given in values.items() if given[-1] is not _NOTHING}
-    corrected = frozenset(key for key, given in values.items() if len({repr(one) for one in given}) > 1)
-    if any(key not in labels for key in values) or doubled:
-        known = {}  # who counts otherwise means other criteria by the same numbers; who states two labels is unreliable
-    unclear = frozenset(key for key in values if key in labels and key not in known)
-    return SignedAnswer(known, tuple(wrong), reasons, fields, unclear=unclear, corrected=corrected & labels.keys())
+    reliable = True
+    for made in objects:
+        statements = form.statements(made)
+        for key, values in statements.items():
+            labels.setdefault(key, []).append(form.label(key, values))
+            problems[key] = form.problem(key, values)
+            reasons |= {key: reason} if (reason := _reason(values[0])) else {}
+            # Who gives more criteria than there are means others by these numbers; who gives one twice means neither.
+            reliable = reliable and key in form.labels and len(values) == 1
+        fields = {name: value for name, value in made.items() if _fold(name) != ID and form.key(name) is None}
+    wrong = [problems[key] for key, given in labels.items() if given[-1] is _NOTHING]
+    wrong += [f"{key} is missing" for key in form.labels if key not in labels]
+    known = {key: given[-1] for key, given in labels.items() if given[-1] is not _NOTHING and reliable}
+    unclear = labels.keys() & form.labels.keys() - known.keys()
+    corrected = {key for key, given in labels.items() if any(one not in (_NOTHING, given[-1]) for one in given)}
+    return SignedAnswer(known, tuple(wrong), reasons, fields, "", frozenset(unclear), frozenset(corrected))
 
 
-def _problem(key: str, stated: list[Any], labels: Labels[Any]) -> str:
-    if key not in labels:
-        return f"{key} was not asked for"
-    if len(stated) > 1:
-        return f"{key} is given {len(stated)} times"
-    value = stated[0]
-    if isinstance(labels[key], ListOf):
-        return f"{key} is no list" + (f" with one of {', '.join(labels[key])} an item" if labels[key] else "")
-    shown = "an object without one label" if isinstance(value, JsonObject) else _shown(value)
-    return f"{key} is {shown}, not {' or '.join(labels[key])}"
+class _Form(Generic[L]):
+    """What is asked for: the keys and the words on offer under each."""
 
+    def __init__(self, labels: Labels[L]) -> None:
+        self.labels = labels
+        self._words = {key: _folded(words) for key, words in labels.items()}
+        stems = {match[1] for key in labels if (match := _NUMBERED.fullmatch(key))}
+        self._stem = stems.pop() if len(stems) == 1 else None
 
-def _statements(made: JsonObject, labels: Labels[Any], depth: int = 0) -> dict[str, list[Any]]:
-    """What an object, or those within it, have under each key."""
-    found: dict[str, list[Any]] = {}
-    for name, value in made.pairs:
-        if (key := _key(name, labels)) is not None and (key == _fold(name) or _is_label(value, labels)):
+    def key(self, name: str) -> str | None:
+        """The key that a name stands for: its own, or the numbered one with its number, be it on offer or not."""
+        folded = _fold(name)
+        number = None if folded in self.labels or self._stem is None else _ALIAS.fullmatch(folded)
+        return f"{self._stem}_{int(number[1])}" if number else folded if folded in self.labels else None
+
+    def label(self, key: str, values: Sequence[Any]) -> Any:
+        """The label that an object gives a key, _NOTHING where it gives none, or more than one."""
+        return _label(values[0], self._words[key]) if key in self._words and len(values) == 1 else _NOTHING
+
+    def problem(self, key: str, values: Sequence[Any]) -> str:
+        """What is wrong where the values of a key are no label."""
+        if key not in self.labels:
+            return f"{key} was not asked for"
+        if len(values) > 1:
+            return f"{key} is given {len(values)} times"
+        words = self.labels[key]
+        if isinstance(words, ListOf):
+            return f"{key} is no list" + (f" with one of {', '.join(words)} an item" if words else "")
+        shown = (
+            "no single word" if isinstance(values[0], dict | list) else json.dumps(values[0], ensure_ascii=False)[:60]
+        )
+        return f"{key} is {shown}, not {' or '.join(words)}"
+
+    def statements(self, made: JsonObject) -> dict[str, list[Any]]:
+        """The values that an object, or those within it, have under each key."""
+        found: dict[str, list[Any]] = {}
+        for key, value in self._statements(made, 0):
             found.setdefault(key, []).append(value)
-        elif depth < 3 and not _REASON.fullmatch(_fold(name)):
-            for inner in value if isinstance(value, list) else [value]:
-                for key, values in _inner_statements(inner, labels, depth + 1):
-                    found.setdefault(key, []).extend(values)
-    if not found and depth == 0 and len(labels) == 1 and _is_label(made, labels):
-        found = {next(iter(labels)): [made]}  # {"id": ..., "verdict": "PASS"} where one criterion is asked about
-    return found
+        if not found and len(self.labels) == 1 and self._is_label(made):
+            return {
+                next(iter(self.labels)): [made]
+            }  # {"id": ..., "verdict": "PASS"} where one criterion is asked about
+        return found
 
+    def _statements(self, made: JsonObject, depth: int) -> Iterator[tuple[str, Any]]:
+        for name, value in made.pairs:
+            if (key := self.key(name)) is not None and (key == _fold(name) or self._is_label(value)):
+                yield key, value
+            elif depth < 3 and not _REASON.fullmatch(_fold(name)):
+                for inner in value if isinstance(value, list) else [value]:
+                    if isinstance(inner, JsonObject):
+                        about = self._identified(inner)
+                        yield from self._statements(inner, depth + 1) if about is None else [(about, inner)]
 
-def _inner_statements(inner: Any, labels: Labels[Any], depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """What an object within another states; {"criterion": 1, "verdict": "PASS"} is a statement about criteria_1."""
-    if not isinstance(inner, JsonObject):
-        return
-    named = [str(value) for name, value in inner.pairs if _fold(name) in _IDENTITIES]
-    keys = {key for value in named if (key := _key(value, labels)) is not None}
-    if len(keys) == 1 and _is_label(inner, labels):
-        yield keys.pop(), [inner]
-    else:
-        yield from _statements(inner, labels, depth).items()
+    def _identified(self, made: JsonObject) -> str | None:
+        """The key that an object such as {"criterion": 1, "verdict": "PASS"} is about."""
+        named = {self.key(str(value)) for name, value in made.pairs if _fold(name) in _IDENTITIES} - {None}
+        return named.pop() if len(named) == 1 and self._is_label(made) else None
 
+    def _is_label(self, value: Any) -> bool:
+        return any(_label(value, words) is not _NOTHING for words in self._words.values())
 
-def _key(name: str, labels: Labels[Any]) -> str | None:
-    """The key that a name stands for: its own, or the numbered one with its number, be it on offer or not."""
-    folded = _fold(name)
-    if folded in labels:
-        return folded
-    stems = {match["stem"] for key in labels if (match := _NUMBERED.fullmatch(key))}
-    number = _ALIAS.fullmatch(folded)
-    return f"{stems.pop()}_{int(number[1])}" if len(stems) == 1 and number else None
+    def may_contradict(self, behind: str) -> bool:
+        """Whether the text behind the last object could take back what the object states."""
+        words = sorted({word for offered in self.labels.values() for word in offered})
+        spelt = "|".join(rf"(?-i:{re.escape(word)})" if len(word) == 1 else re.escape(word) for word in words)
+        offered = re.compile(rf"(?<!\w)(?:{spelt or '(?!)'})(?!\w)", re.IGNORECASE)
+        return "{" in behind or bool(offered.search(behind) or self.keys_in_prose.search(behind))
+
+    @property
+    def keys_in_prose(self) -> re.Pattern[str]:
+        """Finds the keys in prose: `criteria_1` in "Criterion 1", and `rating` where a value follows it."""
+        plain = [key for key in self.labels if not _NUMBERED.fullmatch(key)]
+        quoted = r"\b(?:&quot;|[\"'”*`\\]){0,4}\s{0,5}[:=：]"
+        forms = [rf"\b{re.escape(key).replace('_', '[_ ]')}{quoted}" for key in plain]
+        forms += [rf"\b{re.escape(self._stem[:6])}\w{{0,20}}[\W_]{{0,4}}\d"] if self._stem else []
+        return re.compile("|".join(forms) or "(?!)", re.IGNORECASE)
 
 
 def _fold(name: str) -> str:
@@ -299,27 +286,21 @@ def _folded(words: Mapping[str, L]) -> dict[str, L]:
     return ListOf(folded) if isinstance(words, ListOf) else folded
 
 
-def _is_label(value: Any, labels: Labels[Any]) -> bool:
-    return any(_label(value, _folded(words)) is not _NOTHING for words in labels.values())
-
-
 def _label(value: Any, words: Mapping[str, Any]) -> Any:
-    """The label that a value is, or that exactly one field of an object is, its reasons aside; _NOTHING where none is."""
+    """The label that a value is, or that the fields of an object agree on, its reasons aside; _NOTHING where none is."""
     if isinstance(words, ListOf):
         valid = isinstance(value, list) and not (words and _NOTHING in (_label(item, dict(words)) for item in value))
         return tuple(value) if valid else _NOTHING
     if isinstance(value, JsonObject):
-        fields = [(_fold(name), inner) for name, inner in value.pairs if not _REASON.fullmatch(_fold(name))]
-        stated = [_label(inner, words) for name, inner in fields if name not in _IDENTITIES]
-        verdicts = [_label(inner, words) for name, inner in fields if name == "verdict"]
-        stated = [label for label in stated if label is not _NOTHING]
-        return stated[0] if len(stated) == 1 and _NOTHING not in verdicts else _NOTHING
+        fields = [(_fold(name), _label(inner, words)) for name, inner in value.pairs]
+        verdicts = [label for name, label in fields if _VERDICT.fullmatch(name)]
+        others = [label for name, label in fields if not _REASON.fullmatch(name) and name not in _IDENTITIES]
+        stated = verdicts or [label for label in others if label is not _NOTHING]
+        return stated[0] if stated and all(label == stated[0] for label in stated) else _NOTHING
     if value is None or isinstance(value, bool):
         return words.get(json.dumps(value), _NOTHING)
     if isinstance(value, int | float):
-        return words.get(
-            str(int(value) if value == value and abs(value) < 1e6 and value == int(value) else value), _NOTHING
-        )
+        return words.get(f"{value:g}" if isinstance(value, float) else str(value), _NOTHING)
     return _word_label(value, words) if isinstance(value, str) else _NOTHING
 
 
@@ -344,13 +325,6 @@ def _reason(value: Any) -> str:
         if _REASON.fullmatch(_fold(name)) and isinstance(inner, str)
     ]
     return reasons[0] if reasons else ""
-
-
-def _shown(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)[:60]
-    except (RecursionError, ValueError):
-        return "a nest of lists"
 
 
 def _numbered_reasons(before: str, labels: Labels[Any]) -> dict[str, str]:
