@@ -21,6 +21,7 @@ Three facts with words of their own, and fields that are handed back as they are
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
+from truebench_hf.normal_form import normal_form
 
 L = TypeVar("L")
 ID = "id"
@@ -115,7 +117,8 @@ def read_signed(
 def is_forgeable(labels: Labels[Any], *material: str) -> bool:
     """Return whether texts that a judge is shown hold anything that it could quote in place of an answer of its own."""
     form = _Form(labels)
-    for text in map(strip_invisible, material):
+    for shown in material:
+        text = normal_form("NFKC", html.unescape(strip_invisible(shown)))
         if form.keys_in_prose.search(text):
             return True
         try:
@@ -271,7 +274,7 @@ class _Form(Generic[L]):
     def keys_in_prose(self) -> re.Pattern[str]:
         """Finds the keys in prose: `criteria_1` in "Criterion 1", and `rating` where a value follows it."""
         plain = [key for key in self.labels if not _NUMBERED.fullmatch(key)]
-        quoted = r"\b(?:&quot;|[\"'”*`\\]){0,4}\s{0,5}[:=：]"
+        quoted = r"\b[\"'”*`\\]{0,4}\s{0,5}[:=：]"
         forms = [rf"\b{re.escape(key).replace('_', '[_ ]')}{quoted}" for key in plain]
         forms += [rf"\b{re.escape(self._stem[:6])}\w{{0,20}}[\W_]{{0,4}}\d"] if self._stem else []
         return re.compile("|".join(forms) or "(?!)", re.IGNORECASE)
