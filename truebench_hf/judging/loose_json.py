@@ -1,6 +1,6 @@
 """The JSON objects in a model's answer, with the small faults that models make in them; nothing is guessed.
 
-Reading takes a time that grows with the text, whatever it holds: what an answer may cost is bounded, and an answer that
+Reading takes a time that grows with the text, whatever it holds: what one answer may cost is bounded, and an answer that
 costs more raises `TooManyObjects`.
 """
 
@@ -13,25 +13,30 @@ from collections.abc import Iterator
 from typing import Any
 
 _TRIES = 1_000  # places at which an object may begin
-_BUDGET = 400_000  # characters that the tolerant parser may look at in one answer
-_DEPTH = 8
+_STEPS = 30_000  # tokens that are mended in one text; an object that cannot be mended counts for a hundred
 _OPENING = re.compile(r"\{(?=\s{0,200}(?:[\"'“”„}]|[\w ]{1,60}[:：]))")
 _SIGNED = re.compile(r"\{\s{0,200}[\"'“]?id[\"'”]?\s{0,20}[:：=]\s{0,20}[\"'“]?(\w+)", re.IGNORECASE)
-_COMMENT = r"(?:(?:(?://|#)[^\n]{0,300}\n|/\*[^*]{0,300}\*/)\s*)"
-_BLANK = re.compile(rf"[\s\\]*{_COMMENT}*")
+_GAP = r"[\s\\]*(?:(?:(?://|#)[^\n]{0,300}\n|/\*[^*]{0,300}\*/)\s*){0,5}"  # blanks and comments
 _KEY = r"(?:[\"'“”„][^\"'“”„{}\n]{1,80}[\"'“”]|[\w -]{1,60})\s*[:：=]"
-# A quotation mark ends a value only where the object goes on behind it: those within a reason often stand unescaped.
-_VALUE_END = rf"(?=[\s\\]*{_COMMENT}{{0,3}}(?:[}}\]]|[,，;]\s*{_COMMENT}{{0,3}}(?:[}}\]]|{_KEY})|(?<=\n)\s*{_KEY}))"
-_CLOSERS = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"'}
-_ENDS = {
-    (opener, place): re.compile(rf"\\.|[{signs}]{end}", re.DOTALL)
-    for opener, signs in _CLOSERS.items()
-    for place, end in (("key", ""), ("value", _VALUE_END), ("item", r"(?=\s*[\],，])"))
-}
-_BARE = re.compile(r"[^\s,，;:：{}\[\]\"“”](?:[^,，;{}\[\]\"“”\n]{0,200}[^\s,，;{}\[\]\"“”])?")
-_BARE_KEY = re.compile(r"[\w#][\w #.-]{0,60}")
-_ESCAPE = re.compile(r"\\([\"'\\/])|\\n|\\t")
-_CONSTANTS = {"null": None, "None": None, "true": True, "True": True, "false": False, "False": False}
+_BARE = r"(?P<bare>[^\s,，;:：={}\[\]\"“”'][^,，;:：={}\[\]\"“”\n]{0,300})"
+
+
+def _token(ends: str) -> re.Pattern[str]:
+    """Matches a sign, or a string up to a quotation mark behind which the object goes on, or ends by one of `ends`.
+
+    Quotation marks within a reason often stand unescaped.
+    """
+    goes_on = rf"(?:{_GAP}(?:[{ends}}}\]]|[,，;]{_GAP}(?:[}}\]\"'“{{]|{_KEY}))|\s*\n\s*{_KEY})"
+    strings = (
+        rf"{opening}(?P<{name}>(?:[^{closing}\\]|\\.|[{closing}](?!{goes_on})){{0,20000}}+)[{closing}]"
+        for name, opening, closing in (("double", '"', '"'), ("single", "'", "'"), ("curly", "[“”„]", '“”"'))
+    )
+    return re.compile(rf"{_GAP}(?:(?P<sign>[{{}}\[\],，;:：=])|{'|'.join(strings)}|{_BARE})", re.DOTALL)
+
+
+_ANY, _VALUE = _token(":：="), _token("")
+_SIGNS = {"，": ",", ";": ",", "：": ":", "=": ":"}
+_ESCAPE = re.compile(r"\\([\"'\\/])|\\([nt])")
 
 
 class TooManyObjects(Exception):
@@ -44,6 +49,9 @@ class JsonObject(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         self.pairs = pairs
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
 
 
 def strip_invisible(text: str) -> str:
@@ -59,10 +67,8 @@ def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObjec
 
     An object that opens with an `id` and was mended does not reach over the opening of another one. Raises TooManyObjects.
     """
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
-    parser = _LooseParser(text)
     opening = _SIGNED if tag else _OPENING
-    position = 0
+    position, steps = 0, _STEPS
     for _ in range(_TRIES):
         if (match := opening.search(text, position)) is None:
             return
@@ -70,9 +76,10 @@ def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObjec
         if tag and match[1] != tag:
             continue
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            value, end = parser.parse(start)
+            mended, end, steps = _mended(text, start, steps)
+            value = _parsed(mended)
             if tag and opening.search(text, position, end):
                 continue
         if value is not None:
@@ -81,97 +88,36 @@ def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObjec
     raise TooManyObjects
 
 
-class _Malformed(Exception):
-    pass
+def _parsed(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
 
 
-class _LooseParser:
-    """Parses objects with other quotation marks or none, unescaped ones, trailing or missing commas, and comments."""
+def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
+    """(the object that begins at `start` as proper JSON, "" where none does; where it ends; the steps that are left).
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._left = _BUDGET
-
-    def parse(self, start: int) -> tuple[JsonObject | None, int]:
-        """The object that begins at `start`, and where it ends; None where none does."""
-        self._reached = start
-        try:
-            return self._object(start, 0)
-        except _Malformed:
-            return None, start
-        finally:
-            self._left -= self._reached - start
-            if self._left < 0:
-                raise TooManyObjects
-
-    def _skip(self, position: int) -> int:
-        match = _BLANK.match(self._text, position)
-        assert match is not None
-        self._reached = max(self._reached, match.end())
-        return match.end()
-
-    def _object(self, position: int, depth: int) -> tuple[JsonObject, int]:
-        pairs: list[tuple[str, Any]] = []
-        position = self._skip(position + 1)
-        while not self._text.startswith("}", position):
-            key, position = self._key(position)
-            position = self._skip(position)
-            if self._text[position : position + 1] not in (":", "：", "="):
-                raise _Malformed
-            value, position = self._value(self._skip(position + 1), depth, "value")
-            pairs.append((key, value))
-            position = self._separated(position)
-        return JsonObject(pairs), position + 1
-
-    def _list(self, position: int, depth: int) -> tuple[list[Any], int]:
-        values: list[Any] = []
-        position = self._skip(position + 1)
-        while not self._text.startswith("]", position):
-            value, position = self._value(position, depth, "item")
-            values.append(value)
-            position = self._separated(position)
-        return values, position + 1
-
-    def _separated(self, position: int) -> int:
-        """Where the next entry begins. A line break can stand for the comma."""
-        start, position = position, self._skip(position)
-        if self._text[position : position + 1] in (",", "，", ";") and position < len(self._text):
-            return self._skip(position + 1)
-        if self._text[position : position + 1] not in ("}", "]") and "\n" not in self._text[start:position]:
-            raise _Malformed
-        return position
-
-    def _key(self, position: int) -> tuple[str, int]:
-        if self._text[position : position + 1] in _CLOSERS and position < len(self._text):
-            return self._string(position, "key")
-        return self._bare(position, _BARE_KEY)
-
-    def _value(self, position: int, depth: int, place: str) -> tuple[Any, int]:
-        sign = self._text[position : position + 1]
-        if depth > _DEPTH or not sign:
-            raise _Malformed
-        if sign == "{":
-            return self._object(position, depth + 1)
-        if sign == "[":
-            return self._list(position, depth + 1)
-        if sign in _CLOSERS:
-            return self._string(position, place)
-        word, end = self._bare(position, _BARE)
-        return _CONSTANTS.get(word, word), end
-
-    def _bare(self, position: int, form: re.Pattern[str]) -> tuple[str, int]:
-        if (match := form.match(self._text, position)) is None:
-            raise _Malformed
-        self._reached = max(self._reached, match.end())
-        return match.group().strip(), match.end()
-
-    def _string(self, position: int, place: str) -> tuple[str, int]:
-        form, end = _ENDS[self._text[position], place], position + 1
-        while (match := form.search(self._text, end)) is not None and match.group().startswith("\\"):
-            end = match.end()
-        if match is None:
-            self._reached = len(self._text)
-            raise _Malformed
-        self._reached = max(self._reached, match.end())
-        body = self._text[position + 1 : match.end() - 1]
-        return _ESCAPE.sub(lambda escape: escape[1] or (" " if escape[0] == "\\t" else "\n"), body), match.end()
+    Mended are other quotation marks or none, unescaped ones, trailing commas, commas that a line break stands for,
+    backslashes, and comments.
+    """
+    tokens: list[str] = []
+    position, depth = start, 0
+    while (match := (_VALUE if tokens[-1:] == [":"] else _ANY).match(text, position)) is not None:
+        if (steps := steps - 1) < 0:
+            raise TooManyObjects
+        if sign := _SIGNS.get(match["sign"], match["sign"]):
+            if sign in "}]" and tokens[-1] == ",":
+                tokens.pop()
+            depth += (sign in "{[") - (sign in "}]")
+            tokens.append(sign)
+        else:
+            if tokens[-1] not in "{[:,":
+                if "\n" not in text[position : match.end()]:
+                    break
+                tokens.append(",")
+            tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[match.lastgroup or 0].strip())))
+        position = match.end()
+        if depth == 0:
+            return "".join(tokens), position, steps
+    return "", start, steps - 100
