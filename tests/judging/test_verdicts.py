@@ -73,7 +73,7 @@ def test_asking_again(answers: list[Any], labels: list[Label | None], calls: int
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (["hm"] * 3, f'no JSON object with "id": "{TAG}" and criteria_1, criteria_2'),
+        (["hm"] * 3, "no JSON object with the `id` asked for and criteria_1, criteria_2"),
         ([ERROR], "the judge gave no answer: the server burned down"),
         ([{"text": HALF, "truncated": True}] * 3, "the answer was cut off at the token limit"),
         (

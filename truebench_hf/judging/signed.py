@@ -109,8 +109,7 @@ def read_signed(
         return SignedAnswer({}, ("it holds too many braces to be read",), signed=False)
     if answer is not None:
         return answer
-    named = f" and {named_keys(labels)}" if labels else ""
-    missing = f'it has no JSON object with "{ID}": "{tag}"{named}'
+    missing = f"it has no JSON object with the `{ID}` asked for" + (f" and {named_keys(labels)}" if labels else "")
     return SignedAnswer({}, (CUT_OFF if truncated else missing,), signed=False)
 
 
@@ -153,7 +152,7 @@ def label_of(value: Any, words: Mapping[str, L]) -> L | None:
 def named_keys(labels: Labels[Any]) -> str:
     """The keys as a sentence names them."""
     keys = list(labels)
-    return ", ".join(keys) if len(keys) < 4 or not _NUMBERED.fullmatch(keys[0]) else f"{keys[0]} to {keys[-1]}"
+    return ", ".join(keys) if len(keys) < 3 or not _NUMBERED.fullmatch(keys[0]) else f"{keys[0]} to {keys[-1]}"
 
 
 def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: bool) -> SignedAnswer[L] | None:
