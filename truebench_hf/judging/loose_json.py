@@ -35,6 +35,7 @@ def _token(ends: str) -> re.Pattern[str]:
 
 
 _ANY, _VALUE = _token(":：="), _token("")
+_JOINERS = re.compile(r"[\u200c\u200d](?![^\x00-\x7f])|(?<![^\x00-\x7f])[\u200c\u200d]")
 _SIGNS = {"，": ",", ";": ",", "：": ":", "=": ":"}
 _ESCAPE = re.compile(r"\\([\"'\\/])|\\([nt])")
 
@@ -55,10 +56,18 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=JsonObject)
 
 
 def strip_invisible(text: str) -> str:
-    """The text without signs that nobody sees, and without what only shapes the sign before."""
+    """The text without signs that nobody sees, and without what only shapes the sign before.
+
+    Joiners between letters beyond ASCII are part of their words, and stay.
+    """
     if text.isascii():
         return text
-    hidden = [sign for sign in set(text) if sign in "\ufe0f\u20e3" or unicodedata.category(sign) == "Cf"]
+    text = _JOINERS.sub("", text)
+    hidden = [
+        sign
+        for sign in set(text)
+        if sign in "\ufe0f\u20e3" or (unicodedata.category(sign) == "Cf" and sign not in "\u200c\u200d")
+    ]
     return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
 
 

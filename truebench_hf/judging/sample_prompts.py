@@ -170,7 +170,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("rating_")), shown | whole),
-        **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION | {"structured": structured}),
         **dict.fromkeys((one for one in ABOUT if one.startswith("validate_")), _INSTANCE | form),
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},

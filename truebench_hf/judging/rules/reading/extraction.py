@@ -20,6 +20,7 @@ from truebench_hf.types import Criterion
 
 PROMPT = "find_rules"
 SAMPLING = Sampling(max_tokens=2048)
+LABELS: dict[str, dict[str, bool]] = {"rules": ListOf(), "complete": {"true": True, "false": False}}
 _MOST = 8  # rules of one criterion: who finds more does not read but lists
 
 
@@ -32,7 +33,7 @@ async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prom
     tag = fence(criterion.text, criterion.condition or "")
     values = {"criterion": criterion.text, "condition": criterion.condition or "", "tag": tag}
     answer = await ask_by_prompt(
-        schemas, prompts, PROMPT, values, {"rules": ListOf(), "complete": {"true": True, "false": False}},
+        schemas, prompts, PROMPT, values, LABELS,
         sampling=SAMPLING, reason="It limits the words.", entries=_forms(), long=True,
         check=lambda answer: problem_of(rules_of(answer.labels, criterion)),
     )  # fmt: skip
