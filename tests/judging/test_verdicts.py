@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
@@ -111,6 +113,29 @@ def test_an_object_without_the_tag_counts_only_where_nothing_could_be_quoted(
     verdicts, requests = asked(answers, shown=shown, schema=schema)
     assert [verdict.label for verdict in verdicts] == labels, reason
     assert len(requests) == len(answers), reason
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "why"),
+    [
+        ([f"Analysis.\n```json\n{QUOTATION}\n```"], ["yes", "yes"], "the form that the papers ask for"),
+        ([f"```json\n{QUOTATION.replace('PASS', 'FAIL')}\n```\n```json\n{QUOTATION}\n```\nDone."], ["yes", "yes"], "the last block"),
+        ([f"It passes, I think: {QUOTATION}"], ["yes", "yes"], "without a fence the last object"),
+        (['{"criteria_1": {"reason": "r", "verdict": "PASS"}, "criteria_2": {"reason": "r", "verdict": "FAIL"}}'], ["yes", "no"], "with a schema"),
+        ([QUOTATION.replace("PASS", "Pass"), "```json\n[1]\n```", "```json\n{"], [None, None], "words exactly as asked for"),
+    ],
+)  # fmt: skip
+def test_the_papers_plain_form_is_read_as_they_prescribe_even_where_it_could_be_a_quotation(
+    answers: list[str], labels: list[Label | None], why: str
+) -> None:
+    left = list(answers)
+    judge = ScriptedModel("judge", lambda request: left.pop(0))
+    case = Case("Sum up.", QUOTATION, CRITERIA)
+    settings = JudgeSettings(structured="off")
+    verdicts = asyncio.run(Judge(caller(judge), settings, Prompts({"checklist": "plain"})).verdicts(case))
+    assert [verdict.label for verdict in verdicts] == labels, why
+    asked = [message.content for request in judge.prompts for message in request.messages if message.role == "user"]
+    assert not any('"id"' in text for text in asked), "nor is the id asked for"
 
 
 def test_a_judge_may_correct_itself_and_it_is_noted() -> None:

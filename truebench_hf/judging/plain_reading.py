@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer
 
 L = TypeVar("L")
-_FENCED = re.compile(r"```json\s*(\{.*?\})\s*```", re.DOTALL)
-_OBJECT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
+_OBJECT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*+\}")
 
 
 def read_plain(text: str, labels: Labels[L], truncated: bool) -> SignedAnswer[L]:
-    """The labels of the last JSON block of an answer."""
+    """The labels of the last JSON block of an answer. Never raises."""
     if truncated:
         return SignedAnswer({}, (CUT_OFF,), signed=False)
-    blocks = _FENCED.findall(text) or _OBJECT.findall(text)
+    _, fence, behind = text.rpartition("```json")
+    block = behind.partition("```")[0] if fence else next(iter(_OBJECT.findall(text)[-1:]), "")
     try:
-        block = json.loads(blocks[-1], strict=False) if blocks else {}
-    except ValueError:
-        block = {}
-    stated = {key: value.get("verdict") if isinstance(value, dict) else value for key, value in block.items()}
-    read = {key: words[stated[key]] for key, words in labels.items() if stated.get(key) in [*words]}
-    reasons = {key: str(value.get("reason", "")) for key, value in block.items() if isinstance(value, dict)}
+        entries = dict(json.loads(block, strict=False))
+    except (ValueError, TypeError, RecursionError):
+        entries = {}
+    stated: dict[str, Any] = {
+        key: value.get("verdict") if isinstance(value, dict) else value for key, value in entries.items()
+    }
+    read = {key: words[stated[key]] for key, words in labels.items() if key in stated and stated[key] in list(words)}
+    reasons = {key: str(value.get("reason", "")) for key, value in entries.items() if isinstance(value, dict)}
     problems = [
         f"{key} does not have one of the labels {' or '.join(labels[key])}" for key in labels if key not in read
     ]

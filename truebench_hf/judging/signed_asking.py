@@ -36,7 +36,7 @@ async def ask_signed(
     answers = _Answers(reader, labels, check, long)
 
     def repair(problem: str) -> str:
-        return prompts.render("repair", problems=problem, keys=named_keys(labels), tag=tag)
+        return prompts.render("repair", problems=problem, keys=named_keys(labels), tag="" if plain else tag)
 
     result = await ask(caller, request, answers.read, repair, who="the judge")
     answer = answers.agreed(result) if isinstance(result, Problem) else result
