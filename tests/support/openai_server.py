@@ -9,6 +9,7 @@ POST /faults    list of {match: {nth, contains, kind, path}, status, headers, bo
                 `hang` waits that many seconds, then goes on with the rest; alone it only makes the answer late.
 POST /scripts   list of {contains, message, usage, finish_reason, times}: what an answer should look like instead.
                 `message` is laid over the usual one, so `{"content": null}` or `{"reasoning_content": "..."}` will do.
+                In its `content` `{id}` is the id by which the prompt wants an answer signed.
 POST /settings  {delay, record}; record = how many of the last request bodies /stats shows.
 POST /reset     forget counters, bodies, faults and scripts.
 `contains` is looked for in the strings of the request body, after JSON decoding.
@@ -21,6 +22,7 @@ import asyncio
 import collections
 import contextlib
 import json
+import re
 import signal
 import sys
 import time
@@ -231,6 +233,8 @@ class OpenAIServer:
         message = {"role": "assistant", **script.get("message", {})}
         if "content" not in message:
             message["content"] = chat_text(body, prompt)
+        elif tag := re.search(r'"id", which is "(\w+)"', "\n".join(strings(body))):
+            message["content"] = str(message["content"]).replace("{id}", tag[1])
         choice = {"index": 0, "message": message, "finish_reason": script.get("finish_reason", "stop")}
         return {
             "id": f"chatcmpl-{sum(self.counters.by_path.values())}",
