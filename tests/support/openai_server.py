@@ -40,6 +40,7 @@ CHAT, SYSTEMONE, DECISIONS = "/v1/chat/completions", "/v1/systemone", "/v1/decis
 DECIDERS = {SYSTEMONE: openai_decisions.systemone, DECISIONS: openai_decisions.decisions}
 FAULT_KEYS = {"match", "status", "headers", "body", "raw", "drop", "hang"}
 MATCH_KEYS = {"nth", "contains", "kind", "path"}
+_ID = re.compile(r'"id", which is "(\w+)"')
 SCRIPT_KEYS = {"contains", "message", "usage", "finish_reason", "times"}
 
 
@@ -233,8 +234,8 @@ class OpenAIServer:
         message = {"role": "assistant", **script.get("message", {})}
         if "content" not in message:
             message["content"] = chat_text(body, prompt)
-        elif tag := re.search(r'"id", which is "(\w+)"', "\n".join(strings(body))):
-            message["content"] = str(message["content"]).replace("{id}", tag[1])
+        elif isinstance(message["content"], str) and (tag := _ID.search("\n".join(strings(body)))):
+            message["content"] = message["content"].replace("{id}", tag[1])
         choice = {"index": 0, "message": message, "finish_reason": script.get("finish_reason", "stop")}
         return {
             "id": f"chatcmpl-{sum(self.counters.by_path.values())}",
