@@ -20,7 +20,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "rubric": ("judges one criterion of a response in a call", "as checklist, and contrast"),
     "decision": ("what a judge that gives probabilities is told", "as checklist, and contrast"),
     "decision_question": ("the question on each criterion, behind decision", "as checklist, and contrast"),
-    "repair": ("asks again where an answer cannot be read", "after checklist, rubric, meta_judge, taxonomy"),
+    "repair": ("asks again where an answer cannot be read", "after every prompt whose answer is signed"),
     "meta_judge": ("settles what judges dispute, by their reasons", "arbitrate"),
     "contrast": ("turns one criterion over by a minimal edit", "contrast"),
     "taxonomy": ("sorts a criterion into the 13 rubric types", "taxonomy"),
