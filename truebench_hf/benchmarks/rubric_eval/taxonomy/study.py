@@ -55,7 +55,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
     kind = "taxonomy"
     needs = ("sklearn",)
     files = ("taxonomy.jsonl", "scores.json", "labels")
-    prompts = ("taxonomy", "repair")
+    prompts = ("taxonomy",)
     unit = "rubrics"
 
     def items(self) -> Items[Sorted]:
