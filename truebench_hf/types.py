@@ -112,6 +112,7 @@ class Verdict:
     """A judge's decision on one criterion. `label` None means not judged, and `reason` says why.
 
     `conflicting`: an answer of the judge gave this criterion two labels, whatever was settled on asking again.
+    `refused`: an answer of the judge could not be read for it, whether or not a later one could. Records leave it out.
     """
 
     criterion: Criterion
@@ -121,6 +122,7 @@ class Verdict:
     probability: float | None = None  # P(yes), where the judge gives one
     votes: tuple[Label | None, ...] = ()
     conflicting: bool = False
+    refused: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.support.runs import caller
 from truebench_hf.judging.rules.reading.criteria import Found
-from truebench_hf.judging.rules.reading.extraction import _schema, extracted, read_rules
+from truebench_hf.judging.rules.reading.extraction import LABELS, _forms, extracted, rules_of
 from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
+from truebench_hf.judging.signed import read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
@@ -98,6 +99,12 @@ def said(*found: Any, complete: Any = True, before: str = "I looked.", behind: s
     return f"{before}\n```json\n{json.dumps({'rules': list(found), 'complete': complete})}\n```{behind}"
 
 
+def read_rules(text: str, criterion: Criterion) -> Found | Problem:
+    """What an answer says, the tag aside."""
+    answer = read_signed(text, "none", LABELS, unsigned=True)
+    return Problem(answer.problem) if answer.problem else rules_of(answer.labels, criterion)
+
+
 @pytest.mark.parametrize(("text", "rule", "what", "why"), TABLE)
 def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], what: str, why: str) -> None:
     found = read_rules(said(rule), Criterion(text))
@@ -132,10 +139,7 @@ HOSTILE: list[tuple[str, str]] = [
     ("", "no answer"),
     ("At most 50 words, so one rule.", "no object"),
     ('{"rules": []}', "half of it"),
-    (said(RULE) + said(), "two answers"),
-    (said(RULE, before=said(count(max=5))), "one before the other"),
-    (said(RULE) + "\nOr rather not.", "text behind it"),
-    (said(RULE, complete="true"), "a text for a truth"),
+    (said(RULE) + "\nRules: none.", "taken back"),
     (said(RULE, complete=1), "a number for a truth"),
     (said(RULE, complete=None), "nothing"),
     ('{"rules": {"kind": "count"}, "complete": true}', "no list"),
@@ -148,7 +152,6 @@ HOSTILE: list[tuple[str, str]] = [
     (said(*[RULE] * 9), "a list of everything"),
     (said({"beside": [RULE]}), "the form of data"),
     ("```json\n" + '{"rules": [' * 300, "a nest"),
-    (said(RULE).replace('"complete"', '"Complete"'), "another key"),
     ('{"rules": [{"kind": "count", "unit": "words", "max": 50}], "complete": true, "complete": false}', "a key twice"),
 ]  # fmt: skip
 
@@ -206,7 +209,7 @@ def test_a_criterion_cannot_close_its_tags() -> None:
 
 
 def test_the_schema_knows_every_kind() -> None:
-    made = json.dumps(_schema())
+    made = json.dumps(_forms())
     assert all(f'"const": "{kind}"' in made for kind in KINDS)
 
 

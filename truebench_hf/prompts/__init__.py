@@ -55,6 +55,14 @@ class Prompts:
         given |= {name: {"variant": variant} for name, variant in self._chosen.items()}
         return {name: origin | {"text": self.source(name)} for name, origin in given.items()}
 
+    def is_plain(self, name: str) -> bool:
+        """Whether a prompt is in the papers' own plain form, whose answers bear no tag."""
+        return self._chosen.get(name) == "plain"
+
+    def is_signed(self, name: str) -> bool:
+        """Whether a prompt asks for an answer with an id, and is followed by `repair` where that cannot be read."""
+        return '"id", which is' in self.source(name)
+
     def source(self, name: str) -> str:
         """The template text of a prompt, with what it includes in place."""
         if name not in self._sources:

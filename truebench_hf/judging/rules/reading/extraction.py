@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from truebench_hf.errors import UserError
-from truebench_hf.judging.choice import stated
 from truebench_hf.judging.rules.reading.criteria import Found
 from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
-from truebench_hf.judging.words import visible
-from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.judging.signed import ListOf
+from truebench_hf.judging.signed_prompt import ask_by_prompt, problem_of
+from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.rules import Rule, rule_of
-from truebench_hf.types import Criterion, Message
+from truebench_hf.types import Criterion
 
 PROMPT = "find_rules"
 SAMPLING = Sampling(max_tokens=2048)
+LABELS: dict[str, dict[str, bool]] = {"rules": ListOf(), "complete": {"true": True, "false": False}}
 _MOST = 8  # rules of one criterion: who finds more does not read but lists
-_EXAMPLE = (
-    'It limits the words.\n```json\n{"rules": [{"kind": "count", "unit": "words", "max": 50}], "complete": true}\n```'
-)
 
 
 async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> Found | Problem:
@@ -34,34 +32,23 @@ async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prom
     """
     tag = fence(criterion.text, criterion.condition or "")
     values = {"criterion": criterion.text, "condition": criterion.condition or "", "tag": tag}
-
-    def request(structured: bool) -> ChatRequest:
-        text = prompts.render(PROMPT, **values, structured=structured)
-        return ChatRequest((Message("user", text),), SAMPLING, 0, _schema() if structured else None, example=_EXAMPLE)
-
-    def read(text: str, cut: bool) -> Found | Problem:
-        return Problem(CUT_OFF, final=True) if cut else read_rules(text, criterion)
-
-    return await schemas.ask(request, lambda made: ask(schemas.caller, made, read, _again))
+    answer = await ask_by_prompt(
+        schemas, prompts, PROMPT, values, LABELS,
+        sampling=SAMPLING, reason="It limits the words.", entries=_forms(), long=True,
+        check=lambda answer: problem_of(rules_of(answer.labels, criterion)),
+    )  # fmt: skip
+    return Problem(answer.problem) if answer.problem else rules_of(answer.labels, criterion)
 
 
-def read_rules(text: str, criterion: Criterion) -> Found | Problem:
-    """The rules under `rules`, stated once, each of which stands in the criterion; else a Problem. Never raises.
+def rules_of(stated: Mapping[str, Any], criterion: Criterion) -> Found | Problem:
+    """The `rules` that an answer states, each of which stands in the criterion; else a Problem.
 
     They are complete where the model says so and the criterion holds no word beside them.
     """
-    lists, whole = stated(text, "rules"), stated(text, "complete")
-    if not lists or not whole:
-        return Problem("it has no JSON object with the keys `rules` and `complete`")
-    (end, last), (_, complete) = lists[-1], whole[-1]
-    if any(one != last for _, one in lists) or any(one is not complete for _, one in whole):
-        return Problem("it states `rules` or `complete` more than once, and not alike")
-    if re.sub(r"[`~\s]", "", visible(text[end:])):
-        return Problem("there is text behind the closing JSON object")
-    if not isinstance(last, list) or not isinstance(complete, bool) or len(last) > _MOST:
-        return Problem(f"`rules` must be a list of at most {_MOST} rules, and `complete` true or false")
+    if len(stated["rules"]) > _MOST:
+        return Problem(f"`rules` must be a list of at most {_MOST} rules")
     found: list[Rule] = []
-    for one in last:
+    for one in stated["rules"]:
         try:
             rule = rule_of(_without_nulls(one))
         except UserError as error:
@@ -70,7 +57,7 @@ def read_rules(text: str, criterion: Criterion) -> Found | Problem:
             return Problem(f"the criterion does not say {what}, as the rule of kind {rule.kind} has it")
         found.append(rule)
     rules = tuple(dict.fromkeys(found))
-    return Found(rules, complete and not says_more(rules, criterion))
+    return Found(rules, stated["complete"] and not says_more(rules, criterion))
 
 
 def _without_nulls(one: Any) -> Any:
@@ -78,16 +65,7 @@ def _without_nulls(one: Any) -> Any:
     return {name: value for name, value in one.items() if value is not None} if isinstance(one, dict) else one
 
 
-def _again(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Find the rules of the criterion again, and give one JSON object with the "
-        "keys `rules` and `complete` at the end of your answer, in the form asked for above; an empty list where there are none."
-    )
-
-
-def _schema() -> dict[str, Any]:
-    made = TypeAdapter(list[Rule]).json_schema()
-    kinds = {"$defs": made.pop("$defs")}
-    fields = {"reason": {"type": "string"}, "rules": made, "complete": {"type": "boolean"}}
-    shape = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return shape | kinds
+def _forms() -> dict[str, Any]:
+    """What the entries of an answer look like, with an example of each."""
+    rules = TypeAdapter(list[Rule]).json_schema()
+    return {"rules": (rules, [{"kind": "count", "unit": "words", "max": 50}]), "complete": ({"type": "boolean"}, True)}
