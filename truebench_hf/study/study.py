@@ -25,7 +25,7 @@ from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.listening import listen
-from truebench_hf.judging.sample_prompts import check_judge_prompts
+from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.study import providers, telemetry
@@ -157,6 +157,8 @@ class Study(Generic[O, T, D, V]):
         settings = list(self.judge_settings())
         for one in settings:
             check_judge_prompts(one, self._prompts())
+        if isinstance(self.options, PromptOptions):
+            check_prompts(["repair"], self._prompts())
         self.check()
         edited = Editable(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
@@ -275,13 +277,17 @@ class Study(Generic[O, T, D, V]):
         held, free = bound(self.options, self.roles, self.unasked, results=results)
         free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):
-            prompts = self.options.prompts
-            used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
-            used |= {"repair": None} if any(map(prompts.is_signed, used)) else {}
-            held["prompts"] = {name: prompts.hash(name) for name in used}
+            used = self._prompts_used(judges)
+            held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
             if not results:
                 free.add("prompts")
         return held | self._bound_items() | self.known, free - self.unasked
+
+    def _prompts_used(self, judges: Sequence[JudgeSettings]) -> list[str]:
+        """The prompts that shape the answers; what is signed can be asked for again."""
+        used = [*self.prompts, *(name for one in judges for name in prompts_used(one))]
+        again = ["repair"] if any(map(self._prompts().is_signed, used)) else []
+        return list(dict.fromkeys([*used, *again]))
 
     def _bound_items(self) -> dict[str, Any]:
         items = {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}

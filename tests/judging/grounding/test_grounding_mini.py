@@ -182,7 +182,7 @@ def test_prompts_can_be_replaced_and_are_checked_before(tmp_path: Path, template
         ("grounding_span", ["there is nothing in the span to verify", "is number 2"], "nothing to verify is accurate"),
         ("grounding_response", ["cannot be verified by it", "step by step"], "what cannot be verified is inaccurate"),
         ("grounding_simpleqa", ["not_attempted", "even where it is hedged"], "the third label"),
-        ("grounding_double_check", ["entails all of the sentence", "no reason and no excuse"], "yes or no alone"),
+        ("grounding_double_check", ["entails all of the sentence", "nothing else"], "yes or no alone"),
         ("eligibility", ["it calibrates your judgement", "independently of one another", "as if they were wrong", "order them by their importance", "departs from what is usual"], "the rubric of the paper"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.judging.grounding.material import material
-from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, prescribes_its_form, read_word
+from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, read_word
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.signed import Labels, SignedAnswer
 from truebench_hf.judging.signed_prompt import TEXTS, Entries, ask_by_prompt
@@ -44,8 +44,8 @@ class Asker:
     schemas: SchemaFallback
 
     def prescribed(self, prompt: str) -> bool:
-        """Whether a prompt asks for a form of its own."""
-        return prescribes_its_form(self.prompts, prompt)
+        """Whether a prompt that stands in place of ours asks for a form of its own."""
+        return not self.prompts.is_signed(prompt)
 
     async def as_prescribed(
         self, prompt: str, values: Mapping[str, Any], read: Callable[[str], T | Problem], *, long: bool = False

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from truebench_hf.errors import unknown
 from truebench_hf.judging.grounding.material import material, shown_answer
-from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, prescribes_its_form, read_rating
+from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, read_rating
 from truebench_hf.judging.grounding.types import Eligibility, RatingLabel, Source
 from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.judging.rules.deciding import measured
@@ -61,7 +61,7 @@ class EligibilityJudge:
             "" if self.rules == "off" else measured(f"{seen.system}\n{seen.request}".strip(), answer, lengths=True)
         )
         values |= {"response": shown_answer(answer), "baseline": shown_answer(baseline), "measured": figures}
-        if prescribes_its_form(self.prompts, "eligibility"):
+        if not self.prompts.is_signed("eligibility"):
             found = await ask_as_prescribed(
                 self.caller, self.prompts, "eligibility", values, self.sampling, read_rating
             )

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from truebench_hf.judging.grounding.types import RatingLabel
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
-from truebench_hf.judging.signed import CUT_OFF, ID, SignedAnswer, read_signed
+from truebench_hf.judging.signed import CUT_OFF, SignedAnswer, read_signed
 from truebench_hf.models.asking import Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -26,11 +26,6 @@ _RATING = re.compile(r"(no|minor|major) issues?(?:\(s\))?", re.IGNORECASE)
 _NO_TAG = "\0"
 _ORNAMENT = " \t\r\n.*_`\"'“”#()[]"
 _SENTENCE = re.compile(r"[\s*_#>-]*sentence\s*(\d{1,4})(\s+label)?[\s*_]*:[\s*_]*(.*)", re.IGNORECASE)
-
-
-def prescribes_its_form(prompts: Prompts, name: str) -> bool:
-    """Whether a prompt that stands in place of ours asks for no id."""
-    return f'"{ID}"' not in prompts.source(name)
 
 
 async def ask_as_prescribed(
