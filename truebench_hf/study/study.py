@@ -284,8 +284,10 @@ class Study(Generic[O, T, D, V]):
         held, free = bound(self.options, self.roles, self.unasked, results=results)
         free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):
-            used = self._prompts_used(judges)
-            held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
+            prompts = self.options.prompts
+            used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
+            used |= {"repair": None} if any(map(prompts.is_signed, used)) else {}
+            held["prompts"] = {name: prompts.hash(name) for name in used}
             if not results:
                 free.add("prompts")
         return held | self._bound_items() | self.known, free - self.unasked
