@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.choice import stated
-from truebench_hf.judging.rules.reading.criteria import Found
-from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
+from truebench_hf.judging.rules.deciding import ParsedRules
+from truebench_hf.judging.rules.extraction_check import says_more, unstated
 from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -26,7 +26,7 @@ _EXAMPLE = (
 )
 
 
-async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> Found | Problem:
+async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> ParsedRules | Problem:
     """The rules that a model finds in a criterion; none where it states nothing that can be measured.
 
     A Problem where the model gives no answer that can be used. Raises what `Caller.complete` raises, but for a request
@@ -39,13 +39,13 @@ async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prom
         text = prompts.render(PROMPT, **values, structured=structured)
         return ChatRequest((Message("user", text),), SAMPLING, 0, _schema() if structured else None, example=_EXAMPLE)
 
-    def read(text: str, cut: bool) -> Found | Problem:
+    def read(text: str, cut: bool) -> ParsedRules | Problem:
         return Problem(CUT_OFF, final=True) if cut else read_rules(text, criterion)
 
     return await schemas.ask(request, lambda made: ask(schemas.caller, made, read, _again))
 
 
-def read_rules(text: str, criterion: Criterion) -> Found | Problem:
+def read_rules(text: str, criterion: Criterion) -> ParsedRules | Problem:
     """The rules under `rules`, stated once, each of which stands in the criterion; else a Problem. Never raises.
 
     They are complete where the model says so and the criterion holds no word beside them.
@@ -70,7 +70,7 @@ def read_rules(text: str, criterion: Criterion) -> Found | Problem:
             return Problem(f"the criterion does not say {what}, as the rule of kind {rule.kind} has it")
         found.append(rule)
     rules = tuple(dict.fromkeys(found))
-    return Found(rules, complete and not says_more(rules, criterion))
+    return ParsedRules(rules, complete and not says_more(rules, criterion), "model")
 
 
 def _without_nulls(one: Any) -> Any:

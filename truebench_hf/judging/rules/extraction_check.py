@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.judging.rules.reading.languages import CODES
+from truebench_hf.judging.rules.phrases import language_codes
 from truebench_hf.rules import (
     Case,
     CodeBlock,
@@ -19,11 +19,14 @@ from truebench_hf.rules import (
     EndsWith,
     Excludes,
     Forbidden,
+    Headings,
     Json,
     Language,
     Listed,
+    OneOf,
+    Order,
+    Pattern,
     Rule,
-    Sorted,
     StartsWith,
     Table,
 )
@@ -168,9 +171,15 @@ def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
         numbers = _numbers(said)
         yield "how often it is there", rule.min == 1 or rule.min in numbers
         yield "how often it may be there", rule.max is None or rule.max in numbers
+    elif isinstance(rule, Headings):
+        yield "anything of headings", _names("heading|header", said)
+        for number in {number for number in (rule.min, rule.max) if number is not None}:
+            yield f"the number {number}", number in _numbers(said)
+    elif isinstance(rule, Pattern):
+        yield "a regular expression", rule.regex in text
     elif isinstance(rule, Listed):
         yield f"that it is a list ({rule.mark})", _names(_MARKS[rule.mark], said)
-    elif isinstance(rule, Sorted):
+    elif isinstance(rule, Order):
         yield "an order", _names("sort|order|alphabet|ascend|descend|numeric", said)
 
 
@@ -178,7 +187,7 @@ def _texts(rule: Rule) -> tuple[str, ...]:
     """The texts that a rule takes from the criterion as they stand there."""
     if isinstance(rule, StartsWith | EndsWith):
         return (rule.value,)
-    if isinstance(rule, Contains | Excludes):
+    if isinstance(rule, Contains | Excludes | OneOf):
         return rule.values
     if isinstance(rule, Csv | Table):
         return rule.header
@@ -229,4 +238,4 @@ def _names(words: str, said: str) -> bool:
 
 
 def _language(code: str) -> str:
-    return "|".join(name for name, codes in CODES.items() if code in codes) or "(?!)"
+    return "|".join(name for name, codes in language_codes().items() if code in codes) or "(?!)"
