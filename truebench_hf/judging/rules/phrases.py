@@ -25,7 +25,7 @@ LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "pl", "vi")  # of Latin letters
 _SCRIPTS = {"ko": "[가-힣]", "ja": "[ぁ-ヿ]", "zh": "[一-鿿]", "ru": "[а-яё]"}
 _UNSPACED = ("ko", "ja", "zh")
 _QUOTED = re.compile(
-    r"“([^“”]+)”|\"([^\"]+)\"|«\s?([^«»]+?)\s?»|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|`([^`]+)`|(?<!\w)['‘’]([^'‘’]+(?:['’][^'‘’ ]+)*)['’](?!\w)"
+    r"“([^“”]+)”|\"([^\"]+)\"|«\s?([^«»]+?)\s?»|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|`([^`]+)`|(?<!\w)['‘’]([^'‘’]+(?:['’][^'‘’ ]+)*)['’](?![A-Za-z\u00c0-\u024f])"
 )
 _GROUP = re.compile(r"\[([^\[\]]*)\]|\(([^()]*)\)")
 # A bare number of these need not be an exact one: "contains 2 emoji", "has 10 words" that were asked for.
@@ -80,7 +80,10 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
     if unit_named and held.get("{unit}", unit_named) != unit_named:
         return [], False
     if "{count}" in held:
-        low, high, unit, plain = held["{count}"]
+        low, high, unit, bound = _asked(held["{count}"], rule)
+        if bound == "none":
+            return [], False
+        plain = bound == "plain"
         name, _, mark = unit.partition("/")
         if rule["kind"] in ("csv", "table", "headings"):
             field = {"rows": "_rows", "columns": "_columns", "headings": ""}.get(name)
@@ -128,6 +131,20 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
     if "{sign}" in held:
         rule["characters"] = held["{sign}"]
     return _valid(rule), True
+
+
+def _asked(count: tuple[int | None, int | None, str, str], rule: dict[str, Any]) -> tuple[int | None, int | None, str, str]:
+    """Return a count as a phrase asks for it: denied ("not more than"), allowed ("may have up to"), not to be exceeded."""
+    low, high, unit, bound = count
+    if rule.pop("denied", False):
+        if bound == "above":
+            return None, (low or 1) - 1, unit, "at_most"
+        return ((high or 0) + 1, None, unit, "at_least") if bound == "below" else (None, None, unit, "none")
+    if rule.pop("allowed", False) and bound in ("plain", "exactly"):
+        return None, None, unit, "none"
+    if rule.pop("exceeded", False):
+        return (None, high, unit, "at_most") if bound == "plain" else (None, None, unit, "none")
+    return count
 
 
 def _valid(rule: Mapping[str, Any]) -> list[Rule]:
@@ -191,7 +208,7 @@ def _lists(text: str, values: dict[str, list[Any]], table: Mapping[str, Any]) ->
 
 
 def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
-    """Replace amounts with their units by {count}, which holds (least, most, unit, whether the number was bare)."""
+    """Replace amounts with their units by {count}, which holds (least, most, unit, how the number is bound)."""
     pattern, bounds = _amounts(code)
     numbers, units = values.get("{n}", []), values.get("{unit}", [])
     found, times, out, at = [], [], [], 0
@@ -203,7 +220,7 @@ def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
         low, high = _bounds(kind, here)
         out.append(text[at : match.start()])
         if "{unit}" in match.group():
-            found.append((low, high, units[u], kind == "plain"))
+            found.append((low, high, units[u], kind))
             out.append("{count}")
         else:
             times.append((max(low or 1, 1), high))
@@ -257,20 +274,22 @@ def _table(code: str) -> dict[str, Any]:
     table = _load(code)
     edges = ("", "") if code in _UNSPACED else (r"(?<![\w{])", r"(?![\w}])")
     steps = []
+    languages = {word: codes.split() for codes, words in table["languages"].items() for word in expand(f"({words})")}
     numbers = {word: value for value, words in table["numbers"].items() if words for word in expand(f"({words})")}
     for slot, held in (
-        ("{drop}", dict.fromkeys(_every(table.get("drop", [])))),
-        ("{language}", {word: codes.split() for codes, words in table["languages"].items() for word in expand(f"({words})")}),
-        ("{part}", _named(table["parts"])), ("{unit}", _named(table["units"])), ("{sign}", _named(table.get("signs", {}))),
-        ("{n}", numbers), ("{work}", dict.fromkeys(_every(table["works"]))),
-        ("{answer}", dict.fromkeys(_every(table["answer"]))), ("{must}", dict.fromkeys(_every(table["must"]))),
-        ("{have}", dict.fromkeys(_every(table["have"]))), ("{made}", dict.fromkeys(_every(table["made"]))),
+        ("{drop}", dict.fromkeys(_every(table.get("drop", [])))), ("{language}", languages),
+        ("{part}", _named(table["parts"])), ("{answer}", dict.fromkeys(_every(table["answer"]))),
+        ("{unit}", _named(table["units"])), ("{sign}", _named(table.get("signs", {}))), ("{n}", numbers),
+        ("{work}", dict.fromkeys(_every(table["works"]))), ("{made}", dict.fromkeys(_every(table["made"]))),
+        ("{must}", dict.fromkeys(_every(table["must"]))), ("{have}", dict.fromkeys(_every(table["have"]))),
     ):  # fmt: skip
-        words = sorted(held, key=len, reverse=True)
-        digits = r"|\d+" if slot == "{n}" else ""
-        body = "|".join(map(re.escape, words))
-        before, behind = edges if slot != "{n}" or code not in _UNSPACED else (r"", r"")
-        steps.append((slot if slot != "{drop}" else "", re.compile(f"{before}(?:{body}{digits}){behind}" if body else r"(?!)"), held))
+        if code in _UNSPACED:
+            held = {word.replace(" ", ""): value for word, value in held.items()}
+        body = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
+        pattern = f"{edges[0]}(?:{body}){edges[1]}" if body else r"(?!)"
+        if slot == "{n}":  # where no blanks set them apart, words are numbers only before a unit
+            pattern = rf"\d+|(?:{body})(?={{unit}}|번|회|次|度|回)" if code in _UNSPACED else rf"{edges[0]}(?:{body}|\d+){edges[1]}"
+        steps.append((slot if slot != "{drop}" else "", re.compile(pattern), held))
     return {"steps": steps, "joints": list(_every(table["joints"])), "either": table["either"]}
 
 
@@ -289,7 +308,8 @@ def _amounts(code: str) -> tuple[re.Pattern[str], dict[str, str]]:
     if code in _UNSPACED:
         bounds = {text.replace(" ", ""): kind for text, kind in bounds.items()}
     words = sorted(bounds, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words))), bounds
+    edge = "" if code in _UNSPACED else r"(?<!\w)"
+    return re.compile(f"{edge}(?:{'|'.join(map(re.escape, words))})"), bounds
 
 
 @cache
@@ -306,10 +326,10 @@ def _phrases(code: str) -> dict[str, str]:
     texts = {}
     for kind, phrases in table.items():
         for phrase in phrases:
+            phrase = phrase.replace(" ", "") if code in _UNSPACED else phrase
             for slot, pattern, _ in _table(code)["steps"]:
                 phrase = pattern.sub(slot, phrase) if slot else phrase
             for text in expand(phrase):
-                key = text.replace(" ", "") if code in _UNSPACED else text
-                for whole in {key, key.replace("{answer}", "{work}")}:
+                for whole in {text, text.replace("{answer}", "{work}")}:
                     texts.setdefault(whole.strip(), kind)
     return texts
