@@ -1,0 +1,46 @@
+"""Criteria of the twelve languages that nobody saw who wrote the phrases, and answers to some of them, with labels.
+
+`heldout.jsonl` holds per language 25 criteria that a program can decide wholly and 11 that only look so (rule null: no
+rule may decide them). `heldout_answers.jsonl` holds answers of ordinary kinds and what a careful person says of them.
+A rule that is read may differ from the one here in what changes no verdict: `whole_words`, `case`, `emoji` counted to
+zero instead of forbidden, an order of `rules`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.rules.vocabulary import faults
+
+FOLDER = Path(__file__).parent
+LANGUAGES = ("DE", "EN", "ES", "FR", "IT", "JA", "KO", "PL", "PT", "RU", "VI", "ZH")
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_language_has_its_share_of_criteria() -> None:
+    criteria = rows("heldout.jsonl")
+    counts = Counter((row["language"], row["rule"] is not None) for row in criteria)
+    assert counts == {(code, decidable): 25 if decidable else 11 for code in LANGUAGES for decidable in (True, False)}
+    assert len({(row["language"], row["criterion"]) for row in criteria}) == len(criteria)
+
+
+def test_every_rule_keeps_to_the_vocabulary() -> None:
+    wrong = [(row["criterion"], *faults(row["rule"])) for row in rows("heldout.jsonl") if row["rule"]]
+    assert [fault for fault in wrong if len(fault) > 1] == []
+
+
+def test_answers_belong_to_decidable_criteria_and_show_both_verdicts() -> None:
+    decidable = {(row["language"], row["criterion"]) for row in rows("heldout.jsonl") if row["rule"]}
+    labels: dict[tuple[str, str], set[str]] = {}
+    for row in rows("heldout_answers.jsonl"):
+        labels.setdefault((row["language"], row["criterion"]), set()).add(row["label"])
+    assert set(labels) <= decidable
+    assert len(labels) >= 150
+    assert [criterion for criterion, both in labels.items() if both != {"yes", "no"}] == []
+    assert {language for language, _ in labels} == set(LANGUAGES)
