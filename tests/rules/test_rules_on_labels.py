@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini import hard, rows
-from truebench_hf.judging.rules.measuring.measure import measure
+from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.rules import rule_of
 
 LABELS = [

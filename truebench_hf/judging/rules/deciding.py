@@ -69,8 +69,8 @@ def rules_of(criterion: Criterion) -> ParsedRules | None:
 
 
 def criterion_hash(text: str) -> str:
-    """Return the key of a criterion in `known.jsonl`: the SHA-256 of its text in NFC."""
-    return hashlib.sha256(unicodedata.normalize("NFC", text).encode()).hexdigest()
+    """Return the key of a criterion in `known.jsonl`: the SHA-256 of its text in NFC, white space folded to blanks."""
+    return hashlib.sha256(" ".join(unicodedata.normalize("NFC", text).split()).encode()).hexdigest()
 
 
 @cache
