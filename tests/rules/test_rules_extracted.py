@@ -118,12 +118,12 @@ def test_every_unit_is_looked_for_in_the_text(unit: str) -> None:
 def test_two_rules_measure_and_one_under_a_condition_too() -> None:
     text = "At most 50 words in German."
     assert read_rules(said(count(max=50), GERMAN), Criterion(text)) == ParsedRules(
-        (rule_of(count(max=50)), rule_of(GERMAN)), False
+        (rule_of(count(max=50)), rule_of(GERMAN)), False, "model"
     )
     under = Criterion("At most 50 words.", condition="It is a summary.")
-    assert read_rules(said(count(max=50)), under) == ParsedRules((rule_of(count(max=50)),), False)
+    assert read_rules(said(count(max=50)), under) == ParsedRules((rule_of(count(max=50)),), False, "model")
     assert read_rules(said(count(max=50), complete=False), Criterion("At most 50 words.")) == ParsedRules(
-        (rule_of(count(max=50)),), False
+        (rule_of(count(max=50)),), False, "model"
     )
 
 
@@ -193,7 +193,7 @@ def asked(*replies: str) -> tuple[Found | Problem, list[str]]:
 
 def test_a_wrong_answer_is_asked_again_and_then_left() -> None:
     found, prompts = asked(said(count(max=60)), said(count(max=50)))
-    assert found == ParsedRules((rule_of(count(max=50)),), False)
+    assert found == ParsedRules((rule_of(count(max=50)),), False, "model")
     assert "the criterion does not say these bounds" in prompts[1]
     found, prompts = asked(*["Who knows."] * 3)
     assert isinstance(found, Problem)

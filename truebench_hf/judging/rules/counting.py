@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import regex
 
-from truebench_hf.judging.rules.readings import HEADING, ITEM, NO_TEXT, paragraphs, plain, words
+from truebench_hf.judging.rules.readings import DRAWN, HEADING, ITEM, NO_TEXT, paragraphs, plain, words
 from truebench_hf.judging.sentences import sentences as split
 from truebench_hf.rules import Count, Part
 
@@ -60,7 +60,7 @@ def parts(per: Part, text: str) -> list[list[str]]:
 
 def items(text: str) -> list[tuple[int, str, str]]:
     """Return (indent, mark, text) of the lines that are surely marked as items; `mark` is "1" for numbers."""
-    lines = [line for line in text.split("\n") if not regex.fullmatch(NO_TEXT, line)]
+    lines = [line for line in text.split("\n") if not regex.fullmatch(DRAWN, line)]
     marked = [(match, line[match.end() :]) for line in lines if (match := regex.match(ITEM, line))]
     return [(len(match["indent"].expandtabs(4)), match["bullet"] or "1", rest) for match, rest in marked]
 

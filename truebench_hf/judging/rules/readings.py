@@ -163,7 +163,7 @@ def _core(text: str, end: int) -> str:
         lines = lines[:-1]
     text = regex.sub(r"\s*[(\[（][^()\[\]（）\n]{0,40}[)\]）][*_]*\s*\Z", _without_note, "\n".join(lines).strip())
     label = rf"(?:[*_]{{1,3}}[^\n*_]{{1,60}}[*_]{{1,3}}[ \t]*[:：]?|(?:\w+[ \t]){{0,3}}(?:{words('labels')})[ \t]*[:：])[ \t]*(?=\S)"
-    lead = rf"(?:{words('leads')})[^\n.!?:。！？]{{0,60}}[.!?:。！？]+\s*(?=\S)"
+    lead = rf"(?:{words('leads')})[^\n.!?:。！？]{{0,50}}[.!?:。！？]+\s*(?=\S)"
     return str(regex.sub(rf"\A(?:{lead})?(?:{label})?", "", text, flags=regex.I)).strip()
 
 
