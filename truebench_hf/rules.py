@@ -32,12 +32,11 @@ _LARGER = {
     "list_items": ("sentence", "line", "item"),
 }  # fmt: skip
 # ISO 639-1 codes of the languages that the detector (lingua) tells apart.
-LANGUAGES = frozenset(
-    """
+_CODES = """
     af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk ko la lg lt lv mi
     mk mn mr ms nb nl nn pa pl pt ro ru sk sl sn so sq sr st sv sw ta te th tl tn tr ts uk ur vi xh yo zh zu
-    """.split()
-)
+"""
+LANGUAGES = frozenset(_CODES.split())
 _Number = Annotated[int, Field(ge=0, strict=True)]
 _Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 _Texts = Annotated[tuple[_Text, ...], Field(min_length=1)]
@@ -320,7 +319,9 @@ def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
         return tuple(map(rule_of, value["beside"])), False
     if isinstance(value, list | tuple):
         if not value:
-            raise UserError('an empty list is no rule: leave it out, or give {"beside": []} so that no program measures')
+            raise UserError(
+                'an empty list is no rule: leave it out, or give {"beside": []} so that no program measures'
+            )
         return tuple(map(rule_of, value)), True
     return (rule_of(value),), True
 

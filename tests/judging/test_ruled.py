@@ -17,8 +17,8 @@ from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
-from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
 from truebench_hf.judging.rules import deciding, measuring
+from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
 from truebench_hf.judging.rules.measuring import Measured, measure
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
@@ -152,7 +152,10 @@ def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole()
     both = ruled(
         Case("Translate and sum up.", f"{translation}\n\nAnn bought a house. She is glad.", (criterion,)), "decide"
     )
-    assert (both.verdicts, dict(both.rest.measured)) == ({}, {criterion: "5 sentences; 3 without what stands behind it"})
+    assert (both.verdicts, dict(both.rest.measured)) == (
+        {},
+        {criterion: "5 sentences; 3 without what stands behind it"},
+    )
 
 
 def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> RuleOutcome:

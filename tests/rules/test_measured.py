@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.rules import KINDS, rule_of
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "measured.jsonl").read_text(encoding="utf-8").splitlines()]
+ROWS = [
+    json.loads(line) for line in (Path(__file__).parent / "measured.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['rule']['kind']}-{row['response'][:20]!r}")

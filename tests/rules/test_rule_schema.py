@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,3 +96,14 @@ def test_a_wrong_rule_names_row_and_field() -> None:
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": {"kind": "counts"}}]}))
     with pytest.raises(UserError, match=r"an empty list is no rule: leave it out, or give {\"beside\": \[\]}"):
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": []}]}))
+
+
+def test_the_documentation_holds_what_the_command_shows() -> None:
+    """Every kind with its example and its fields: `truebench rules --show >> docs/rules.md` writes them anew."""
+    from truebench_hf.benchmarks.truebench.rules import vocabulary
+
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert vocabulary().strip() in page
+    for kind, model in KINDS.items():
+        assert f"### {kind}\n" in page
+        assert rule_of(model.example).kind == kind

@@ -183,7 +183,7 @@ def test_checking_never_raises(text: str) -> None:
         says_more((rule,), Criterion(text))
 
 
-def asked(*replies: str) -> tuple[Found | Problem, list[str]]:
+def asked(*replies: str) -> tuple[ParsedRules | Problem, list[str]]:
     left = iter(replies)
     model = ScriptedModel("reader", lambda request: next(left))
     schemas = SchemaFallback(caller(model), "off")

@@ -74,7 +74,9 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 
     def items(self) -> Items[Instance]:
         options = self.options
-        chosen = data.select(data.load(options.data, options.column, options.criteria), options.language, options.category)
+        chosen = data.select(
+            data.load(options.data, options.column, options.criteria), options.language, options.category
+        )
         return Items(
             chosen, lambda one: one.id, whole, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip
@@ -101,7 +103,9 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             return RuledCriterion(criterion, source="data" if criterion.rule else "")
         text = criterion.rule or stored_text(parsed.rules, parsed.complete)
         sort = "decidable" if parsed.complete and not criterion.condition else "measurable"
-        return RuledCriterion(replace(criterion, rule=text), sort, tuple(rule.kind for rule in parsed.rules), parsed.source)
+        return RuledCriterion(
+            replace(criterion, rule=text), sort, tuple(rule.kind for rule in parsed.rules), parsed.source
+        )
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
         options, every = self.options, [one for _, turns in done for turn in turns for one in turn]
@@ -119,7 +123,11 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
              "rule": one.criterion.rule, "by": one.source, "problem": one.problem}
             for instance, turns in done for turn, found in enumerate(turns, 1) for number, one in enumerate(found, 1)
         ]  # fmt: skip
-        files = {"rules.json": result, "criteria.jsonl": rows, DATA: [instances.as_row(_with_rules(*read)) for read in done]}
+        files = {
+            "rules.json": result,
+            "criteria.jsonl": rows,
+            DATA: [instances.as_row(_with_rules(*read)) for read in done],
+        }
         notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA} --rules decide."]
         if unread := [one.problem for one in every if one.problem]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
@@ -133,13 +141,21 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 def _with_rules(instance: Instance, turns: Sequence[Sequence[RuledCriterion]]) -> Instance:
     """Return the instance, whose criteria carry their rules."""
     pairs = zip(instance.turns, turns, strict=True)
-    return replace(instance, turns=tuple(replace(turn, criteria=tuple(x.criterion for x in found)) for turn, found in pairs))
+    return replace(
+        instance, turns=tuple(replace(turn, criteria=tuple(x.criterion for x in found)) for turn, found in pairs)
+    )
 
 
 def _sections(result: dict[str, Any]) -> list[Grid]:
     total = result["criteria"] or 1
     counts = [
-        (sort, result[sort], f"{100 * result[sort] / total:.1f}", *(of.get(sort, 0) for of in result["by_source"].values()), why)
+        (
+            sort,
+            result[sort],
+            f"{100 * result[sort] / total:.1f}",
+            *(of.get(sort, 0) for of in result["by_source"].values()),
+            why,
+        )
         for sort, why in SORTS.items()
     ]
     shown = [Grid("What programs can do", ("", "criteria", "%", *SOURCES, "which means"), tuple(counts), prose=(7,))]
@@ -156,8 +172,11 @@ def vocabulary() -> str:
 
     lines = []
     for kind, model in KINDS.items():
-        fields = TypeAdapter(model).json_schema().get("properties", {})
-        schema = {name: {k: v for k, v in field.items() if k != "title"} for name, field in fields.items() if name != "kind"}
+        whole = TypeAdapter(model).json_schema()
+        fields = whole.get("properties") or whole["$defs"][model.__name__]["properties"]
+        schema = {
+            name: {k: v for k, v in field.items() if k != "title"} for name, field in fields.items() if name != "kind"
+        }
         told = " ".join((model.__doc__ or "").split())
         lines.append(f"### {kind}\n\n{told}\n\n    {model.example}\n\nFields: `{json.dumps(schema)}`\n")
     return "\n".join(lines)

@@ -23,7 +23,9 @@ _JOINT = (
     r"(?i)(?<=[\p{L}\p{N}])(?:[-‐‑–—/+&=_~…:;]+|[.,](?=\p{L}))(?=[\p{L}\p{N}])|(?<=\w )[=-]+(?= )"
     r"|(?<=\p{L})['’](?=[\p{L}\p{N}])(?!(?:t|s|re|ve|ll|d|m)(?!\p{L}))|(?<=\p{N})(?=\p{L}{2})"
 )
-_MAYBE_ITEM = r"[ \t]*(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
+_MAYBE_ITEM = (
+    r"[ \t]*(?:[–—][ \t]+|\(?[A-Za-zА-Яа-я][.)][ \t]+|\(?[ivxIVX]{1,4}[.)][ \t]+|#{1,6}[ \t]+\(?\d{1,3}[.)])(?=\S)"
+)
 _CLOSING = r"[\"'”’»«›」』）)\]*_`]"
 _MARK = r"[.!?…‥。．！？｡؟।॥۔։።៕]"
 _QUOTED = r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|\"[^\"]*\"|\([^()]*\)|「[^「」]*」|『[^『』]*』"
@@ -126,7 +128,11 @@ def _sentences(text: str) -> Counts:
         known = len(split(line)) if most_here > certain + 1 and len(line) < 2500 else certain + 1
         usual += min(max(known, certain + 1), most_here)
         fewest, most = fewest + certain + (body != line), most + most_here
-    return {"": usual, "without lines that have no end": max(fewest, min(most, 1)), "with all that may be one": max(most, usual)}
+    return {
+        "": usual,
+        "without lines that have no end": max(fewest, min(most, 1)),
+        "with all that may be one": max(most, usual),
+    }
 
 
 def _questions(text: str) -> Counts:
@@ -144,7 +150,9 @@ def _line_counts(text: str) -> Counts:
     lines, blocks = _lines(text), paragraphs(text)
     alone = sum(len(_lines(blocks[at])) == 1 for at in (0, -1)) if len(blocks) > 1 else 0
     shown = sum(1 + (len(line) // 60 if len(line) > 100 else 0) for line in lines)
-    most = max(sum(bool(line.strip()) for line in text.split("\n")), shown, len(lines) + len(regex.findall(r"\s/\s", text)))
+    most = max(
+        sum(bool(line.strip()) for line in text.split("\n")), shown, len(lines) + len(regex.findall(r"\s/\s", text))
+    )
     return {"": len(lines), "without title and signature": max(1, len(lines) - alone), "as they are shown": most}
 
 
@@ -175,7 +183,11 @@ def _items(text: str, rule: Count) -> Counts:
     kinds = [sum(mark == kind for _, mark, _ in top) for kind in {mark for _, mark, _ in top}]
     right = sum(rule.mark == "any" or (mark == "1") == (rule.mark == "number") for _, mark, _ in marked)
     inline = len(regex.findall(r"(?<=\s)(?:[•‣●▪◦]|\(?\d{1,2}[.)])(?=\s)", " ".join(item for _, _, item in marked)))
-    return {"": len(top), "in one list": min([*kinds, *lists(text), right]), "with nested ones": len(marked) + maybe + inline}
+    return {
+        "": len(top),
+        "in one list": min([*kinds, *lists(text), right]),
+        "with nested ones": len(marked) + maybe + inline,
+    }
 
 
 def emoji(text: str) -> Counts:

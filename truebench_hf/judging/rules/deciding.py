@@ -133,7 +133,9 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     if met is None or not any(isinstance(rule, Count) for rule in parsed.rules) or not _names_a_work(criterion.text):
         return stated, met
     blocks = paragraphs(tidy(response))
-    alone = len(blocks) > 1 and any(all(measure(rule, part).met is not False for rule in parsed.rules) for part in blocks)
+    alone = len(blocks) > 1 and any(
+        all(measure(rule, part).met is not False for rule in parsed.rules) for part in blocks
+    )
     return stated, None if in_parts(response) or (met is False and alone) else met
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Union
 
 from pydantic import TypeAdapter
 
@@ -15,7 +15,7 @@ from truebench_hf.judging.words import visible
 from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.rules import Rule, rule_of
+from truebench_hf.rules import KINDS, All, AnyOf, Pattern, Rule, rule_of
 from truebench_hf.types import Criterion, Message
 
 PROMPT = "find_rules"
@@ -86,7 +86,8 @@ def _again(problem: str) -> str:
 
 
 def _schema() -> dict[str, Any]:
-    made = TypeAdapter(list[Rule]).json_schema()
+    single = [kind for kind in KINDS.values() if kind not in (All, AnyOf, Pattern)]  # what a criterion states in words
+    made = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # noqa: UP007
     kinds = {"$defs": made.pop("$defs")}
     fields = {"reason": {"type": "string"}, "rules": made, "complete": {"type": "boolean"}}
     shape = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -36,7 +36,9 @@ def language(rule: Language, given: Answer) -> tuple[str, bool | None]:
     return f"{', '.join(shown)} of the letters", _met(frozenset(rule.codes), prose, letters, unread, doubts)
 
 
-def _met(wanted: frozenset[str], prose: str, letters: Counter[str], unread: Counter[str], doubts: set[str]) -> bool | None:
+def _met(
+    wanted: frozenset[str], prose: str, letters: Counter[str], unread: Counter[str], doubts: set[str]
+) -> bool | None:
     total, scripts = letters.total() + unread.total(), set(map(_script, wanted))
     mine, kindred = sum(letters[code] for code in wanted), sum(unread[script] for script in scripts)
     others = {code for code in letters if code not in wanted and letters[code] >= _ENOUGH}
@@ -130,7 +132,9 @@ def _weights(text: str) -> Counter[str]:
     if not regex.search(r"\p{L}", text):
         return Counter()
     found = {name: len(regex.findall(letter, text)) for name, letter in table("scripts").items()}
-    return Counter({name: number * (3 if name in ("ko", "kana", "han") else 1) for name, number in found.items() if number})
+    return Counter(
+        {name: number * (3 if name in ("ko", "kana", "han") else 1) for name, number in found.items() if number}
+    )
 
 
 def _script(code: str) -> str:

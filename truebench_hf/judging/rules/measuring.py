@@ -108,7 +108,9 @@ def _figures(counts: Mapping[str, int], unit: str) -> str:
 
 
 def _unit(unit: str, number: int) -> str:
-    name = regex.sub("_(no|with)_", lambda match: {"no": " without ", "with": " with "}[match[1]], unit).replace("_", " ")
+    name = regex.sub("_(no|with)_", lambda match: {"no": " without ", "with": " with "}[match[1]], unit).replace(
+        "_", " "
+    )
     return regex.sub(r"^(\w+?)s\b|(?<=^list item)s", r"\1", name) if number == 1 else name
 
 
@@ -200,7 +202,9 @@ def _edges(value: str) -> tuple[str, str]:
         return r"(?:(?<!\p{Han})|(?=\p{Han}{2}(?!\p{Han})))", ""
     other = rf"(?!{_EAST})[\p{{L}}\p{{N}}_]"
     before = r"(?<!\p{Hangul})" if regex.match(r"\p{Hangul}", value) else rf"(?<!{other})(?<![\p{{L}}\p{{N}}][-‐‑])"
-    open_before, open_behind = (not side.isalnum() or regex.match(counting.UNSPACED, side) for side in (value[0], value[-1]))
+    open_before, open_behind = (
+        not side.isalnum() or regex.match(counting.UNSPACED, side) for side in (value[0], value[-1])
+    )
     behind = "" if open_behind or regex.match(_EAST, value[-1]) else rf"(?!{other})(?![-‐‑][\p{{L}}\p{{N}}])"
     return "" if open_before else before, behind
 
@@ -307,7 +311,9 @@ def _case(rule: kinds.Case, given: Answer) -> Outcome:
 
 
 def _forbidden(rule: kinds.Forbidden, given: Answer) -> Outcome:
-    counts = {name.replace("_", " "): _counts(lambda text, name=name: _class(name, text), given) for name in rule.classes}
+    counts = {
+        name.replace("_", " "): _counts(lambda text, name=name: _class(name, text), given) for name in rule.classes
+    }
     if "markdown" in counts:
         counts["markdown"] = {way: number for way, number in counts["markdown"].items() if _UNMARKED not in way}
     for sign in dict.fromkeys(sign for sign in rule.characters if not sign.isspace()):
@@ -344,7 +350,11 @@ def _json(rule: kinds.Json, given: Answer) -> Outcome:
         return f"no valid JSON: {fault}", None if _some_json(given) else False
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
-    facts = f"valid JSON, an object with {len(value)} keys" if isinstance(value, dict) else f"valid JSON, a list of {len(value)}"
+    facts = (
+        f"valid JSON, an object with {len(value)} keys"
+        if isinstance(value, dict)
+        else f"valid JSON, a list of {len(value)}"
+    )
     if rule.shape == ("list" if isinstance(value, dict) else "object"):  # "a JSON object" may be said of any JSON
         return facts, None
     objects, names = [value] if isinstance(value, dict) else value, {_bare(name).casefold() for name in _names(value)}
@@ -466,7 +476,9 @@ def _headings(rule: kinds.Headings, given: Answer) -> Outcome:
     bold = levels.count(0)  # lines in bold letters, which some take for headings
     numbers = {len(real), len(real) - titled, len(real) + bold}
     low = 1 if rule.min is None and rule.max is None else rule.min
-    return f"{len(real)} headings" + (f"; {len(real) + bold} with lines in bold letters" if bold else ""), _within(numbers, low, rule.max)
+    return f"{len(real)} headings" + (f"; {len(real) + bold} with lines in bold letters" if bold else ""), _within(
+        numbers, low, rule.max
+    )
 
 
 def _is_list(rule: kinds.Listed, given: Answer) -> Outcome:
@@ -475,7 +487,9 @@ def _is_list(rule: kinds.Listed, given: Answer) -> Outcome:
     facts = f"{len(marked)} of {len(lines)} lines marked as list items"
     marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
     if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
-        around = [line for line in given.whole.split("\n") if any(map(str.isalnum, line)) and not regex.match(ITEM, line)]
+        around = [
+            line for line in given.whole.split("\n") if any(map(str.isalnum, line)) and not regex.match(ITEM, line)
+        ]
         spoken = (regex.fullmatch(HEADING, line) or speaks(line, "leads") or speaks(line, "notes") for line in around)
         return facts, True if all(spoken) else None
     signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
@@ -512,9 +526,15 @@ def _keys(texts: Sequence[str], rule: kinds.Order) -> tuple[list[list[Any]], lis
     without = [_bare(regex.sub(article, "", text)) for text in small]
     parts = [regex.findall(r"\d+|\D+", text) for text in bare]
     natural = [[(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in every] for every in parts]
-    names = [_bare(text.split()[-1]).casefold() for text in texts] if all(len(text.split()) < 5 for text in texts) else []
+    names = (
+        [_bare(text.split()[-1]).casefold() for text in texts] if all(len(text.split()) < 5 for text in texts) else []
+    )
     foreign = any(regex.search(r"[^\Wa-z0-9а-я가-힣]", text) for text in bare)  # each language has an order of its own
-    return [small, bare, folded, without, natural], [list(texts), *([names] if names else []), *([[]] if foreign else [])]
+    return [small, bare, folded, without, natural], [
+        list(texts),
+        *([names] if names else []),
+        *([[]] if foreign else []),
+    ]
 
 
 def _number(value: str, thousands: str) -> float:

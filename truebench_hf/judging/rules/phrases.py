@@ -13,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,11 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
             rule |= {"unit": name, "min": low, "max": high} | ({"mark": mark} if mark else {})
             per = held.get("{part}")
             rule |= {"per": per} if per else {}
-        loose = plain and name in _AT_LEAST_PERHAPS and (rule.pop("holds", False) or name in ("emoji", "hashtags", "questions"))
+        loose = (
+            plain
+            and name in _AT_LEAST_PERHAPS
+            and (rule.pop("holds", False) or name in ("emoji", "hashtags", "questions"))
+        )
         rule.pop("holds", None)
         summary_lines = name == "lines" and "{work}" in key
         return _valid(rule), not loose and not summary_lines
@@ -133,7 +136,9 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
     return _valid(rule), True
 
 
-def _asked(count: tuple[int | None, int | None, str, str], rule: dict[str, Any]) -> tuple[int | None, int | None, str, str]:
+def _asked(
+    count: tuple[int | None, int | None, str, str], rule: dict[str, Any]
+) -> tuple[int | None, int | None, str, str]:
     """Return a count as a phrase asks for it: denied ("not more than"), allowed ("may have up to"), not to be exceeded."""
     low, high, unit, bound = count
     if rule.pop("denied", False):
@@ -242,7 +247,9 @@ def _bounds(kind: str, numbers: list[int]) -> tuple[int | None, int | None]:
 @cache
 def language_codes() -> dict[str, tuple[str, ...]]:
     """Return the codes of the languages that lingua tells apart, by their English names in lower case."""
-    return {name: tuple(codes.split()) for codes, names in _load("en")["languages"].items() for name in names.split("|")}
+    return {
+        name: tuple(codes.split()) for codes, names in _load("en")["languages"].items() for name in names.split("|")
+    }
 
 
 def expand(phrase: str) -> Iterator[str]:
@@ -288,7 +295,11 @@ def _table(code: str) -> dict[str, Any]:
         body = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
         pattern = f"{edges[0]}(?:{body}){edges[1]}" if body else r"(?!)"
         if slot == "{n}":  # where no blanks set them apart, words are numbers only before a unit
-            pattern = rf"\d+|(?:{body})(?={{unit}}|번|회|次|度|回)" if code in _UNSPACED else rf"{edges[0]}(?:{body}|\d+){edges[1]}"
+            pattern = (
+                rf"\d+|(?:{body})(?={{unit}}|번|회|次|度|回)"
+                if code in _UNSPACED
+                else rf"{edges[0]}(?:{body}|\d+){edges[1]}"
+            )
         steps.append((slot if slot != "{drop}" else "", re.compile(pattern), held))
     return {"steps": steps, "joints": list(_every(table["joints"])), "either": table["either"]}
 

@@ -150,9 +150,18 @@ def _core(text: str, end: int) -> str:
     blocks = paragraphs(max(regex.split(rf"^(?:{DRAWN})$", text, flags=regex.M), key=len))
     for name, at in (("leads", 0), ("notes", -1)):
         for _ in range(3):
-            if len(blocks) > 1 and (_is_title(blocks[at]) or speaks(blocks[at], name)) and not all(map(_is_title, blocks)):
+            if (
+                len(blocks) > 1
+                and (_is_title(blocks[at]) or speaks(blocks[at], name))
+                and not all(map(_is_title, blocks))
+            ):
                 del blocks[at]
-    if len(blocks) > 1 and "\n" not in blocks[end] and size(blocks[end]) <= _REMARK and not regex.match(ITEM, blocks[end]):
+    if (
+        len(blocks) > 1
+        and "\n" not in blocks[end]
+        and size(blocks[end]) <= _REMARK
+        and not regex.match(ITEM, blocks[end])
+    ):
         del blocks[end]
     lines = "\n\n".join(blocks).split("\n")
     lead = rf"(?i)[ \t*_\"'“]*(?:{words('leads')})|.*[:：][ *_]*\Z"
