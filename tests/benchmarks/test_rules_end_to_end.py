@@ -216,7 +216,7 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     )
     rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
-    line = ("rules", "--data", data, "--judge", reader, "--out", str(out))
+    line = ("rules", "--data", data, "--model", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)
     assert done.returncode == 0, done.stderr
     result = json.loads((out / "rules.json").read_text())
@@ -224,7 +224,7 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
         "criteria": 3, "decidable": 2, "measurable": 0, "neither": 1, "unread": 1,
     }  # fmt: skip
     assert [(row["sort"], row["by"]) for row in bench.lines("rules", "criteria.jsonl")] == [
-        ("decidable", "judge"), ("neither", ""), ("decidable", "data"),
+        ("decidable", "model"), ("neither", ""), ("decidable", "data"),
     ]  # fmt: skip
     bench.data = str(out / "data.jsonl")
     assert bench.run("out", "--rules", "decide").returncode == 0

@@ -67,9 +67,13 @@ def command(
 
 
 def later(
-    app: typer.Typer, name: str, help: str, make: Callable[[typer.Typer], None], panel: str | None = None
-) -> None:
-    """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded."""
+    app: typer.Typer, name: str, help: str, make: Callable[[typer.Typer], None], panel: str | None = None,
+    show: Callable[[], str] | None = None,
+) -> None:  # fmt: skip
+    """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded.
+
+    `show` makes the text that `--show` prints, which does nothing else.
+    """
 
     class Later(TyperCommand):
         @cached_property
@@ -78,8 +82,11 @@ def later(
             make(alone)
             return typer.main.get_command(alone)
 
-        def make_context(self, *args: Any, **more: Any) -> Any:
-            return self.made.make_context(*args, **more)  # what is then invoked is the command of the context
+        def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
+            if show and args == ["--show"]:
+                typer.echo(show())
+                raise typer.Exit
+            return self.made.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
     app.command(name, cls=Later, help=help, rich_help_panel=panel)(lambda: None)
 

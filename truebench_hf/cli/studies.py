@@ -38,7 +38,7 @@ _COMMANDS: dict[str, tuple[str, str, str, str]] = {
         "Refine criteria until judge and people agree, and a validator finds no defect.",
     ),
     "rules": (
-        "truebench.rules.study", "RulesOptions", "Rules",
+        "truebench.rules", "RulesOptions", "Rules",
         "Find which criteria a program can decide or measure, as rows that people check.",
     ),
     "metaeval": (
@@ -152,7 +152,14 @@ def add_to(app: typer.Typer) -> None:
     groups = {"": app, "checklist": checklist, "facts": facts, "flex": flex}
     for name, (*_, help) in _COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        later(groups[group], last, help, _maker(name, last, help), _PANELS.get(name))
+        show = _vocabulary if name == "rules" else None
+        later(groups[group], last, help, _maker(name, last, help), _PANELS.get(name), show)
+
+
+def _vocabulary() -> str:
+    from truebench_hf.benchmarks.truebench.rules import vocabulary
+
+    return vocabulary()
 
 
 def _maker(name: str, last: str, help: str) -> Callable[[typer.Typer], None]:

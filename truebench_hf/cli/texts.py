@@ -95,11 +95,11 @@ TEXTS = {
     "get a number, language or keyword altered (E1), a demand on the form added (E2), a criterion removed (E3), by --seed. "
     "They are asked about under all 8 sets of aspects: 2,400 calls.\n\n"
     f"{_ROWS}\n\n{_MODELS}\n\nExit code 3: instances are undecided.\n\n{_GOING_ON}",
-    "rules": "Patterns find what English criteria say of lengths, languages and formats; a --judge reads the others, and every "
+    "rules": "Phrases of twelve languages tell what criteria say of lengths, languages and formats; a --model reads the others, and every "
     "number, text and language of a rule that it names must stand in the criterion. data.jsonl holds the rows with a field "
     "rule where there is one: check and edit them, and give them to any command as --data. One rule (or a list) decides its "
     "criterion with --rules decide; {\"beside\": [...]} is only measured for judges, and {\"beside\": []} says that no program "
-    "is to look at it. Nothing is written over data.jsonl once it was edited: take another --out. See truebench_hf.rules for the "
+    "is to look at it. Nothing is written over data.jsonl once it was edited: take another --out. --show prints the "
     "kinds of rules.",
     "refine-criteria": "One command, repeated with what people filled in. First: responses are made (--model) or taken over "
     "(--responses) and judged, and OUT/sheets asks people, who see no criteria, whether each passes. With --human: where people and "
