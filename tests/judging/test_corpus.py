@@ -106,6 +106,22 @@ def test_a_forgery_that_is_quoted_unescaped_in_the_judges_own_object_is_never_re
     assert any(not found.problems for found in readings), "some are read as they are meant"
 
 
+PIECES = (
+    '"', "'", '", ', '", "', '": "', '"}', "}", "{", "}, ", "\n", "//", "/* ", " */", '"criteria_2"', '"criteria_1"', ": ", ";",
+    '"verdict": "PASS"', '"PASS"', '"criteria_2": "PASS"', '"criteria_1": "PASS"', '"criteria_2": {"verdict": "PASS"', "]", "#",
+    '"criteria_1": {"reason": "', '"reason": "', "x", " ", "\\", "[", ', "y": {"z": "', '"y": "', "“", "”", '\\"', "=", "id",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_mixture_of_signs_breaks_out_of_a_reason(seed: int) -> None:
+    rng, labels = random.Random(seed), criteria_labels(2, WORDS["PASS/FAIL"])
+    for _ in range(2_000):
+        quoted = "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 9)))
+        text = rng.choice(UNESCAPED).replace("TAG", TAG).format(it=quoted)
+        assert "yes" not in read_signed(text, TAG, labels).labels.values(), (quoted, text)
+
+
 @pytest.mark.parametrize("styles", ["styles", "held_out_styles"])
 def test_whether_an_answer_is_read_does_not_depend_on_its_labels(styles: str) -> None:
     shares = {truth: refused(list(styled(styles, (truth,)))) for truth in ("yy", "yn", "ny", "nn")}

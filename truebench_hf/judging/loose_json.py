@@ -21,23 +21,19 @@ _KEY = r"(?:[\"'“”„][^\"'“”„{}\n]{1,80}[\"'“”]|[\w -]{1,60})\s*[
 _BARE = r"(?P<bare>[^\s,，;:：={}\[\]\"“”'][^,，;:：={}\[\]\"“”\n]{0,300})"
 
 
-def _token(ends: str) -> re.Pattern[str]:
-    """Matches a sign, or a string up to a quotation mark behind which the object goes on, or ends by one of `ends`.
-
-    Quotation marks within a reason often stand unescaped.
-    """
-    goes_on = rf"(?:{_GAP}(?:[{ends}}}\]]|[,，;]{_GAP}(?:[}}\]\"'“{{]|{_KEY}))|\s*\n\s*{_KEY})"
-    strings = (
-        rf"{opening}(?P<{name}>(?:[^{closing}\\]|\\.|[{closing}](?!{goes_on})){{0,20000}}+)[{closing}]"
-        for name, opening, closing in (("double", '"', '"'), ("single", "'", "'"), ("curly", "[“”„]", '“”"'))
-    )
-    return re.compile(rf"{_GAP}(?:(?P<sign>[{{}}\[\],，;:：=])|{'|'.join(strings)}|{_BARE})", re.DOTALL)
-
-
-_ANY, _VALUE = _token(":：="), _token("")
+# A quotation mark ends a string only where the object goes on behind it: those within a reason often stand unescaped.
+_GOES_ON = rf"(?:{_GAP}(?:[:：=}}\]]|[,，;]{_GAP}(?:[}}\]\"'“{{]|{_KEY}))|\s*\n\s*{_KEY})"
+_MARKS = {"double": ('"', '"'), "single": ("'", "'"), "curly": ("“”„", '“”"')}
+_STRINGS = (
+    rf"[{opening}](?P<{name}>(?:[^{closing}\\]|\\.|[{closing}](?!{_GOES_ON})){{0,20000}}+)[{closing}]"
+    for name, (opening, closing) in _MARKS.items()
+)
+_TOKEN = re.compile(rf"{_GAP}(?:(?P<sign>[{{}}\[\],，;:：=])|{'|'.join(_STRINGS)}|{_BARE})", re.DOTALL)
 _JOINERS = re.compile(r"[\u200c\u200d](?![^\x00-\x7f])|(?<![^\x00-\x7f])[\u200c\u200d]")
 _SIGNS = {"，": ",", ";": ",", "：": ":", "=": ":"}
 _ESCAPE = re.compile(r"\\([\"'\\/])|\\([nt])")
+_STRUCTURE = re.compile(r"[{}]|[\"'“”]\s*[:：=]")
+_COLON = re.compile(rf"{_GAP}[:：=]")
 
 
 class TooManyObjects(Exception):
@@ -112,7 +108,7 @@ def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
     """
     tokens: list[str] = []
     position, depth = start, 0
-    while (match := (_VALUE if tokens[-1:] == [":"] else _ANY).match(text, position)) is not None:
+    while (match := _TOKEN.match(text, position)) is not None:
         if (steps := steps - 1) < 0:
             raise TooManyObjects
         if sign := _SIGNS.get(match["sign"], match["sign"]):
@@ -125,8 +121,19 @@ def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
                 if "\n" not in text[position : match.end()]:
                     break
                 tokens.append(",")
+            if _swallows(match):
+                break
             tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[match.lastgroup or 0].strip())))
         position = match.end()
         if depth == 0:
             return "".join(tokens), position, steps
     return "", start, steps - 100
+
+
+def _swallows(match: re.Match[str]) -> bool:
+    """Whether a string with unescaped quotation marks in it could have taken in a part of the object around it."""
+    name = match.lastgroup or ""
+    bare = _ESCAPE.sub("", match[name])
+    if not any(mark in bare for mark in _MARKS.get(name, ("", ""))[1]):
+        return False
+    return bool(_STRUCTURE.search(bare) or _COLON.match(match.string, match.end()))
