@@ -19,7 +19,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from truebench_hf.errors import UserError, unknown
 
 _FOLDER = Path(__file__).parent
-_SIGNED = re.compile(r"""["']id["'][^\n]{0,40}\{\{ *tag""")
 _INCLUDE = re.compile(r"""^[ \t]*\{%\s*include\s+["']([\w.]+)["']\s*%\}[ \t]*(?:\n|\Z)""", re.MULTILINE)
 
 
@@ -61,8 +60,13 @@ class Prompts:
         return self._chosen.get(name) == "plain"
 
     def is_signed(self, name: str) -> bool:
+<<<<<<< HEAD
         """Whether a prompt asks for an object that opens with its tag as `id`."""
         return _SIGNED.search(self.source(name)) is not None
+=======
+        """Whether a prompt asks for an answer with an id, and is followed by `repair` where that cannot be read."""
+        return '"id", which is' in self.source(name)
+>>>>>>> callers
 
     def source(self, name: str) -> str:
         """The template text of a prompt, with what it includes in place."""
