@@ -284,13 +284,17 @@ class Study(Generic[O, T, D, V]):
         held, free = bound(self.options, self.roles, self.unasked, results=results)
         free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):
-            prompts = self.options.prompts
-            used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
-            used |= {"repair": None} if any(map(prompts.is_signed, used)) else {}
-            held["prompts"] = {name: prompts.hash(name) for name in used}
+            used = self._prompts_used(judges)
+            held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
             if not results:
                 free.add("prompts")
         return held | self._bound_items() | self.known, free - self.unasked
+
+    def _prompts_used(self, judges: Sequence[JudgeSettings]) -> list[str]:
+        """The prompts that shape the answers; what is signed can be asked for again."""
+        used = [*self.prompts, *(name for one in judges for name in prompts_used(one))]
+        again = ["repair"] if any(map(self._prompts().is_signed, used)) else []
+        return list(dict.fromkeys([*used, *again]))
 
     def _bound_items(self) -> dict[str, Any]:
         items = {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}
