@@ -19,7 +19,7 @@ L = TypeVar("L")
 async def ask_signed(
     caller: Caller, request: ChatRequest, tag: str, labels: Labels[L], prompts: Prompts, *,
     material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "", plain: bool = False,
-    long: bool = False,
+    long: bool = False, met: Callable[[SignedAnswer[L]], bool] | None = None,
 ) -> SignedAnswer[L]:  # fmt: skip
     """Ask for one of the words on offer under every key of `labels`, and again, saying what was wrong.
 
@@ -27,7 +27,7 @@ async def ask_signed(
     answer, objects without the tag are read too; with a JSON schema, which demands the tag, not before the second
     answer. `check` says what else is wrong with an answer of the right form, "" if nothing is. With `plain` answers are
     read as the papers prescribe (`plain_reading`). A `long` answer that is cut off is not asked for again: the next one
-    would be, too.
+    would be, too. `met` says whether an answer as a whole is a yes, where its single labels do not: of sentences, say.
     An answer that can be read in full counts by itself. Without one, a key keeps a label only where every answer that
     speaks of it states the same one, and `problem` says why others have none.
     Raises SchemaRefused and UserError as `Caller.complete` does.
@@ -40,7 +40,8 @@ async def ask_signed(
 
     result = await ask(caller, request, answers.read, repair, who="the judge")
     answer = answers.agreed(result) if isinstance(result, Problem) else result
-    caller.reading.add(answer, {key: words.values() for key, words in labels.items()})
+    outcomes = None if met is None else [None if answer.problems else met(answer)]
+    caller.reading.add(answer, {key: words.values() for key, words in labels.items()}, outcomes)
     return answer
 
 

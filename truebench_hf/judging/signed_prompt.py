@@ -22,6 +22,7 @@ async def ask_by_prompt(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], labels: Labels[L], *,
     sampling: Sampling, sample: int = 0, reason: str = "", entries: Entries | None = None,
     check: Callable[[SignedAnswer[L]], str] = lambda answer: "", long: bool = False,
+    met: Callable[[SignedAnswer[L]], bool] | None = None,
 ) -> SignedAnswer[L]:  # fmt: skip
     """The answer to the prompt of that name, filled with `values` (its `tag` among them); see `ask_signed`.
 
@@ -42,7 +43,7 @@ async def ask_by_prompt(
     return await schemas.ask(
         request,
         lambda made: ask_signed(
-            schemas.caller, made, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long
+            schemas.caller, made, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long, met=met
         ),
     )
 

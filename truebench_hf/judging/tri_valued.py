@@ -80,6 +80,7 @@ async def establish(
     labels: dict[str, dict[str, Any]] = {"turn": turns, "applies": _YES_NO, "attempted": _MAYBE, "correct": _MAYBE}
     answer = await ask_by_prompt(
         schemas, prompts, "tri_valued", values, labels, sampling=sampling, reason=_REASON, entries=_FORMS,
+        met=lambda answer: answer.labels["correct"] is True,
         check=lambda answer: _contradiction(*(answer.labels[key] for key in ("applies", "attempted", "correct"))),
     )  # fmt: skip
     if answer.problem:

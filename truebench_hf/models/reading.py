@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -51,8 +51,13 @@ class ReadingCost:
     open: int = 0
     thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
 
-    def add(self, answer: ReadAnswer, asked: Mapping[str, Iterable[object]]) -> None:
-        """Count what a question came to, which offered these labels under each key. What failed was never read."""
+    def add(
+        self, answer: ReadAnswer, asked: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
+    ) -> None:
+        """Count what a question came to, which offered these labels under each key. What failed was never read.
+
+        `outcomes` are its yes/no questions, None where unread; by default the keys on which yes is offered.
+        """
         if answer.failed:
             return
         read = len(answer.labels)
@@ -60,12 +65,12 @@ class ReadingCost:
         self.again += read if answer.asks > 1 else 0
         self.unread += len(asked) - read
         self.unsigned += 0 if answer.signed else read
-        for key, offered in asked.items():
-            if any(map(_is_yes, offered)):
-                label = answer.labels.get(key)
-                self.yes += _is_yes(label)
-                self.other += key in answer.labels and not _is_yes(label)
-                self.open += key not in answer.labels
+        if outcomes is None:
+            keys = [key for key, offered in asked.items() if any(map(_is_yes, offered))]
+            outcomes = [_is_yes(answer.labels[key]) if key in answer.labels else None for key in keys]
+        self.yes += outcomes.count(True)
+        self.other += outcomes.count(False)
+        self.open += outcomes.count(None)
 
     @property
     def share_of_yes(self) -> tuple[float, float] | None:

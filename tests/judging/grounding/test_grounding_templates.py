@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.judging.grounding.helpers import SOURCE, judged, row, rows
+from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.signing import signed
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.sample_prompts import ABOUT
 from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.prompts import Prompts
 
 TWO = "It opens at 9 on weekdays. Entry is free."
 OPENS, FREE = "It opens at 9 on weekdays.", "Entry is free."
@@ -214,3 +216,17 @@ def test_templates_are_named_with_their_prompts() -> None:
     with pytest.raises(Exception, match="unknown grounding template 'jsn': did you mean json"):
         template_named("jsn")
     assert GroundingJudge.__doc__
+
+
+def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> None:
+    """One answer is grounded, one is not, and the judge's labels of the third are never read."""
+    replies = {
+        OPENS: rows(row(OPENS, "supported", "opens at 9")), FREE: rows(row(FREE, "unsupported")), "It is big.": "Hm.",
+    }  # fmt: skip
+    asked, _ = caller(
+        tmp_path, lambda r: next((said for text, said in replies.items() if text in r.messages[0].content), "")
+    )
+    for answer in replies:
+        asyncio.run(GroundingJudge(asked, "json", Prompts()).verdict(SOURCE, answer))
+    assert (asked.reading.labels, asked.reading.unread) == (3, 1)
+    assert asked.reading.share_of_yes == (1 / 3, 2 / 3)

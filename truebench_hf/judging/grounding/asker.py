@@ -48,19 +48,23 @@ class Asker:
         return not self.prompts.is_signed(prompt)
 
     async def as_prescribed(
-        self, prompt: str, values: Mapping[str, Any], read: Callable[[str], T | Problem], *, long: bool = False
-    ) -> T | Problem:
+        self, prompt: str, values: Mapping[str, Any], read: Callable[[str], T | Problem], *, long: bool = False,
+        met: Callable[[T], bool] | None = None,
+    ) -> T | Problem:  # fmt: skip
         """What `read` makes of an answer in that form."""
-        return await ask_as_prescribed(self.caller, self.prompts, prompt, values, self.sampling, read, long=long)
+        return await ask_as_prescribed(
+            self.caller, self.prompts, prompt, values, self.sampling, read, long=long, met=met
+        )
 
     async def ask(
         self, prompt: str, values: Mapping[str, Any], labels: Labels[V], reason: str = "",
         entries: Entries | None = None, check: Callable[[SignedAnswer[V]], str] = lambda answer: "", long: bool = False,
+        met: Callable[[SignedAnswer[V]], bool] | None = None,
     ) -> SignedAnswer[V]:  # fmt: skip
         """The signed answer to a prompt of ours."""
         return await ask_by_prompt(
             self.schemas, self.prompts, prompt, values, labels, sampling=self.sampling, reason=reason, entries=entries,
-            check=check, long=long,
+            check=check, long=long, met=met,
         )  # fmt: skip
 
     async def verdict(
@@ -69,13 +73,24 @@ class Asker:
         """The one of `words` by which a prompt about a source and an answer is answered."""
         values = material(source, answer) | {"response": answer} | more
         if self.prescribed(prompt):
-            word = await self.as_prescribed(prompt, values, lambda text: read_word(text, words))
+            word = await self.as_prescribed(prompt, values, lambda text: read_word(text, words), met=_is_accurate)
             return word if isinstance(word, Problem) else Stated(word)
         entries, reason = (_QUOTES, 3 * _REASON) if quoting else (None, 9 * _REASON)
-        stated = await self.ask(prompt, values, {"verdict": words}, reason, entries)
+        stated = await self.ask(
+            prompt,
+            values,
+            {"verdict": words},
+            reason,
+            entries,
+            met=lambda stated: _is_accurate(stated.labels["verdict"]),
+        )
         if stated.problem:
             return Problem(stated.problem)
         return Stated(stated.labels["verdict"], stated.reason, quotes_of(stated.fields.get("excerpts")))
+
+
+def _is_accurate(value: object) -> bool:
+    return value in (True, "accurate")
 
 
 def quotes_of(value: Any) -> tuple[str, ...]:

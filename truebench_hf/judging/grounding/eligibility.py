@@ -67,6 +67,12 @@ class EligibilityJudge:
             )
             return Eligibility(None, found.text, judge) if isinstance(found, Problem) else Eligibility(*found, judge)
         rated = await ask_by_prompt(
-            self.schemas, self.prompts, "eligibility", values, {"rating": WORDS}, sampling=self.sampling, reason=_REASON
+            self.schemas,
+            self.prompts,
+            "eligibility",
+            values,
+            {"rating": WORDS},
+            sampling=self.sampling,
+            reason=_REASON,
         )
         return Eligibility(rated.labels.get("rating"), rated.problem or rated.reason, judge)

@@ -30,9 +30,12 @@ _SENTENCE = re.compile(r"[\s*_#>-]*sentence\s*(\d{1,4})(\s+label)?[\s*_]*:[\s*_]
 
 async def ask_as_prescribed(
     caller: Caller, prompts: Prompts, name: str, values: Mapping[str, Any], sampling: Sampling,
-    read: Callable[[str], T | Problem], *, long: bool = False,
+    read: Callable[[str], T | Problem], *, long: bool = False, met: Callable[[T], bool] | None = None,
 ) -> T | Problem:  # fmt: skip
-    """What `read` makes of an answer to such a prompt; a `long` one that is cut off is not asked for again."""
+    """What `read` makes of an answer to such a prompt; a `long` one that is cut off is not asked for again.
+
+    `met` says whether it is a yes, for the count of what reading cost.
+    """
     asks = 0
 
     def read_whole(text: str, truncated: bool) -> T | Problem:
@@ -43,8 +46,9 @@ async def ask_as_prescribed(
     request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
     value = await ask(caller, request, read_whole, _repair, who="the judge")
     problem = value if isinstance(value, Problem) else Problem("")
-    labels = {} if problem.text else {"answer": value}
-    caller.reading.add(SignedAnswer(labels, asks=asks, failed=problem.failed), {"answer": ()})
+    labels = {} if isinstance(value, Problem) else {"answer": value}
+    outcomes = [] if met is None else [None if isinstance(value, Problem) else met(value)]
+    caller.reading.add(SignedAnswer(labels, asks=asks, failed=problem.failed), {"answer": ()}, outcomes)
     return value
 
 

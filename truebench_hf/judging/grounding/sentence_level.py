@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from truebench_hf.judging.grounding.coverage import placed
 from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.material import material
 from truebench_hf.judging.grounding.prescribed import read_objects, read_yes_no
-from truebench_hf.judging.grounding.types import LABELS, Source, Unit, UnitLabel
+from truebench_hf.judging.grounding.types import LABELS, UNGROUNDED, Source, Unit, UnitLabel
 from truebench_hf.judging.sentences import rough_sentences
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_prompt import TEXTS, problem_of
@@ -74,10 +74,11 @@ async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> En
             rows = read_objects(text)
             return rows if isinstance(rows, Problem) else covering(rows, answer)
 
-        return await asker.as_prescribed(prompt, values, read, long=True)
+        return await asker.as_prescribed(prompt, values, read, long=True, met=lambda said: _grounded(said.entries))
     stated = await asker.ask(
         prompt, values, {KEY: ListOf(_WORDS)}, entries={KEY: (_SCHEMA, _example(answer))}, long=True,
         check=lambda stated: problem_of(covering(stated.labels[KEY], answer)),
+        met=lambda stated: _grounded(filter(None, map(_entry, stated.labels[KEY]))),
     )  # fmt: skip
     return Problem(stated.problem) if stated.problem else covering(stated.labels[KEY], answer)
 
@@ -102,6 +103,10 @@ def covering(rows: Sequence[Any], answer: str) -> Entries | Problem:
         shown = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
         return Problem(f"these parts of the response have no object: {shown}")
     return Entries([entry for entry, _ in kept], [span for _, span in kept])
+
+
+def _grounded(entries: Iterable[Entry]) -> bool:
+    return not any(entry.label in UNGROUNDED for entry in entries)
 
 
 def _entry(row: Any) -> Entry | None:
@@ -153,5 +158,5 @@ async def _entailed(asker: Asker, unit: Unit, quotes: Sequence[str]) -> bool | P
     }  # fmt: skip
     if asker.prescribed("grounding_double_check"):
         return await asker.as_prescribed("grounding_double_check", values, read_yes_no)
-    stated = await asker.ask("grounding_double_check", values, {"entailed": {"yes": True, "no": False}})
-    return Problem(stated.problem) if stated.problem else stated.labels["entailed"]
+    stated = await asker.ask("grounding_double_check", values, {"entailed": {"yes": "entailed", "no": ""}})
+    return Problem(stated.problem) if stated.problem else bool(stated.labels["entailed"])

@@ -51,12 +51,18 @@ async def by_implicit(asker: Asker, source: Source, answer: str) -> Units | Prob
     """One call that labels every sentence and then the whole."""
     values = material(source, answer) | {"response": answer}
     if asker.prescribed("grounding_implicit"):
-        rows = await asker.as_prescribed("grounding_implicit", values, _read_lines, long=True)
+        rows = await asker.as_prescribed("grounding_implicit", values, _read_lines, long=True, met=_all_accurate)
         return rows if isinstance(rows, Problem) else _units(rows, answer)
     labels: dict[str, Any] = {KEY: ListOf(ACCURATE), "final_answer": ACCURATE}
     entries = {KEY: (_SCHEMA, [{"sentence": part, "label": "accurate"} for part in rough_sentences(answer)])}
-    stated = await asker.ask("grounding_implicit", values, labels, entries=entries, check=_disagreement, long=True)
+    stated = await asker.ask(
+        "grounding_implicit", values, labels, entries=entries, check=_disagreement, long=True, met=_accurate
+    )
     return Problem(stated.problem) if stated.problem else _units(stated.labels[KEY], answer)
+
+
+def _accurate(stated: SignedAnswer[Any]) -> bool:
+    return bool(stated.labels["final_answer"])
 
 
 def _disagreement(stated: SignedAnswer[Any]) -> str:
@@ -64,9 +70,13 @@ def _disagreement(stated: SignedAnswer[Any]) -> str:
     rows, whole = stated.labels[KEY], stated.labels["final_answer"]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("sentence"), str) for row in rows):
         return f"`{KEY}` is no list of sentences with a label each"
-    if whole != all(label_of(row, ACCURATE) for row in rows):
+    if whole != _all_accurate(rows):
         return "the final answer does not agree with the labels: it is accurate only if every sentence is"
     return ""
+
+
+def _all_accurate(rows: Sequence[Mapping[str, Any]]) -> bool:
+    return all(label_of(row, ACCURATE) for row in rows)
 
 
 def _read_lines(text: str) -> list[dict[str, str]] | Problem:
