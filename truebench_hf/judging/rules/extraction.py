@@ -87,7 +87,7 @@ def _again(problem: str) -> str:
 
 def _schema() -> dict[str, Any]:
     single = [kind for kind in KINDS.values() if kind not in (All, AnyOf, Pattern)]  # what a criterion states in words
-    made = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # noqa: UP007
+    made = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # type: ignore[misc, arg-type]  # noqa: UP007
     kinds = {"$defs": made.pop("$defs")}
     fields = {"reason": {"type": "string"}, "rules": made, "complete": {"type": "boolean"}}
     shape = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
