@@ -211,10 +211,19 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
     reader = script(
         bench.folder / "reader.json",
-        [{"contains": "Within 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
+        [
+            {"contains": "It should use at most 2 words of text", "reply": reply},
+            {"contains": "<criterion", "reply": "No idea."},
+        ],
         {"reply": "Still no idea."},
     )
-    rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
+    rows = [
+        {
+            "id": "a",
+            "prompt": "Name a river.",
+            "criteria": ["It should use at most 2 words of text.", "names a river", SHORT],
+        }
+    ]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
     line = ("rules", "--data", data, "--model", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)

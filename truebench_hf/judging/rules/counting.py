@@ -102,7 +102,7 @@ def _words(text: str) -> Counts:
 
 def _characters(text: str) -> list[str]:
     """Return the characters of a text as people see them."""
-    return regex.findall(r"\X", text)
+    return list(regex.findall(r"\X", text))
 
 
 def _character_counts(text: str, spaces: bool | None) -> Counts:

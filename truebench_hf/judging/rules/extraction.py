@@ -68,5 +68,5 @@ def _without_nulls(one: Any) -> Any:
 def _forms() -> dict[str, Any]:
     """What the entries of an answer look like, with an example of each."""
     single = [kind for kind in KINDS.values() if kind not in (All, AnyOf, Pattern)]  # what a criterion states in words
-    rules = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # noqa: UP007
+    rules = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # type: ignore[misc, arg-type]  # noqa: UP007
     return {"rules": (rules, [{"kind": "count", "unit": "words", "max": 50}]), "complete": ({"type": "boolean"}, True)}

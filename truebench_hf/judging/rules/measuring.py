@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -93,7 +93,7 @@ def _within(numbers: Iterable[int], low: int | None, high: int | None) -> bool |
 
 def _counts(counter: Callable[[str], Mapping[str, int]], given: Answer) -> dict[str, int]:
     """Return the numbers of all readings, by how the text was read and how it was counted."""
-    every = {}
+    every = dict[str, int]()
     for reading, text in given.texts.items():
         every |= {", ".join(filter(None, (reading, way))): number for way, number in counter(text).items()}
     return every
@@ -111,7 +111,7 @@ def _unit(unit: str, number: int) -> str:
     name = regex.sub("_(no|with)_", lambda match: {"no": " without ", "with": " with "}[match[1]], unit).replace(
         "_", " "
     )
-    return regex.sub(r"^(\w+?)s\b|(?<=^list item)s", r"\1", name) if number == 1 else name
+    return str(regex.sub(r"^(\w+?)s\b|(?<=^list item)s", r"\1", name)) if number == 1 else name
 
 
 def _listed(values: Sequence[object], most: int = 8) -> str:
@@ -289,9 +289,8 @@ def _pattern(rule: kinds.Pattern, given: Answer) -> Outcome:
         met = _agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in given.texts.values())
     except TimeoutError:
         return f"the regular expression took more than {_SECONDS:.0f} s", None
-    return {True: "the regular expression matches", False: "the regular expression does not match"}.get(
-        met, "the regular expression matches in some readings"
-    ), met  # fmt: skip
+    said = "matches in some readings" if met is None else "matches" if met else "does not match"
+    return f"the regular expression {said}", met
 
 
 def _case(rule: kinds.Case, given: Answer) -> Outcome:
@@ -311,13 +310,11 @@ def _case(rule: kinds.Case, given: Answer) -> Outcome:
 
 
 def _forbidden(rule: kinds.Forbidden, given: Answer) -> Outcome:
-    counts = {
-        name.replace("_", " "): _counts(lambda text, name=name: _class(name, text), given) for name in rule.classes
-    }
+    counts = {name.replace("_", " "): _counts(partial(_class, name), given) for name in rule.classes}
     if "markdown" in counts:
         counts["markdown"] = {way: number for way, number in counts["markdown"].items() if _UNMARKED not in way}
     for sign in dict.fromkeys(sign for sign in rule.characters if not sign.isspace()):
-        counts[f"of {sign!r}"] = _counts(lambda text, sign=sign: _sign(sign, text), given)
+        counts[f"of {sign!r}"] = _counts(partial(_sign, sign), given)
     facts = [_figures(numbers, name) for name, numbers in counts.items()]
     return _listed(facts), all_of(_within(numbers.values(), 0, 0) for numbers in counts.values())
 

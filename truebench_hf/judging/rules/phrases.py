@@ -334,7 +334,7 @@ def _splits(code: str) -> re.Pattern[str]:
 def _phrases(code: str) -> dict[str, str]:
     """Return what each phrase of a language states."""
     table = _load(code)["phrases"]
-    texts = {}
+    texts = dict[str, str]()
     for kind, phrases in table.items():
         for phrase in phrases:
             phrase = phrase.replace(" ", "") if code in _UNSPACED else phrase
