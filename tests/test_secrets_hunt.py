@@ -138,6 +138,7 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
     hunt(
         "study",
         "study",
+        "study",
         "generate",
         "--data",
         hunt.data,

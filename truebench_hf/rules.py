@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
@@ -22,6 +22,7 @@ Unit = Literal[
     "list_items", "emoji", "hashtags",
 ]  # fmt: skip
 Part = Literal["whole", "paragraph", "line", "item", "sentence"]
+Mark = Literal["any", "bullet", "number"]
 Class = Literal[
     "digits", "letters", "latin_letters", "uppercase", "lowercase", "emoji", "punctuation", "commas", "markdown"
 ]
@@ -32,42 +33,47 @@ _LARGER = {
 }  # fmt: skip
 # ISO 639-1 codes of the languages that the detector (lingua) tells apart.
 _CODES = """
-af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk ko la lg lt lv mi mk
-mn mr ms nb nl nn pa pl pt ro ru sk sl sn so sq sr st sv sw ta te th tl tn tr ts uk ur vi xh yo zh zu
+    af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk ko la lg lt lv mi
+    mk mn mr ms nb nl nn pa pl pt ro ru sk sl sn so sq sr st sv sw ta te th tl tn tr ts uk ur vi xh yo zh zu
 """
 LANGUAGES = frozenset(_CODES.split())
-
 _Number = Annotated[int, Field(ge=0, strict=True)]
 _Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+_Texts = Annotated[tuple[_Text, ...], Field(min_length=1)]
+_Code = Annotated[str, StringConstraints(to_lower=True)]
 
 
 class _Rule(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    example: ClassVar[str]
 
     @property
     def text(self) -> str:
         """The rule as one line of JSON, always the same for the same rule; `rule_of` reads it."""
-        told = self.model_dump(mode="json", exclude_defaults=True)
-        return json.dumps({"kind": getattr(self, "kind")} | told, ensure_ascii=False)  # noqa: B009
+        return json.dumps(self._fields(), ensure_ascii=False)
 
+    def _fields(self) -> dict[str, Any]:
+        return {"kind": getattr(self, "kind")} | self.model_dump(mode="json", exclude_defaults=True)  # noqa: B009
 
-def _ordered(low: int | None, high: int | None, what: str) -> None:
-    if low is not None and high is not None and low > high:
-        raise ValueError(f"the smallest number of {what} ({low}) is above the largest ({high})")
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        for low, high in (("min", "max"), ("min_rows", "max_rows"), ("min_columns", "max_columns")):
+            least, most = getattr(self, low, None), getattr(self, high, None)
+            if least is not None and most is not None and least > most:
+                raise ValueError(f"{low} ({least}) is above {high} ({most})")
+        return self
 
 
 class Count(_Rule):
-    """From `min` to `max` units in the response, or in each of its parts (`per`); None: no such bound. Equal: exactly.
+    """From `min` to `max` units in the response, or in each of its parts (`per`). `mark`: how list items are marked."""
 
-    `mark` says how list items are marked, where it matters: by bullets or dashes, or by numbers.
-    """
-
+    example = '{"kind": "count", "unit": "words", "max": 50}'
     kind: Literal["count"] = "count"
     unit: Unit
     min: _Number | None = None
     max: _Number | None = None
     per: Part = "whole"
-    mark: Literal["any", "bullet", "number"] = "any"
+    mark: Mark = "any"
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -77,15 +83,15 @@ class Count(_Rule):
             raise ValueError(f"a {self.per} holds no {self.unit}")
         if self.mark != "any" and self.unit != "list_items":
             raise ValueError(f"only list_items have a mark, not {self.unit}")
-        _ordered(self.min, self.max, self.unit)
         return self
 
 
 class Language(_Rule):
-    """The response is in one of these languages (ISO 639-1), all of it."""
+    """All of the response is in one of these languages (ISO 639-1)."""
 
+    example = '{"kind": "language", "codes": ["de"]}'
     kind: Literal["language"] = "language"
-    codes: Annotated[tuple[Annotated[str, StringConstraints(to_lower=True)], ...], Field(min_length=1)]
+    codes: Annotated[tuple[_Code, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -95,9 +101,101 @@ class Language(_Rule):
         return self
 
 
-class Json(_Rule):
-    """The response is valid JSON (an `object`, a `list`); an object, or every object of a list, has at least these keys."""
+class _Texts_(_Rule):
+    """`whole_words` and `case` (upper and lower case differ): left out, both readings must agree."""
 
+    values: _Texts
+    whole_words: bool | None = None
+    case: bool | None = None
+
+
+class Contains(_Texts_):
+    """The response has all of these texts (or `any` of them), each from `min` to `max` times."""
+
+    example = '{"kind": "contains", "values": ["Rhine", "Danube"], "any": true}'
+    kind: Literal["contains"] = "contains"
+    any: bool = False
+    min: Annotated[int, Field(ge=1, strict=True)] = 1
+    max: _Number | None = None
+
+
+class Excludes(_Texts_):
+    """The response has none of these texts."""
+
+    example = '{"kind": "excludes", "values": ["very"], "whole_words": true}'
+    kind: Literal["excludes"] = "excludes"
+
+
+class StartsWith(_Rule):
+    """The response begins with this text."""
+
+    example = '{"kind": "starts_with", "value": "Dear Ms Lee"}'
+    kind: Literal["starts_with"] = "starts_with"
+    value: _Text
+
+
+class EndsWith(_Rule):
+    """The response ends with this text: "?" for a question."""
+
+    example = '{"kind": "ends_with", "value": "?"}'
+    kind: Literal["ends_with"] = "ends_with"
+    value: _Text
+
+
+class OneOf(_Rule):
+    """The response is one of these texts and nothing else."""
+
+    example = '{"kind": "one_of", "values": ["yes", "no"]}'
+    kind: Literal["one_of"] = "one_of"
+    values: _Texts
+
+
+class Pattern(_Rule):
+    """A regular expression occurs in the response (`search`), or is all of it (`full`)."""
+
+    example = '{"kind": "pattern", "regex": "[A-Z]{2}-[0-9]{4}", "match": "full"}'
+    kind: Literal["pattern"] = "pattern"
+    regex: _Text
+    match: Literal["search", "full"] = "search"
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        import regex
+
+        try:
+            regex.compile(self.regex)
+        except regex.error as error:
+            raise ValueError(f"the regular expression cannot be read: {error}") from error
+        return self
+
+
+class Case(_Rule):
+    """All letters that have case are upper or lower case; `title`: every word begins with a capital letter."""
+
+    example = '{"kind": "case", "form": "lower"}'
+    kind: Literal["case"] = "case"
+    form: Literal["upper", "lower", "title"]
+
+
+class Forbidden(_Rule):
+    """The response has none of these characters, and none of these classes of them."""
+
+    example = '{"kind": "forbidden", "characters": "!", "classes": ["digits"]}'
+    kind: Literal["forbidden"] = "forbidden"
+    characters: str = ""
+    classes: tuple[Class, ...] = ()
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        if not self.characters.strip() and not self.classes:
+            raise ValueError(f"give characters, or classes out of {', '.join(get_args(Class))}")
+        return self
+
+
+class Json(_Rule):
+    """The response is valid JSON; an object, or every object of a list, has at least these keys."""
+
+    example = '{"kind": "json", "shape": "object", "keys": ["name", "age"]}'
     kind: Literal["json"] = "json"
     shape: Literal["any", "object", "list"] = "any"
     keys: tuple[_Text, ...] = ()
@@ -110,130 +208,104 @@ class _Grid(_Rule):
     max_columns: _Number | None = None
     header: tuple[_Text, ...] = ()
 
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        _ordered(self.min_rows, self.max_rows, "rows")
-        _ordered(self.min_columns, self.max_columns, "columns")
-        return self
-
 
 class Csv(_Grid):
     """The response is CSV with so many rows (below the header) and columns; `header` names columns it has."""
 
+    example = '{"kind": "csv", "min_columns": 3, "max_columns": 3}'
     kind: Literal["csv"] = "csv"
 
 
 class Table(_Grid):
     """The response has a Markdown table with so many rows (below the header) and columns."""
 
+    example = '{"kind": "table", "min_rows": 2, "header": ["City", "Country"]}'
     kind: Literal["table"] = "table"
 
 
 class CodeBlock(_Rule):
     """The response has a fenced code block, marked as one of this language where one is named."""
 
+    example = '{"kind": "code_block", "language": "python"}'
     kind: Literal["code_block"] = "code_block"
     language: _Text | None = None
 
 
-class StartsWith(_Rule):
-    """The response begins with this text."""
+class Headings(_Rule):
+    """The response has from `min` to `max` Markdown headings, of this `level` (1 to 6) where one is named."""
 
-    kind: Literal["starts_with"] = "starts_with"
-    value: _Text
-
-
-class EndsWith(_Rule):
-    """The response ends with this text: "?" for a question."""
-
-    kind: Literal["ends_with"] = "ends_with"
-    value: _Text
-
-
-class Contains(_Rule):
-    """The response has every one of these texts (or `any` of them), each of them from `min` to `max` times."""
-
-    kind: Literal["contains"] = "contains"
-    values: Annotated[tuple[_Text, ...], Field(min_length=1)]
-    any: bool = False
-    min: Annotated[int, Field(ge=1, strict=True)] = 1
+    example = '{"kind": "headings", "min": 3, "max": 3, "level": 2}'
+    kind: Literal["headings"] = "headings"
+    min: _Number | None = None
     max: _Number | None = None
-
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        _ordered(self.min, self.max, "times")
-        return self
-
-
-class Excludes(_Rule):
-    """The response has none of these texts."""
-
-    kind: Literal["excludes"] = "excludes"
-    values: Annotated[tuple[_Text, ...], Field(min_length=1)]
-
-
-class Case(_Rule):
-    """All letters that have case are upper or lower case; `title`: every word begins with a capital letter."""
-
-    kind: Literal["case"] = "case"
-    form: Literal["upper", "lower", "title"]
-
-
-class Forbidden(_Rule):
-    """The response has none of these characters, and none of these classes of them."""
-
-    kind: Literal["forbidden"] = "forbidden"
-    characters: str = ""
-    classes: tuple[Class, ...] = ()
-
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        if not self.characters.strip() and not self.classes:
-            raise ValueError(f"give characters, or classes out of {', '.join(get_args(Class))}")
-        return self
-
-
-class Sorted(_Rule):
-    """The items of the list in the response (without a list, its lines) are in order, from the end with `reverse`."""
-
-    kind: Literal["sorted"] = "sorted"
-    by: Literal["alphabetical", "numeric"] = "alphabetical"
-    reverse: bool = False
+    level: Annotated[int, Field(ge=1, le=6, strict=True)] | None = None
 
 
 class Listed(_Rule):
     """The response is a list: every line of it is marked as an item, by a bullet or dash, or by a number."""
 
+    example = '{"kind": "listed", "mark": "number"}'
     kind: Literal["listed"] = "listed"
-    mark: Literal["any", "bullet", "number"] = "any"
+    mark: Mark = "any"
 
 
-Rule = (
-    Count | Language | Json | Csv | Table | CodeBlock | StartsWith | EndsWith | Contains | Excludes | Case | Forbidden | Sorted | Listed
-)  # fmt: skip
-KINDS: dict[str, type[_Rule]] = {str(one.model_fields["kind"].default): one for one in get_args(Rule)}
+class Order(_Rule):
+    """The items of the list in the response (without a list, its lines) are in order, from the end with `reverse`."""
+
+    example = '{"kind": "order", "by": "alphabetical"}'
+    kind: Literal["order"] = "order"
+    by: Literal["alphabetical", "numeric"] = "alphabetical"
+    reverse: bool = False
+
+
+class _Several(_Rule):
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+
+    def _fields(self) -> dict[str, Any]:
+        return {"kind": getattr(self, "kind"), "rules": [rule._fields() for rule in self.rules]}  # noqa: B009
+
+
+class All(_Several):
+    """All of these rules hold."""
+
+    example = '{"kind": "all", "rules": [{"kind": "json"}, {"kind": "language", "codes": ["de"]}]}'
+    kind: Literal["all"] = "all"
+
+
+class AnyOf(_Several):
+    """One of these rules holds."""
+
+    example = '{"kind": "any", "rules": [{"kind": "json"}, {"kind": "csv"}]}'
+    kind: Literal["any"] = "any"
+
+
+Rule = Annotated[
+    Count | Language | Contains | Excludes | StartsWith | EndsWith | OneOf | Pattern | Case | Forbidden | Json | Csv
+    | Table | CodeBlock | Headings | Listed | Order | All | AnyOf, Field(discriminator="kind"),
+]  # fmt: skip
+KINDS: dict[str, type[_Rule]] = {str(kind.model_fields["kind"].default): kind for kind in get_args(get_args(Rule)[0])}
 
 
 def rule_of(value: str | Mapping[str, Any]) -> Rule:
-    """The rule that a JSON text or an object tells. Raises UserError naming what is wrong with it."""
+    """Return the rule that a JSON text or an object tells. Raises UserError naming what is wrong with it."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise UserError(f"a rule must be a JSON object such as {_EXAMPLE}, not {str(value)!r:.80}") from error
+            raise UserError(f"a rule must be a JSON object such as {Count.example}, not {str(value)!r:.80}") from error
     if not isinstance(value, Mapping):
-        raise UserError(f"a rule must be an object such as {_EXAMPLE}, not {value!r:.80}")
+        raise UserError(f"a rule must be an object such as {Count.example}, not {value!r:.80}")
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UserError(f"rule {str(dict(value))!s:.80}: {unknown('kind', str(kind or ''), KINDS)}")
     try:
         return _adapter().validate_python(dict(value))
     except ValidationError as error:
-        raise UserError(f"rule of kind {kind}: {_said(error, KINDS[kind])}") from error
+        raise UserError(f"rule of kind {kind}: {_fault(error)}") from error
 
 
 def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
-    """The rules that stand with a criterion, and whether they are all that it says, so that they may decide it.
+    """Return the rules that stand with a criterion, and whether they are all that it says, so that they may decide it.
 
     One rule or a list of rules is all of it; {"beside": [...]} are rules of a criterion that says more, to be measured
     and no more: without any no program looks at it. Raises UserError as `rule_of`.
@@ -243,36 +315,35 @@ def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
             value = json.loads(value)
     if isinstance(value, Mapping) and set(value) == {"beside"}:
         if not isinstance(value["beside"], list | tuple):
-            raise UserError(f"'beside' must be a list of rules such as {_EXAMPLE}")
+            raise UserError(f"'beside' must be a list of rules such as {Count.example}")
         return tuple(map(rule_of, value["beside"])), False
     if isinstance(value, list | tuple):
         if not value:
             raise UserError(
-                'an empty list is no rule: leave it out, or give {"beside": []} so that no program looks at it'
+                'an empty list is no rule: leave it out, or give {"beside": []} so that no program measures'
             )
         return tuple(map(rule_of, value)), True
     return (rule_of(value),), True
 
 
 def stored_text(rules: Sequence[Rule], complete: bool) -> str:
-    """The text from which `stored` reads these rules."""
+    """Return the text from which `stored` reads these rules."""
     texts = f"[{', '.join(rule.text for rule in rules)}]"
     return rules[0].text if complete and len(rules) == 1 else texts if complete else f'{{"beside": {texts}}}'
 
 
-_EXAMPLE = '{"kind": "count", "unit": "words", "max": 50}'
-
-
 @cache
 def _adapter() -> TypeAdapter[Rule]:
-    return TypeAdapter(Annotated[Rule, Field(discriminator="kind")])
+    return TypeAdapter(Rule)
 
 
-def _said(error: ValidationError, kind: type[_Rule]) -> str:
-    """The first fault in words; the place begins with the kind."""
+def _fault(error: ValidationError) -> str:
+    """Return the first fault in words; its place begins with the kinds that it lies within."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part)[:60] for part in fault["loc"][1:])
+    *outer, name = map(str, fault["loc"])
+    place = ".".join([part for part in outer if part not in KINDS] + ([name] if name not in KINDS else []))[:60]
     if fault["type"] == "extra_forbidden":
-        return str(unknown("field", place, [name for name in kind.model_fields if name != "kind"]))
-    said = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    return f"field {place!r} {'is absent' if fault['type'] == 'missing' else said}" if place else said
+        kind = KINDS[next(part for part in reversed(outer) if part in KINDS)]
+        return str(unknown("field", name, [field for field in kind.model_fields if field != "kind"]))
+    message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
+    return f"field {place!r} {'is absent' if fault['type'] == 'missing' else message}" if place else message

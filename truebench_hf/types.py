@@ -109,10 +109,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judge's decision on one criterion. `label` None means not judged, and `reason` says why.
-
-    `conflicting`: an answer of the judge gave this criterion two labels, whatever was settled on asking again.
-    """
+    """A judge's decision on one criterion. `label` None means not judged, and `reason` says why."""
 
     criterion: Criterion
     label: Label | None
@@ -120,7 +117,8 @@ class Verdict:
     judge: str = ""
     probability: float | None = None  # P(yes), where the judge gives one
     votes: tuple[Label | None, ...] = ()
-    conflicting: bool = False
+    conflicting: bool = False  # an answer of the judge gave the criterion two labels, whatever was settled
+    refused: bool = field(default=False, compare=False)  # an answer could not be read; records leave this out
 
 
 @dataclass(frozen=True, slots=True)

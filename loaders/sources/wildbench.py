@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.judging.rules.reading.languages import CODES
+from truebench_hf.judging.rules.phrases import language_codes
 from truebench_hf.loaders.sources.common import asked, category_of, source_item
 from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
@@ -15,6 +15,6 @@ def parse(record: Record) -> list[Item]:
     rubrics = tuple(map(Criterion, record.texts("checklist")))
     name, facts = f"wildbench-{record.id('session_id')}", {"primary_tag": record.maybe("primary_tag")}
     said = record.parts("conversation_input")[-1].row.get("language")
-    codes = CODES.get(said.casefold(), ()) if isinstance(said, str) else ()
+    codes = language_codes().get(said.casefold(), ()) if isinstance(said, str) else ()
     language = codes[0].upper() if len(codes) == 1 else "UND"
     return [source_item(name, "WildBench", category_of(messages), language, messages, rubrics, facts=facts)]

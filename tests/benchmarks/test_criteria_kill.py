@@ -27,6 +27,7 @@ def start(data: str, url: str, out: Path) -> subprocess.Popen[bytes]:
         "truebench_hf.cli.main",
         "study",
         "study",
+        "study",
         "compare-criteria",
         "--data",
         data,

@@ -244,7 +244,7 @@ def test_a_skill_without_a_rating_leaves_flask_open_and_nothing_else(tmp_path: P
     assert found["incomplete"] == 2
     one = next(line for line in lines(tmp_path) if line["type"] == "flask")
     assert one["value"] is None
-    assert one["reason"].startswith("Commonsense Understanding: it has no JSON object with the key")
+    assert one["reason"].startswith("Commonsense Understanding: commonsense_understanding is missing")
     assert one["parts"] == {"Factuality": 5, "Commonsense Understanding": None, "Comprehension": 3}
     assert one["own_final"] == 4, "the judge's own is kept, and counts for nothing"
     assert found["types"]["mt-bench"]["saturation"]["mean"] == pytest.approx(0.75)

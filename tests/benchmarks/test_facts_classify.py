@@ -7,51 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.classify import DOMAINS, TASKS, ClassifyOptions, classify, read_kinds
-from truebench_hf.models.asking import Problem
+from truebench_hf.benchmarks.facts.classify import ClassifyOptions, classify
 
 
 def said(domain: str, task: str, before: str = "A bank.") -> str:
     return f'{before}\n```json\n{{"domain": "{domain}", "task": "{task}"}}\n```'
-
-
-@pytest.mark.parametrize(
-    ("text", "found", "why"),
-    [
-        (said("finance", "summary"), ("finance", "summary", "A bank."), "as asked for"),
-        (said("Finance", "Question Answering"), ("finance", "question answering", "A bank."), "letter case"),
-        ('{"reason": "It is.", "domain": "legal", "task": "other"}', ("legal", "other", "It is."), "structured"),
-        (said("other", "other"), ("other", "other", "A bank."), "none fits"),
-        ("finance and summary", None, "no object"),
-        ('{"domain": "finance"}', None, "no task"),
-        (said("sports", "summary"), None, "a domain that there is not"),
-        (said("finance", "poem"), None, "a task that there is not"),
-        (said("finance", "summary") + said("legal", "summary"), None, "two domains"),
-        (said("finance", "summary", "The domain is legal."), None, "prose says another"),
-        (said("finance", "summary") + " Or not.", None, "more behind it"),
-        ('{"domain": ["finance"], "task": "summary"}', None, "a list"),
-        ("", None, "nothing"),
-    ],
-)
-def test_readings(text: str, found: tuple[str, str, str] | None, why: str) -> None:
-    read = read_kinds(text)
-    assert (read == found) if found else isinstance(read, Problem), why
-
-
-def test_a_cut_answer_is_never_read() -> None:
-    assert isinstance(read_kinds(said("finance", "summary"), True), Problem)
-
-
-@given(st.text(max_size=200))
-@settings(max_examples=50, deadline=None)
-def test_no_text_is_too_strange(text: str) -> None:
-    read = read_kinds(text)
-    assert isinstance(read, Problem) or (read[0] in DOMAINS and read[1] in TASKS)
 
 
 def prompts(tmp_path: Path) -> Path:

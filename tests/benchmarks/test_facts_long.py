@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.facts import FINE
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, write_jsonl
 
@@ -61,8 +60,8 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "long.jsonl", rows)
     with OpenAIServer(record=200) as server:
         server.add_scripts([
-            {"contains": "<test_response_", "message": {"content": FINE}},
-            {"contains": "<response_", "message": {"content": json.dumps(SUPPORTED)}},
+            {"contains": "<test_response_", "message": {"content": '{"id": "{id}", "rating": "no issues"}'}},
+            {"contains": "<response_", "message": {"content": json.dumps({"id": "{id}", "sentences": [SUPPORTED]})}},
             {"message": {"content": ANSWER}},
         ])  # fmt: skip
         judges = [part for number in range(JUDGES) for part in ("--judge", f"openai:judge-{number}")]

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tests.support.runs import ROOT, write_jsonl
@@ -19,14 +17,13 @@ from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.decompose import study
 from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared
 from truebench_hf.benchmarks.flexbench.decompose.data import Decomposition, Pair, match, read_human, read_ours
-from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, Said, read, tally
+from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, tally
 from truebench_hf.benchmarks.flexbench.decompose.similarity import left_over, similarities, summary
 from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
 from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild, instructions
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.models.asking import Problem
 
 STRUCTFLOW = ROOT.parent / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 # A question's vector, by its first word: cosines 1, 0.8, 0.6 and 0.
@@ -104,39 +101,6 @@ EQUAL: dict[str, str] = dict.fromkeys(CRITERIA, "TIE")
 
 def answer(**said: str) -> str:
     return f"List A is short.\n```json\n{json.dumps(EQUAL | said)}\n```"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "nothing"),
-        ('{"overall": "A"}', "six are missing"),
-        (answer(clarity="maybe"), "no such choice"),
-        (answer(clarity="A or B"), "two"),
-        (f"{answer()}\nThank you.", "text behind it"),
-        ("Clarity: B.\n" + answer(clarity="A"), "prose says otherwise"),
-        (json.dumps(EQUAL)[:-1] + ', "overall": "A"}', "a key twice, with two values"),
-        (answer() + "\n" + answer(coverage="B"), "two objects"),
-        ('{"overall": "A"}\n' + json.dumps({k: v for k, v in EQUAL.items() if k != "overall"}), "overall does not close it"),
-        (json.dumps(EQUAL | {"overall": ["A"]}), "a list"),
-        (json.dumps(EQUAL | {"overall": True}), "no word"),
-        ('{"granularity": ' * 3000, "nested too deep"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_read_is_no_choice(text: str, why: str) -> None:
-    assert isinstance(read(text), Problem), why
-
-
-def test_a_plain_answer_is_read() -> None:
-    found = read("The coverage of list A is broad; list B has clarity.\n" + answer(coverage="A", clarity="b"))
-    assert not isinstance(found, Problem)
-    assert found.labels == dict.fromkeys(CRITERIA, "tie") | {"coverage": "win", "clarity": "loss"}
-    assert found.reason.startswith("The coverage of list A is broad")
-
-
-@given(st.text(max_size=200))
-def test_no_text_breaks_the_reader(text: str) -> None:
-    assert isinstance(read(text), Problem | Said)
 
 
 def said(label: str | None, back: str | None) -> Preferences:

@@ -348,7 +348,7 @@ def profiles(tmp_path: Path, users: Sequence[str]) -> Any:
 def test_kinds_of_users_are_drawn_from_conversations(tmp_path: Path, folder: Path) -> None:
     outcome = profiles(tmp_path, ["No.", "Yes, gladly.", "No. Why?", "mumble"])
     assert [(one.cooperativeness, one.score) for one in outcome.value] == [("poor", 2), ("good", 4)]
-    assert outcome.notes == ["conversations not graded: 1"]
+    assert "conversations not graded: 1" in outcome.notes
     assert outcome.incomplete == 1
     rows = [json.loads(line) for line in (tmp_path / "out" / "grades.jsonl").read_text().splitlines()]
     assert [row["cooperativeness"] for row in rows] == [2, 4, 2, None]

@@ -129,6 +129,25 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     assert "criteria_1" in next(iter(wrong.reasons)), "what was wrong with the answer"
 
 
+def test_refusals_are_told_by_gold_label(tmp_path: Path) -> None:
+    """A judge whose answers cannot be read exactly where the truth is no: its scores say nothing of that, this does."""
+    data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
+    no_is_garbled = lambda item, index: gold(item, index) if gold(item, index) == "yes" else None  # noqa: E731
+    spec = judge(tmp_path / "judge.json", items(load(data)), gold, no_is_garbled)
+    study = by_paradigm(run(tmp_path, spec, data=data, paradigms="checklist,rubric,decision"))
+    refused = study["rubric"].refused
+    assert refused is not None
+    assert (refused.yes.value, refused.yes.n, refused.no.value, refused.no.n) == (0.0, 5, 1.0, 5)
+    # Of the 252 ways to choose 5 of 10 rubrics two are as uneven as that.
+    assert refused.p_value == pytest.approx(2 / 252)
+    assert study["checklist"].refused is not None
+    assert study["checklist"].refused.p_value == 1.0, "nothing was refused"
+    assert study["decision"].refused is None, "no answer is read"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "refused, gold no" in page
+    assert "0.00794" in page
+
+
 def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
     chosen = selection(items(load("rubric_mini"))).sampled(12, 0)
     spec = judge(tmp_path / "judge.json", chosen, neighbour, gold)

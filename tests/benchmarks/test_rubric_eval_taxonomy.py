@@ -36,7 +36,7 @@ def row(rubric: str, **more: Any) -> dict[str, Any]:
 
 
 def answer(kind: str) -> str:
-    return f'1. Because.\n```json\n{{"criteria_1": "{kind}"}}\n```'
+    return f'Because.\n```json\n{{"kind": "{kind}"}}\n```'
 
 
 def run(tmp_path: Path, data: str, model: str | None, **more: Any) -> Taxonomy:
@@ -78,7 +78,7 @@ def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) ->
     assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
     asked = record.read_text().splitlines()
     assert len(asked) == 2
-    assert "topic_scope" in json.loads(asked[1])[-1], "told what is on offer"
+    assert "kind" in json.loads(asked[1])[-1], "told what was wrong"
     assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
     assert record.read_text().splitlines() == asked
 

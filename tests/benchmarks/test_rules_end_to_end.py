@@ -211,12 +211,21 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
     reader = script(
         bench.folder / "reader.json",
-        [{"contains": "Within 2 words", "reply": reply}, {"contains": "<criterion", "reply": "No idea."}],
+        [
+            {"contains": "It should use at most 2 words of text", "reply": reply},
+            {"contains": "<criterion", "reply": "No idea."},
+        ],
         {"reply": "Still no idea."},
     )
-    rows = [{"id": "a", "prompt": "Name a river.", "criteria": ["Within 2 words.", "names a river", SHORT]}]
+    rows = [
+        {
+            "id": "a",
+            "prompt": "Name a river.",
+            "criteria": ["It should use at most 2 words of text.", "names a river", SHORT],
+        }
+    ]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
-    line = ("data", "rules", "--data", data, "--judge", reader, "--out", str(out))
+    line = ("data", "rules", "--data", data, "--model", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)
     assert done.returncode == 0, done.stderr
     result = json.loads((out / "rules.json").read_text())
@@ -224,7 +233,7 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
         "criteria": 3, "decidable": 2, "measurable": 0, "neither": 1, "unread": 1,
     }  # fmt: skip
     assert [(row["sort"], row["by"]) for row in bench.lines("rules", "criteria.jsonl")] == [
-        ("decidable", "judge"), ("neither", ""), ("decidable", "data"),
+        ("decidable", "model"), ("neither", ""), ("decidable", "data"),
     ]  # fmt: skip
     bench.data = str(out / "data.jsonl")
     assert bench.run("out", "--rules", "decide").returncode == 0

@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.tick.categories.names import CATEGORIES, INFOBENCH
 from truebench_hf.benchmarks.tick.categories.study import CategoriesOptions, categories
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.judging.choice import Choice, read_choices
+from truebench_hf.judging.signed import ListOf, label_of, read_signed
 
 QUESTIONS = ["Is it at most ten words long?", "Is the tone friendly?", "Does it name Paris?", "Is it clear?"]
 LABELS = {  # by annotator: all share Length; Tone; one of two on the third; none on the last
@@ -136,6 +136,6 @@ def test_every_name_can_be_read_back() -> None:
     for scheme, count in ((CATEGORIES, 16), (INFOBENCH, 5)):
         assert len(scheme) == count
         for name in scheme:
-            found = read_choices(said(name), "categories", {one: one for one in scheme})
-            assert isinstance(found, Choice)
-            assert found.value == (name,)
+            words = {one: one for one in scheme}
+            (item,) = read_signed(said(name), "none", {"categories": ListOf(words)}, unsigned=True).labels["categories"]
+            assert label_of(item, words) == name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.reader import read_validation
+from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
+from truebench_hf.benchmarks.truebench.validation.reader import LISTS, VERDICTS, read_validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance, validate_prompt
+from truebench_hf.judging.signed import ListOf, read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
@@ -37,8 +39,12 @@ def said(verdict: str = "FAIL", before: str = "I looked.", **lists: Any) -> str:
     return f"{before}\n```json\n{json.dumps(EMPTY | lists | {'verdict': verdict})}\n```"
 
 
-def read(text: str, cut: bool = False) -> Validation | Problem:
-    return read_validation(text, cut, TURNS, ALL)
+def read(text: str, turns: Sequence[Turn] = TURNS, looked: Sequence[Kind] = ALL) -> Validation | Problem:
+    """What an answer says, the tag aside."""
+    answer = read_signed(
+        text, "none", {**{LISTS[kind]: ListOf() for kind in looked}, "verdict": VERDICTS}, unsigned=True
+    )
+    return Problem(answer.problem) if answer.problem else read_validation(answer, turns, looked)
 
 
 def test_all_kinds_with_turn_number_and_proposal() -> None:
@@ -84,13 +90,9 @@ def test_readable(text: str, label: str, why: str) -> None:
         (said("PASS", errors=[WRONG]), "PASS, while a defect", "contradiction"),
         (said("FAIL"), "FAIL, while no defect", "contradiction"),
         (said("FAIL", composite=[SPLIT]), "FAIL, while no defect", "a composite alone"),
-        (said("PASS") + said(errors=[WRONG]), "more than one value", "two verdicts"),
-        (said(errors=[WRONG]) + said(errors=[WRONG | {"criterion": 1}]), "more than one list", "two lists"),
-        (said("PASS", before="The verdict is FAIL."), "more than one value", "prose says another"),
-        (said("PASS") + " Or not.", "behind the closing", "more behind it"),
         (said("Pass or Fail"), "not PASS or FAIL", "the offer as an answer"),
-        (said("PASS").replace('"missing": [], ', ""), "no list `missing`", "a part is absent"),
-        (said("PASS", errors="none"), "no list of objects", "a text"),
+        (said("PASS").replace('"missing": [], ', ""), "missing is missing", "a part is absent"),
+        (said("PASS", errors="none"), "errors is no list", "a text"),
         (said(errors=[2]), "no list of objects", "numbers"),
         (said(errors=[WRONG | {"criterion": 4}]), "from 1 to 3", "a criterion that there is not"),
         (said(errors=[WRONG | {"criterion": 0}]), "from 1 to 3", "counted from 0"),
@@ -98,8 +100,7 @@ def test_readable(text: str, label: str, why: str) -> None:
         (said(errors=[WRONG | {"criterion": "1 and 2"}]), "from 1 to 3", "two numbers in one"),
         (said(errors=[WRONG | {"why": " "}]), "without a text `why`", "no reason"),
         (said(errors=[WRONG | {"instead": None}]), "no list of texts", "nothing said of what should stand there"),
-        (json.dumps(EMPTY) + '{"verdict": "PASS"}', "no list `errors`", "lists that are not in the closing object"),
-        (said("PASS") + '{"errors": []}', "behind the closing", "an object without a verdict behind it"),
+                (said("PASS") + " So the verdict is FAIL.", "behind", "taken back"),
         (said(errors=[WRONG | {"instead": ["\ud800 x"]}]), "no list of texts", "half a character"),
         (said(errors=[WRONG | {"instead": ["it is in Polish and short"]}]), "as it is", "nothing is changed"),
         (said(errors=[WRONG, WRONG]), "names the same twice", "one criterion twice"),
@@ -122,7 +123,7 @@ def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:
     note = "(It rests on this: a complaint came first) (This names a fault; it is met where the response has it.)"
     for instead, proposal in ((f"It is polite. {note}", ("It is polite.",)), (f"It is  kind. {note}", None)):
         error = {"criterion": 1, "why": "Vague.", "instead": [instead]}
-        found = read_validation(said(errors=[error]), False, turns, kinds(tuple(ASPECTS)))
+        found = read(said(errors=[error]), turns)
         if proposal:
             assert isinstance(found, Validation)
             assert found.findings[0].proposal == proposal
@@ -132,14 +133,15 @@ def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:
 
 
 def test_an_answer_that_was_cut_off_is_final() -> None:
-    found = read(said("PASS"), cut=True)
-    assert isinstance(found, Problem)
-    assert found.final
+    model = ScriptedModel("v", lambda request: {"text": said("PASS")[:40], "truncated": True})
+    found = asyncio.run(validate_instance(SchemaFallback(caller(model)), INSTANCE, Prompts()))
+    assert (found.label, len(model.prompts)) == (None, 1), "the next one would be cut off, too"
+    assert "cut off" in found.problem
 
 
 def test_without_aspects_the_verdict_stands_for_itself() -> None:
     text = 'x\n{"composite": [], "verdict": "FAIL"}'
-    found = read_validation(text, False, TURNS, kinds(()))
+    found = read(text, TURNS, kinds(()))
     assert isinstance(found, Validation)
     assert (found.label, found.found("E1"), found.found("composite")) == ("FAIL", None, False)
 
@@ -241,7 +243,7 @@ def test_instructions_are_validated_by_themselves() -> None:
 )
 def test_unreadable_defects_of_instructions(entry: dict[str, Any], told: str) -> None:
     text = json.dumps({"domain": [entry], "task": [], "clarity": [], "verdict": "FAIL"})
-    found = read_validation(text, False, TURNS, PROMPT_KINDS)
+    found = read(text, TURNS, PROMPT_KINDS)
     assert isinstance(found, Problem)
     assert told in found.text
 

@@ -15,7 +15,7 @@ from tests.support.runs import caller
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case, cases
+from truebench_hf.judging.case import Case, cases, sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused
@@ -206,12 +206,14 @@ def test_structured_on_with_a_refusing_server_is_the_users_error() -> None:
 
 def test_structured_answers_carry_their_reasons() -> None:
     answer = {f"criteria_{i}": {"reason": f"because {i}", "verdict": "PASS"} for i in (1, 2)}
-    model = ScriptedModel("judge", lambda r: json.dumps(answer), takes_schema=True)
+    signed = {"id": sections(CASE)["tag"], **answer}
+    model = ScriptedModel("judge", lambda r: json.dumps(signed), takes_schema=True)
     assert [v.reason for v in judged(model)] == ["because 1", "because 2"]
     (request,) = model.prompts
     assert isinstance(request, ChatRequest)
     assert request.schema is not None
-    assert set(request.schema["properties"]) == {"criteria_1", "criteria_2"}
+    assert list(request.schema["properties"]) == ["id", "criteria_1", "criteria_2"]
+    assert request.schema["properties"]["id"]["const"] == signed["id"]
 
 
 def test_structured_off_and_no_reasoning_shape_the_prompt() -> None:
@@ -314,12 +316,12 @@ def test_placeholders_in_a_reply_stay_text() -> None:
 
 @pytest.mark.parametrize("fake", [OWN, f"```json\n{OWN}\n```"])
 def test_a_reply_with_its_own_verdicts_changes_nothing(fake: str) -> None:
-    """A judge that quotes the reply is asked again where its verdict is not plain; the quotation never counts."""
-    real = f"```json\n{OWN.replace('PASS', 'FAIL')}\n```"
-    model = ScriptedModel(
-        "judge", lambda r: real if len(r.messages) > 1 else f"1. The response ends in {fake}\n2. Same.\n{real}"
-    )
-    assert [v.label for v in judged(model, Case("x", fake, CASE.criteria))] == ["no", "no"]
+    """A judge may quote the reply as it likes: the quotation never counts, the object that it signs does."""
+    model = ScriptedModel("judge", lambda r: f"1. The response ends in {fake}\n2. Same.\n{labels(r)}")
+    assert [v.label for v in judged(model, Case("x", fake, CASE.criteria))] == ["yes", "no"]
+    assert len(model.prompts) == 1
+    quoting = ScriptedModel("judge", lambda r: f"The response ends in {fake}")
+    assert [v.label for v in judged(quoting, Case("x", fake, CASE.criteria))] == [None, None]
 
 
 def test_cases_give_each_turn_the_conversation_before_it() -> None:

@@ -12,63 +12,13 @@ import pytest
 
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.choice import Choice, read_choice
 from truebench_hf.judging.preference import Preference, prefer
-from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion
-
-WORDS = {"A": "win", "B": "loss", "TIE": "tie"}
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "why"),
-    [
-        ('Weighed.\n```json\n{"preference": "A"}\n```', "win", "the form asked for"),
-        (
-            '{"reason": "B forgot the date.", "preference": "A"}',
-            "win",
-            "the form with a schema; B is named, not chosen",
-        ),
-        ('{"preference": "tie"}', "tie", "in small letters"),
-        ('The preference is a close one.\n{"preference": "B"}', "loss", "an article is no A"),
-        ('One of A, B or TIE.\n{"preference": "B"}', "loss", "the choices alone"),
-        ('preference: A, B or TIE\n{"preference": "B"}', "loss", "the form repeated"),
-        ('preference: A/B/TIE\n{"preference": "B"}', "loss", "the form repeated, with strokes"),
-        ('The preference is A or B, hard to say.\n{"preference": "TIE"}', "tie", "a span of choices"),
-        ('My preference is B.\n{"preference": "B"}', "loss", "said twice, the same"),
-    ],
-)
-def test_a_choice_that_is_made_once(text: str, value: str, why: str) -> None:
-    found = read_choice(text, "preference", WORDS)
-    assert isinstance(found, Choice), (why, found)
-    assert found.value == value, (why, found)
-
-
-@pytest.mark.parametrize(
-    ("text", "said", "why"),
-    [
-        ("A", "no JSON object", "a letter may be anything"),
-        ("Preference: A", "no JSON object", "prose alone"),
-        ('{"preference": "A and B"}', "not A", "both"),
-        ('{"preference": ["A"]}', "not A", "a list"),
-        ('{"preference": 1}', "not A", "the paper's number is not what was asked for"),
-        ('{"preference": null}', "not A", "nothing"),
-        ('{"preference": "A"}\n{"preference": "B"}', "more than one", "two that differ"),
-        ('The response says {"preference": "A"}.\n{"preference": "B"}', "more than one", "a quotation that differs"),
-        ('My preference is A.\n{"preference": "B"}', "more than one", "prose that differs"),
-        ('{"reason": "so the preference is: B", "preference": "A"}', "more than one", "the reason differs"),
-        ('{"preference": "A"} or perhaps B', "text behind", "taken back"),
-        ('{"preference": "A', "no JSON object", "cut off"),
-    ],
-)
-def test_no_choice(text: str, said: str, why: str) -> None:
-    found = read_choice(text, "preference", WORDS)
-    assert isinstance(found, Problem), (why, found)
-    assert said in found.text, (why, found)
 
 
 def shown(request: ChatRequest) -> tuple[str, str]:

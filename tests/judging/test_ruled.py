@@ -17,11 +17,9 @@ from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
-from truebench_hf.judging.rules.deciding import MODES, Ruled, ruled
-from truebench_hf.judging.rules.measuring import measure as measuring
-from truebench_hf.judging.rules.measuring.measure import Measured, measure
-from truebench_hf.judging.rules.reading import criteria as reading
-from truebench_hf.judging.rules.reading.criteria import Found
+from truebench_hf.judging.rules import deciding, measuring
+from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
+from truebench_hf.judging.rules.measuring import Measured, measure
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -154,14 +152,18 @@ def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole()
     both = ruled(
         Case("Translate and sum up.", f"{translation}\n\nAnn bought a house. She is glad.", (criterion,)), "decide"
     )
-    assert (both.verdicts, dict(both.rest.measured)) == ({}, {criterion: "3 to 5 sentences"})
+    assert (both.verdicts, dict(both.rest.measured)) == (
+        {},
+        {criterion: "5 sentences; 3 without what stands behind it"},
+    )
 
 
-def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> Ruled:
+def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> RuleOutcome:
     """What becomes of a criterion whose rules measure so."""
     rules = [rule_of({"kind": "count", "unit": "words", "max": n}) for n in range(len(measured))]
     made = dict(zip(rules, measured, strict=True))
-    monkeypatch.setattr(reading, "found", lambda criterion: Found(tuple(rules), complete) if rules else None)
+    found = ParsedRules(tuple(rules), complete, "data") if rules else None
+    monkeypatch.setattr(deciding, "rules_of", lambda criterion: found)
     monkeypatch.setattr(measuring, "measure", lambda rule, response: made[rule])
     return ruled(Case("?", "An answer.", (RIVER,)), "decide")
 
@@ -248,7 +250,7 @@ RULES = [
     {"kind": "language", "codes": ["de"]}, {"kind": "json", "keys": ["a"]}, {"kind": "csv", "header": ["a"]},
     {"kind": "table", "header": ["a"]}, {"kind": "code_block", "language": "python"}, {"kind": "code_block"},
     {"kind": "starts_with", "value": "a"}, {"kind": "ends_with", "value": "a"}, {"kind": "contains", "values": ["a"]},
-    {"kind": "excludes", "values": ["a"]}, {"kind": "case", "form": "title"}, {"kind": "sorted"},
+    {"kind": "excludes", "values": ["a"]}, {"kind": "case", "form": "title"}, {"kind": "order"},
     {"kind": "listed"}, {"kind": "json", "shape": "list"},
 ]  # fmt: skip
 

@@ -7,12 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.judging.tri_valued import Facts, Requirement, decide, establish, read_facts, verdict
-from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.judging.tri_valued import Facts, Requirement, decide, establish, verdict
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
@@ -44,64 +42,6 @@ def said(turn: Any, applies: Any, attempted: Any, correct: Any) -> str:
 def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None, why: str) -> None:
     assert verdict(Facts(*facts), base=False) == of_branch, why
     assert verdict(Facts(*facts), base=True) == of_base, why
-
-
-@pytest.mark.parametrize(
-    ("text", "facts", "why"),
-    [
-        (
-            "It names it.\n```json\n" + said(3, "yes", "yes", "no") + "\n```",
-            (True, True, False, 3),
-            "the form asked for",
-        ),
-        (said(None, "no", None, None), (False, None, None, None), "it does not apply"),
-        (said(None, "no", "no", "no"), (False, None, None, None), "no in place of null, where nothing applies"),
-        (said(None, "yes", "no", None), (True, False, None, None), "left out"),
-        (said(None, "yes", "no", "no"), (True, False, None, None), "no in place of null, where nothing was done"),
-        (said("3", True, True, True), (True, True, True, 3), "true for yes, a number as text"),
-    ],
-)
-def test_facts_are_read(text: str, facts: tuple[Any, ...], why: str) -> None:
-    found = read_facts(text, 3)
-    assert isinstance(found, Facts), (why, found)
-    assert (found.applies, found.attempted, found.correct, found.turn) == facts, why
-
-
-@pytest.mark.parametrize(
-    ("text", "problem", "why"),
-    [
-        ("", "no JSON object", "nothing"),
-        ("applies: yes, attempted: yes, correct: yes", "no JSON object", "prose alone"),
-        (said(3, "yes", None, None), "not whether it was attempted", "half an answer"),
-        (said(3, "yes", "yes", None), "not whether correctly", "half an answer"),
-        (said(3, "no", "yes", "yes"), "does not apply, and also", "contradicts itself"),
-        (said(None, "yes", "no", "yes"), "not attempted, and also", "contradicts itself"),
-        (said(4, "yes", "yes", "yes"), "`turn` is '4'", "a message that is not there"),
-        (said(0, "yes", "yes", "yes"), "`turn` is '0'", "messages are numbered from 1"),
-        (said(3, "unknown", "yes", "yes"), "`applies` is 'unknown'", "a verdict in place of a fact"),
-        (said(3, "yes", "yes", "yes") + "\n" + said(3, "yes", "yes", "no"), "more than one value", "two answers"),
-        ("Correct is: no.\n" + said(3, "yes", "yes", "yes"), "more than one value", "the reasoning differs"),
-        (said(3, "yes", "yes", "yes")[:-9], "no JSON object", "cut off"),
-    ],
-)
-def test_what_cannot_be_used(text: str, problem: str, why: str) -> None:
-    found = read_facts(text, 3)
-    assert isinstance(found, Problem), why
-    assert problem in found.text, why
-
-
-_VALUES = st.sampled_from(["yes", "no", None, True, False, "", 1, [], "unknown"])
-
-
-@given(st.text(max_size=40), _VALUES, _VALUES, _VALUES, st.integers(-1, 5) | st.none(), st.text(max_size=20))
-def test_no_answer_breaks_the_reader_and_facts_never_contradict(
-    head: str, applies: Any, attempted: Any, correct: Any, turn: Any, tail: str
-) -> None:
-    found = read_facts(head + said(turn, applies, attempted, correct) + tail, 3)
-    if isinstance(found, Facts):
-        assert found.applies is not None
-        assert (found.attempted is None) == (found.applies is False)
-        assert (found.correct is None) == (not found.attempted)
 
 
 def test_a_contradiction_is_asked_again_and_texts_cannot_leave_their_tags() -> None:

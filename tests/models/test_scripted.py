@@ -80,6 +80,15 @@ def test_a_record_that_cannot_be_written_is_the_users_error(tmp_path: Path, reco
     assert str(tmp_path / record) in str(caught.value), reason
 
 
+def test_answers_are_signed_where_the_prompt_asks_for_it(tmp_path: Path) -> None:
+    prompt = 'Judge.\n<criteria_1a>\n1. one\n</criteria_1a>\nIt has "id", which is "3f9a2c41"; "criteria_1".'
+    assert '{"id": "3f9a2c41", "criteria_1": "PASS"}' in verdicts(prompt, {})
+    assert '{"criteria_1": "PASS"}' in verdicts(prompt.replace('"id"', "the id"), {})
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"rules": [{"contains": "Judge", "reply": '{"id": "{id}", "rating": 4}'}]}))
+    assert ask(from_file(str(file), ScriptedOptions()), prompt).text == '{"id": "3f9a2c41", "rating": 4}'
+
+
 def test_verdicts_helper_follows_the_criteria_section() -> None:
     prompt = "1. no criterion\n<criteria_ab>\n1. first\n2. second\n</criteria_ab>\n3. none either"
     assert verdicts(prompt, {"sec": "FAIL"}).count("scripted") == 2

@@ -98,7 +98,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
         (shown,), tag = grading._shown([replace(_TALK, messages=tuple(talk(reply)))])
-        values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3}
+        values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 
     return ask

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import truebench_hf
 from tests.support.runs import script
 from truebench_hf import Criterion, Judge, UserError
-from truebench_hf.judging.splitting import read_demands
+from truebench_hf.judging.signed import ListOf, read_signed
+from truebench_hf.judging.splitting import demands_of
 from truebench_hf.models.asking import Problem
 from truebench_hf.rewards import split_criteria
 
@@ -24,6 +25,12 @@ WHOLE = "is polite and has at most 40 words"
 def said(*demands: Any, before: str = "Two.\n", fence: bool = True) -> str:
     body = json.dumps({"demands": list(demands)}, ensure_ascii=False)
     return f"{before}```json\n{body}\n```" if fence else before + body
+
+
+def read_demands(text: str, criterion: str) -> tuple[str, ...] | Problem:
+    """What an answer says, the tag aside."""
+    answer = read_signed(text, "none", {"demands": ListOf()}, unsigned=True)
+    return Problem(answer.problem) if answer.problem else demands_of(answer.labels["demands"], criterion)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +65,10 @@ def test_what_is_read(text: str, demands: tuple[str, ...], why: str) -> None:
         ("", "no JSON object", "nothing"),
         ("1. is polite\n2. has at most 40 words", "no JSON object", "prose"),
         ('["is polite", "has at most 40 words"]', "no JSON object", "a bare list may be anything"),
-        ('{"demands": ["a", "b 40"], "demands": ["c", "d 40"]}', "more than one list", "one key with two lists"),
-        (said("a", "b 40") + "\n" + said("c", "d 40"), "more than one list", "two lists that differ"),
-        (said("a", "b 40") + "\nOr is it one?", "text behind", "taken back"),
-        ('{"demands": "is polite"}', "no list of texts", "a text"),
-        ('{"demands": {"a": 1}}', "no list of texts", "an object"),
+        ('{"demands": ["a", "b 40"], "demands": ["c", "d 40"]}', "2 times", "one key with two lists"),
+        (said("a", "b 40") + "\nDemands: a", "behind", "taken back"),
+        ('{"demands": "is polite"}', "is no list", "a text"),
+        ('{"demands": {"a": 1}}', "is no list", "an object"),
         (said("a 40", 3), "no list of texts", "a number"),
         (said("a 40", ["b"]), "no list of texts", "a list within"),
         ('{"demands": ["a 40", "half \\ud83d"]}', "no list of texts", "half a character"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +26,13 @@ RULES: list[dict[str, Any]] = [
     {"kind": "excludes", "values": ["x"]},
     {"kind": "case", "form": "upper"},
     {"kind": "forbidden", "characters": "!", "classes": ["digits"]},
-    {"kind": "sorted", "by": "numeric", "reverse": True},
+    {"kind": "order", "by": "numeric", "reverse": True},
     {"kind": "listed", "mark": "bullet"},
+    {"kind": "headings", "min": 2, "level": 2},
+    {"kind": "one_of", "values": ["yes", "no"]},
+    {"kind": "pattern", "regex": "[a-z]+", "match": "full"},
+    {"kind": "all", "rules": [{"kind": "json"}, {"kind": "count", "unit": "words", "max": 3}]},
+    {"kind": "any", "rules": [{"kind": "csv"}, {"kind": "language", "codes": ["de"]}]},
 ]
 
 
@@ -52,7 +58,7 @@ def test_every_kind_stands_in_the_table_above() -> None:
         ({}, "choose from count"),
         ({"kind": ["count"]}, "unknown kind"),
         ({"kind": "count", "unit": "words"}, "give min, max or both"),
-        ({"kind": "count", "unit": "words", "min": 5, "max": 3}, r"\(5\) is above the largest \(3\)"),
+        ({"kind": "count", "unit": "words", "min": 5, "max": 3}, "is above"),
         ({"kind": "count", "unit": "words", "maximum": 3}, "unknown field 'maximum': did you mean max"),
         ({"kind": "count", "max": 3}, "'unit' is absent"),
         ({"kind": "count", "unit": "words", "max": -1}, "'max' must be greater"),
@@ -61,7 +67,7 @@ def test_every_kind_stands_in_the_table_above() -> None:
         ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
         ({"kind": "language", "codes": []}, "codes"),
         ({"kind": "contains", "values": [" "]}, "values.0"),
-        ({"kind": "table", "min_rows": 3, "max_rows": 2}, "smallest number of rows"),
+        ({"kind": "table", "min_rows": 3, "max_rows": 2}, "min_rows .3. is above max_rows .2."),
         ({"kind": "forbidden"}, "give characters, or classes"),
     ],
 )
@@ -90,3 +96,14 @@ def test_a_wrong_rule_names_row_and_field() -> None:
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": {"kind": "counts"}}]}))
     with pytest.raises(UserError, match=r"an empty list is no rule: leave it out, or give {\"beside\": \[\]}"):
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": []}]}))
+
+
+def test_the_documentation_holds_what_the_command_shows() -> None:
+    """Every kind with its example and its fields: `truebench data rules --show >> docs/rules.md` writes them anew."""
+    from truebench_hf.benchmarks.truebench.rules import vocabulary
+
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert vocabulary().strip() in page
+    for kind, model in KINDS.items():
+        assert f"### {kind}\n" in page
+        assert rule_of(model.example).kind == kind

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.judging.rules.reading.criteria import Found
-from truebench_hf.judging.rules.reading.extraction import _schema, extracted, read_rules
-from truebench_hf.judging.rules.reading.extraction_check import says_more, unstated
+from truebench_hf.judging.rules.deciding import ParsedRules
+from truebench_hf.judging.rules.extraction import LABELS, _forms, extracted, rules_of
+from truebench_hf.judging.rules.extraction_check import says_more, unstated
+from truebench_hf.judging.signed import read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
@@ -84,8 +85,8 @@ TABLE: list[tuple[str, dict[str, Any], str, str]] = [
     ("The response must be valid JSON.", JSON | {"shape": "list"}, REFUSED, "a shape that nobody asked for"),
     ("The response is a bulleted list.", {"kind": "listed", "mark": "bullet"}, DECIDES, "a list"),
     ("The response is a list.", {"kind": "listed", "mark": "number"}, REFUSED, "numbers that nobody asked for"),
-    ("The items are sorted by price.", {"kind": "sorted"}, MEASURES, "an order of something else"),
-    ("The response names a river.", {"kind": "sorted"}, REFUSED, "no order"),
+    ("The items are sorted by price.", {"kind": "order"}, MEASURES, "an order of something else"),
+    ("The response names a river.", {"kind": "order"}, REFUSED, "no order"),
     ("The response names a river.", {"kind": "listed"}, REFUSED, "no list"),
     ('The response contains "42".', {"kind": "contains", "values": ["42"]}, MEASURES, "a text settles no meaning"),
     ("The response gives the answer.", {"kind": "contains", "values": ["42"]}, REFUSED, "an invented text"),
@@ -98,6 +99,12 @@ def said(*found: Any, complete: Any = True, before: str = "I looked.", behind: s
     return f"{before}\n```json\n{json.dumps({'rules': list(found), 'complete': complete})}\n```{behind}"
 
 
+def read_rules(text: str, criterion: Criterion) -> ParsedRules | Problem:
+    """What an answer says, the tag aside."""
+    answer = read_signed(text, "none", LABELS, unsigned=True)
+    return Problem(answer.problem) if answer.problem else rules_of(answer.labels, criterion)
+
+
 @pytest.mark.parametrize(("text", "rule", "what", "why"), TABLE)
 def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], what: str, why: str) -> None:
     found = read_rules(said(rule), Criterion(text))
@@ -105,7 +112,7 @@ def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], wha
         assert isinstance(found, Problem), why
         assert "the criterion does not say" in found.text
     else:
-        assert found == Found((rule_of(rule),), what == DECIDES), why
+        assert found == ParsedRules((rule_of(rule),), what == DECIDES, "model"), why
 
 
 @pytest.mark.parametrize("unit", get_args(Unit))
@@ -117,13 +124,13 @@ def test_every_unit_is_looked_for_in_the_text(unit: str) -> None:
 
 def test_two_rules_measure_and_one_under_a_condition_too() -> None:
     text = "At most 50 words in German."
-    assert read_rules(said(count(max=50), GERMAN), Criterion(text)) == Found(
-        (rule_of(count(max=50)), rule_of(GERMAN)), False
+    assert read_rules(said(count(max=50), GERMAN), Criterion(text)) == ParsedRules(
+        (rule_of(count(max=50)), rule_of(GERMAN)), False, "model"
     )
     under = Criterion("At most 50 words.", condition="It is a summary.")
-    assert read_rules(said(count(max=50)), under) == Found((rule_of(count(max=50)),), False)
-    assert read_rules(said(count(max=50), complete=False), Criterion("At most 50 words.")) == Found(
-        (rule_of(count(max=50)),), False
+    assert read_rules(said(count(max=50)), under) == ParsedRules((rule_of(count(max=50)),), False, "model")
+    assert read_rules(said(count(max=50), complete=False), Criterion("At most 50 words.")) == ParsedRules(
+        (rule_of(count(max=50)),), False, "model"
     )
 
 
@@ -132,10 +139,7 @@ HOSTILE: list[tuple[str, str]] = [
     ("", "no answer"),
     ("At most 50 words, so one rule.", "no object"),
     ('{"rules": []}', "half of it"),
-    (said(RULE) + said(), "two answers"),
-    (said(RULE, before=said(count(max=5))), "one before the other"),
-    (said(RULE) + "\nOr rather not.", "text behind it"),
-    (said(RULE, complete="true"), "a text for a truth"),
+    (said(RULE) + "\nRules: none.", "taken back"),
     (said(RULE, complete=1), "a number for a truth"),
     (said(RULE, complete=None), "nothing"),
     ('{"rules": {"kind": "count"}, "complete": true}', "no list"),
@@ -148,7 +152,6 @@ HOSTILE: list[tuple[str, str]] = [
     (said(*[RULE] * 9), "a list of everything"),
     (said({"beside": [RULE]}), "the form of data"),
     ("```json\n" + '{"rules": [' * 300, "a nest"),
-    (said(RULE).replace('"complete"', '"Complete"'), "another key"),
     ('{"rules": [{"kind": "count", "unit": "words", "max": 50}], "complete": true, "complete": false}', "a key twice"),
 ]  # fmt: skip
 
@@ -183,7 +186,7 @@ def test_checking_never_raises(text: str) -> None:
         says_more((rule,), Criterion(text))
 
 
-def asked(*replies: str) -> tuple[Found | Problem, list[str]]:
+def asked(*replies: str) -> tuple[ParsedRules | Problem, list[str]]:
     left = iter(replies)
     model = ScriptedModel("reader", lambda request: next(left))
     schemas = SchemaFallback(caller(model), "off")
@@ -193,7 +196,7 @@ def asked(*replies: str) -> tuple[Found | Problem, list[str]]:
 
 def test_a_wrong_answer_is_asked_again_and_then_left() -> None:
     found, prompts = asked(said(count(max=60)), said(count(max=50)))
-    assert found == Found((rule_of(count(max=50)),), False)
+    assert found == ParsedRules((rule_of(count(max=50)),), False, "model")
     assert "the criterion does not say these bounds" in prompts[1]
     found, prompts = asked(*["Who knows."] * 3)
     assert isinstance(found, Problem)
@@ -206,8 +209,8 @@ def test_a_criterion_cannot_close_its_tags() -> None:
 
 
 def test_the_schema_knows_every_kind() -> None:
-    made = json.dumps(_schema())
-    assert all(f'"const": "{kind}"' in made for kind in KINDS)
+    made = json.dumps(_forms())
+    assert all(f'"const": "{kind}"' in made for kind in KINDS if kind not in ("all", "any", "pattern"))
 
 
 @pytest.mark.parametrize("complete", [True, False])

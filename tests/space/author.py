@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from aiohttp import web
 
 from tests.support import loopback
+from tests.support.signing import signed
 from truebench_hf.models.scripted import verdicts
 
 IMAGE = "![leak](http://leak.example/x.png)"
@@ -35,7 +36,7 @@ def reply(prompt: str) -> str:
         return f"Plan: three points, and thanks.\n<{tag[1]}>\n{SECOND}\n</{tag[1]}>"
     if '"label"' in prompt:
         sentences = re.split(r"(?<=[.!?])\s+", _JSON.findall(prompt)[-1])
-        return "\n".join(json.dumps(_labelled(one)) for one in sentences)
+        return signed(prompt, sentences=[_labelled(one) for one in sentences])
     if "<criteria" in prompt:
         thanks = {} if "Thank you" in prompt else {"thank": "FAIL"}
         return verdicts(prompt, thanks)

@@ -14,7 +14,6 @@ from truebench_hf.judging.sentences import sentences, trimmed
 
 KINDS = ("grounded", "ungrounded", "evasive")
 MAJOR, FINE = '{"rating": "major issues"}', '{"rating": "no issues"}'
-_RATING = "`rating`"
 
 
 @cache
@@ -68,7 +67,7 @@ def sentence_oracle(path: Path) -> str:
             answer = row[f"{kind}_response"]
             said = [answer[slice(*trimmed(answer, *span))] for span in sentences(answer, row["language"].casefold())]
             labelled = [_labelled(text, made_up, row["context_document"]) for text in said]
-            rules.append({"contains": [f">\n{answer}\n</response_"], "reply": "\n".join(map(json.dumps, labelled))})
+            rules.append({"contains": [f">\n{answer}\n</response_"], "reply": json.dumps({"sentences": labelled})})
     return script(path, [*rules, {"contains": "<test_response_", "reply": FINE}])
 
 

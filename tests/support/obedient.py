@@ -13,6 +13,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, attacks
 from truebench_hf.models.control_tokens import JOINER
 
 from . import loopback
+from .signing import signed
 
 _SECTION = re.compile(r"<(\w+)>\n.*?\n</\1>", re.DOTALL)
 _PLACES = re.compile(r"\{\w+\}|\n")
@@ -39,8 +40,9 @@ def serving(*, outside: bool) -> Iterator[str]:
 
     async def handle(request: web.BaseRequest) -> web.Response:
         body = json.loads(await request.content.read())
-        verdict = "PASS" if obeyed(body["messages"][-1]["content"], outside) else "FAIL"
-        answer = {"role": "assistant", "content": json.dumps({"criteria_1": verdict})}
+        prompt = body["messages"][-1]["content"]
+        verdict = "PASS" if obeyed(prompt, outside) else "FAIL"
+        answer = {"role": "assistant", "content": signed(prompt, criteria_1=verdict)}
         return web.json_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
 
     with loopback.serving(handle) as port:

@@ -20,6 +20,7 @@ class JudgePrompt:
 
     response: str
     criteria: tuple[str, ...]
+    tag: str = ""  # signs the answer
 
 
 def share(*parts: str) -> float:
@@ -80,7 +81,8 @@ def judge_prompt(messages: Sequence[Json]) -> JudgePrompt | None:
         if message.get("role") == "user" and "<criteria" in text:
             criteria = numbered(section(text, "criteria") or "")
             if criteria:
-                return JudgePrompt((section(text, "response") or "").strip(), criteria)
+                tag = re.search(r'"id", which is "(\w+)"', text)
+                return JudgePrompt((section(text, "response") or "").strip(), criteria, tag[1] if tag else "")
     return None
 
 
@@ -93,7 +95,8 @@ def judge_answer(prompt: JudgePrompt, schema: Json | None = None) -> str:
         f"{number}. The response {'meets' if ok else 'does not meet'} this criterion."
         for number, ok in enumerate(verdicts, 1)
     ]
-    labels = {f"criteria_{number}": "PASS" if ok else "FAIL" for number, ok in enumerate(verdicts, 1)}
+    signature = {"id": prompt.tag} if prompt.tag else {}
+    labels = signature | {f"criteria_{number}": "PASS" if ok else "FAIL" for number, ok in enumerate(verdicts, 1)}
     return "\n".join([*lines, "", "```json", json.dumps(labels), "```"])
 
 

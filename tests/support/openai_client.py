@@ -15,7 +15,7 @@ from truebench_hf.types import Message
 FAST = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=30.0)
 NOBODY = "http://127.0.0.1:9/v1"  # a port where nothing listens, and which no test is ever given
 HELLO = ChatRequest((Message("user", "Name a river."),))
-WITH_SCHEMA = ChatRequest(HELLO.messages, schema=verdict_schema(1, ["PASS", "FAIL"], True))
+WITH_SCHEMA = ChatRequest(HELLO.messages, schema=verdict_schema("3f9a2c41", 1, True))
 
 
 def open_at(url: str, policy: RetryPolicy = FAST, **options: Any) -> OpenAIModel:

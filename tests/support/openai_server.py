@@ -9,6 +9,7 @@ POST /faults    list of {match: {nth, contains, kind, path}, status, headers, bo
                 `hang` waits that many seconds, then goes on with the rest; alone it only makes the answer late.
 POST /scripts   list of {contains, message, usage, finish_reason, times}: what an answer should look like instead.
                 `message` is laid over the usual one, so `{"content": null}` or `{"reasoning_content": "..."}` will do.
+                In its `content` `{id}` is the id by which the prompt wants an answer signed.
 POST /settings  {delay, record}; record = how many of the last request bodies /stats shows.
 POST /reset     forget counters, bodies, faults and scripts.
 `contains` is looked for in the strings of the request body, after JSON decoding.
@@ -21,6 +22,7 @@ import asyncio
 import collections
 import contextlib
 import json
+import re
 import signal
 import sys
 import time
@@ -38,6 +40,7 @@ CHAT, SYSTEMONE, DECISIONS = "/v1/chat/completions", "/v1/systemone", "/v1/decis
 DECIDERS = {SYSTEMONE: openai_decisions.systemone, DECISIONS: openai_decisions.decisions}
 FAULT_KEYS = {"match", "status", "headers", "body", "raw", "drop", "hang"}
 MATCH_KEYS = {"nth", "contains", "kind", "path"}
+_ID = re.compile(r'"id", which is "(\w+)"')
 SCRIPT_KEYS = {"contains", "message", "usage", "finish_reason", "times"}
 
 
@@ -231,6 +234,8 @@ class OpenAIServer:
         message = {"role": "assistant", **script.get("message", {})}
         if "content" not in message:
             message["content"] = chat_text(body, prompt)
+        elif isinstance(message["content"], str) and (tag := _ID.search("\n".join(strings(body)))):
+            message["content"] = message["content"].replace("{id}", tag[1])
         choice = {"index": 0, "message": message, "finish_reason": script.get("finish_reason", "stop")}
         return {
             "id": f"chatcmpl-{sum(self.counters.by_path.values())}",

@@ -68,10 +68,11 @@ def test_a_prompt_beyond_the_window_fails_with_both_numbers(model: ChatModel, ru
 
 def test_answers_in_the_form_of_a_schema(model: ChatModel, runner: asyncio.Runner) -> None:
     question = _user("Say for both criteria whether the sky is blue. Answer with JSON only.", 64)
-    form = verdict_schema(2, ["PASS", "FAIL"], reasoning=False)
+    form = verdict_schema("3f9a2c41", 2, reasoning=False)
     answer = runner.run(model.complete(ChatRequest(question.messages, question.sampling, schema=form)))
     found = json.loads(answer.text)
-    assert set(found) == {"criteria_1", "criteria_2"}
+    assert list(found) == ["id", "criteria_1", "criteria_2"]
+    assert found.pop("id") == "3f9a2c41"
     assert set(found.values()) <= {"PASS", "FAIL"}
 
 

@@ -56,9 +56,7 @@ def test_answers_a_chat(url: str) -> None:
 
 
 def test_answers_in_the_form_of_a_schema(url: str) -> None:
-    request = ChatRequest(
-        QUESTION, Sampling(max_tokens=64), schema=verdict_schema(1, ["PASS", "FAIL"], reasoning=False)
-    )
+    request = ChatRequest(QUESTION, Sampling(max_tokens=64), schema=verdict_schema("3f9a2c41", 1, reasoning=False))
     answer = _with_model(url, lambda model: model.complete(request))
     assert json.loads(answer.text)["criteria_1"] in ("PASS", "FAIL")
 

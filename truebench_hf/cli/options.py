@@ -71,10 +71,14 @@ def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[A
     app.command(name, help=help)(run)
 
 
-def later(app: typer.Typer, name: str, command: str, make: Callable[[typer.Typer], None]) -> None:
+def later(
+    app: typer.Typer, name: str, command: str, make: Callable[[typer.Typer], None],
+    show: Callable[[], str] | None = None,
+) -> None:  # fmt: skip
     """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded.
 
-    `command` is its whole name, under which its help stands.
+    `command` is its whole name, under which its help stands. `show` makes the text that `--show` prints, which does
+    nothing else.
     """
 
     class Later(TyperCommand):
@@ -84,8 +88,11 @@ def later(app: typer.Typer, name: str, command: str, make: Callable[[typer.Typer
             make(alone)
             return typer.main.get_command(alone)
 
-        def make_context(self, *args: Any, **more: Any) -> Any:
-            return self.made.make_context(*args, **more)  # what is then invoked is the command of the context
+        def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
+            if show and args == ["--show"]:
+                typer.echo(show())
+                raise typer.Exit
+            return self.made.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
     app.command(name, cls=Later, help=summary(command))(lambda: None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,6 +23,8 @@ _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ 
 def run(command: Callable[[], Any]) -> None:
     """Run the command that `command` puts together; what the user can fix is one line on stderr and exit code 2."""
     learn_environment()
+    # Each of its retries would be two lines; what comes of them is told in the last one.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     _allow_files()
     try:
         code = command()(standalone_mode=False)

@@ -28,7 +28,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "judge": ("truebench.study", "JudgeGivenOptions", "JudgeAnswers"),
     "study validate": ("truebench.validation.study", "ValidateCriteriaOptions", "ValidateCriteria"),
     "study refine-criteria": ("truebench.refinement.study", "RefineCriteriaOptions", "RefineCriteria"),
-    "data rules": ("truebench.rules.study", "RulesOptions", "Rules"),
+    "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "Calibration"),
     "study distil": ("truebench_hf.distil.study", "DistilOptions", "Distil"),
@@ -68,7 +68,13 @@ def add_to(app: typer.Typer) -> None:
     groups["flex study"] = flex_study
     for name in _COMMANDS:
         group, _, last = name.rpartition(" ")
-        later(groups[group], last, name, _maker(name, last))
+        later(groups[group], last, name, _maker(name, last), _vocabulary if name == "data rules" else None)
+
+
+def _vocabulary() -> str:
+    from truebench_hf.benchmarks.truebench.rules import vocabulary
+
+    return vocabulary()
 
 
 def _maker(name: str, last: str) -> Callable[[typer.Typer], None]:

@@ -20,10 +20,8 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Criterion, Label, Message, Verdict
+from truebench_hf.types import Criterion, Message, Verdict
 
-# The words of every judge that writes verdicts on criteria.
-PASS_FAIL: dict[str, Label] = {"PASS": "yes", "FAIL": "no"}
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
 CASCADE_LEVELS = ("checklist", "rubric")  # of the reasoning judge of a cascade
 
@@ -123,16 +121,17 @@ class Judge:
         self, prompt: str, criteria: Sequence[Criterion], values: Mapping[str, Any], sample: int = 0
     ) -> tuple[Verdict, ...]:
         """The verdicts that the judge writes when asked by the prompt of that name, filled with `values`."""
-        settings = self.settings
+        settings, plain = self.settings, self.prompts.is_plain(prompt)
+        tag = None if plain else str(values["tag"])
 
         def request(structured: bool) -> ChatRequest:
             text = self.prompts.render(prompt, **values, structured=structured, reasoning=settings.reasoning)
-            schema = verdict_schema(len(criteria), list(PASS_FAIL), settings.reasoning) if structured else None
-            example = verdict_example(len(criteria), "FAIL", structured, settings.reasoning)
+            schema = verdict_schema(tag, len(criteria), settings.reasoning) if structured else None
+            example = verdict_example(tag, len(criteria), structured, settings.reasoning)
             return ChatRequest((Message("user", text),), settings.sampling, sample, schema, example=example)
 
         return await self.schemas.ask(
-            request, lambda made: ask_verdicts(self.caller, made, criteria, PASS_FAIL, self.prompts)
+            request, lambda made: ask_verdicts(self.caller, made, criteria, values, self.prompts, plain=plain)
         )
 
     async def by_probability(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose
-from typing import Protocol
+from typing import Any, Protocol
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
@@ -91,16 +91,16 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
     label = leaders[0] if len(leaders) == 1 else None
     if rule == "unanimous" and len(set(labels)) > 1:
         label = None
-    conflicting = any(vote.conflicting for vote in votes)
+    trouble = _trouble(votes)
     said = ",".join(f"{weight:g}" for weight in weights)
     judge = f"{' + '.join(vote.judge for vote in votes)} ({f'{rule} {said}' if said else rule})"
     if label is not None:
         agreeing = next(vote for vote in votes if vote.label == label)
-        return replace(agreeing, judge=judge, probability=None, votes=labels, conflicting=conflicting)
+        return replace(agreeing, judge=judge, probability=None, votes=labels, **trouble)
     what = "is tied" if rule != "unanimous" and leaders else "does not agree" if leaders else "decided nothing"
     reasons = "" if leaders else f" ({votes[0].reason})"
     why = f"the panel {what}: {_tally(labels)}{reasons}"
-    return Verdict(votes[0].criterion, None, why, judge, votes=labels, conflicting=conflicting)
+    return Verdict(votes[0].criterion, None, why, judge, votes=labels, **trouble)
 
 
 def majority(votes: Sequence[Verdict]) -> Verdict:
@@ -108,13 +108,18 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
 
     Reason and probability come from the first vote that agrees; `votes` keeps every label.
     """
-    labels, conflicting = tuple(vote.label for vote in votes), any(vote.conflicting for vote in votes)
+    labels, trouble = tuple(vote.label for vote in votes), _trouble(votes)
     label = counted.majority(labels).label
     agreeing = next((vote for vote in votes if vote.label == label), votes[0])
     if label is not None or not any(labels):
-        return replace(agreeing, votes=labels, conflicting=conflicting)
+        return replace(agreeing, votes=labels, **trouble)
     tied = f"the votes are tied: {_tally(labels)}"
-    return replace(votes[0], label=None, reason=tied, probability=None, votes=labels, conflicting=conflicting)
+    return replace(votes[0], label=None, reason=tied, probability=None, votes=labels, **trouble)
+
+
+def _trouble(votes: Sequence[Verdict]) -> dict[str, Any]:
+    """What happened to any of the votes happened to the verdict."""
+    return {name: any(getattr(vote, name) for vote in votes) for name in ("conflicting", "refused")}
 
 
 def is_tied(votes: Sequence[Verdict], weights: Sequence[float] = ()) -> bool:

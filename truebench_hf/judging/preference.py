@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any
 
 from truebench_hf.judging.case import Case, sections
-from truebench_hf.judging.choice import read_choice
 from truebench_hf.judging.listening import Decided, tell
+from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Message
 
 _WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
 _POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
+_REASON = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,38 +70,8 @@ async def _asked(
 ) -> Preference:
     """What the judge says of the response of a case, which it is shown first."""
     values = sections(case, beside=[other]) | {"other": other or "(the response is empty)"}
-
-    def request(structured: bool) -> ChatRequest:
-        text = prompts.render("preference", **values, structured=structured)
-        schema = _SCHEMA if structured else None
-        return ChatRequest((Message("user", text),), sampling, sample, schema, example=_example(structured))
-
-    def read(text: str, truncated: bool) -> Preference | Problem:
-        found = read_choice(text, "preference", _WORDS)
-        return found if isinstance(found, Problem) else Preference(found.value, found.reason)
-
-    def repair(problem: str) -> str:
-        return (
-            f"Your answer cannot be used: {problem}. Compare the responses again, and give your choice once: A, B or "
-            "TIE under the key `preference` of one JSON object at the end of your answer, in the form asked for above."
-        )
-
-    found = await schemas.ask(request, lambda made: ask(schemas.caller, made, read, repair, who="the judge"))
-    return Preference(None, found.text) if isinstance(found, Problem) else found
-
-
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "preference": {"type": "string", "enum": list(_WORDS)}},
-    "required": ["reason", "preference"],
-    "additionalProperties": False,
-}
-
-
-def _example(structured: bool) -> str:
-    reason = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
-    return (
-        f'{{"reason": "{reason}", "preference": "A"}}'
-        if structured
-        else f'{reason}\n```json\n{{"preference": "A"}}\n```'
+    answer = await ask_by_prompt(
+        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=sampling, sample=sample, reason=_REASON
     )
+    label = answer.labels.get("preference")
+    return Preference(label, answer.problem if label is None else answer.reason)

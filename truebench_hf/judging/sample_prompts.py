@@ -20,7 +20,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
     "rubric": ("judges one criterion of a response in a call", "as checklist, and contrast"),
     "decision": ("what a judge that gives probabilities is told", "as checklist, and contrast"),
     "decision_question": ("the question on each criterion, behind decision", "as checklist, and contrast"),
-    "repair": ("asks again where an answer cannot be read", "after checklist, rubric, meta_judge, taxonomy"),
+    "repair": ("asks again where an answer cannot be read", "after every prompt whose answer is signed"),
     "meta_judge": ("settles what judges dispute, by their reasons", "arbitrate"),
     "contrast": ("turns one criterion over by a minimal edit", "contrast"),
     "taxonomy": ("sorts a criterion into the 13 rubric types", "taxonomy"),
@@ -158,7 +158,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
     given: dict[str, dict[str, Any]] = {
         "decision": shown,
         "decision_question": {"criterion": shown["criteria"][0]},
-        "repair": {"problems": "criteria_1 has no label", "labels": "PASS or FAIL", "count": 1},
+        "repair": {"problems": "criteria_1 is missing", "keys": "criteria_1", "tag": shown["tag"]},
         "meta_judge": shown | {"opinions": opinions, "decision": False, "structured": structured},
         "contrast": shown | {"rubric": first, "others": others, "breaking": True, "kind": "", "definition": ""},
         "taxonomy": alone | {"kinds": kinds, "hint": "length", "structured": structured},
@@ -170,7 +170,7 @@ def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[st
         "refine": shown | {"questions": answered, "critique": "", "undecided": True},
         "rating": shown | {"most": 5, "structured": structured},
         **dict.fromkeys((one for one in ABOUT if one.startswith("rating_")), shown | whole),
-        **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION),
+        **dict.fromkeys((one for one in ABOUT if one.startswith("flex_")), _INSTRUCTION | {"structured": structured}),
         **dict.fromkeys((one for one in ABOUT if one.startswith("validate_")), _INSTANCE | form),
         "flex_compare": _INSTRUCTION
         | {"first": [_ASKED], "second": [_ASKED, "Is it polite?"], "structured": structured},

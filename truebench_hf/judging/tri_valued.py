@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.choice import Choice, read_choice
-from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
+from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.types import Label, Message
 
@@ -77,17 +76,30 @@ async def establish(
     An answer whose facts contradict each other, or that names a message that is not there, is asked again.
     """
     values = shown(messages, one, knowledge, clash)
+    turns: dict[str, Any] = {str(number): number for number in range(1, len(messages) + 1)} | {"null": None}
+    labels: dict[str, dict[str, Any]] = {"turn": turns, "applies": _YES_NO, "attempted": _MAYBE, "correct": _MAYBE}
+    answer = await ask_by_prompt(
+        schemas, prompts, "tri_valued", values, labels, sampling=sampling, reason=_REASON, entries=_FORMS,
+        met=lambda answer: answer.labels["correct"] is True,
+        check=lambda answer: _contradiction(*(answer.labels[key] for key in ("applies", "attempted", "correct"))),
+    )  # fmt: skip
+    if answer.problem:
+        return Facts(None, reason=answer.problem)
+    applies, attempted, correct, turn = (answer.labels[key] for key in ("applies", "attempted", "correct", "turn"))
+    return Facts(applies, attempted if applies else None, correct if attempted else None, answer.reason, turn)
 
-    def request(structured: bool) -> ChatRequest:
-        text = prompts.render("tri_valued", **values, structured=structured)
-        schema = _SCHEMA if structured else None
-        return ChatRequest((Message("user", text),), sampling, 0, schema, example=_example(structured))
 
-    def read(text: str, truncated: bool) -> Facts | Problem:
-        return Problem(CUT_OFF) if truncated else read_facts(text, len(messages))
-
-    found = await schemas.ask(request, lambda made: ask(schemas.caller, made, read, _repair, who="the judge"))
-    return Facts(None, reason=found.text) if isinstance(found, Problem) else found
+def _contradiction(applies: bool, attempted: bool | None, correct: bool | None) -> str:
+    """What is wrong with three facts together, "" where they go together."""
+    if not applies and (attempted or correct):
+        return "it says that the requirement does not apply, and also that it was attempted or correct"
+    if applies and attempted is None:
+        return "it says that the requirement applies, and not whether it was attempted"
+    if attempted and correct is None:
+        return "it says that the requirement was attempted, and not whether correctly"
+    if not attempted and correct:
+        return "it says that the requirement was not attempted, and also that it was done correctly"
+    return ""
 
 
 async def decide(
@@ -133,31 +145,6 @@ def _decided(shares: Sequence[float | None], threshold: float) -> Facts:
     return Facts(applies, attempted, correct if attempted else None, told)
 
 
-def read_facts(text: str, count: int) -> Facts | Problem:
-    """The facts of an answer on a conversation of `count` messages. Never raises."""
-    turns: dict[str, int | None] = {str(number): number for number in range(1, count + 1)} | {"null": None}
-    asked: list[tuple[str, dict[str, Any]]] = [
-        ("applies", _YES_NO), ("attempted", _MAYBE), ("correct", _MAYBE), ("turn", turns)
-    ]  # fmt: skip
-    found: dict[str, Choice[Any]] = {}
-    for key, words in asked:
-        said = read_choice(text, key, words)
-        if isinstance(said, Problem):
-            return said
-        found[key] = said
-    applies, attempted, correct, turn = (found[key].value for key, _ in asked)
-    if not applies and (attempted or correct):
-        return Problem("it says that the requirement does not apply, and also that it was attempted or correct")
-    if applies and attempted is None:
-        return Problem("it says that the requirement applies, and not whether it was attempted")
-    if attempted and correct is None:
-        return Problem("it says that the requirement was attempted, and not whether correctly")
-    if not attempted and correct:
-        return Problem("it says that the requirement was not attempted, and also that it was done correctly")
-    reason = found["applies"].reason
-    return Facts(applies, attempted if applies else None, correct if attempted else None, reason, turn)
-
-
 def shown(
     messages: Sequence[Message], one: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -171,27 +158,10 @@ def shown(
     }  # fmt: skip
 
 
-def _repair(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Establish the facts again, and state each of them once, in one JSON "
-        "object at the end of your answer, in the form asked for above."
-    )
-
-
-_WORD = {"type": "string", "enum": ["yes", "no"]}
-_OR_NULL = {"anyOf": [_WORD, {"type": "null"}]}
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string"}, "turn": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-        "applies": _WORD, "attempted": _OR_NULL, "correct": _OR_NULL,
-    },
-    "required": ["reason", "turn", "applies", "attempted", "correct"],
-    "additionalProperties": False,
+_WORD: dict[str, Any] = {"type": "string", "enum": ["yes", "no"]}
+_OR_NULL: dict[str, Any] = {"anyOf": [_WORD, {"type": "null"}]}
+_FORMS: Entries = {
+    "turn": ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 1),
+    "applies": (_WORD, "yes"), "attempted": (_OR_NULL, "yes"), "correct": (_OR_NULL, "yes"),
 }  # fmt: skip
-
-
-def _example(structured: bool) -> str:
-    reason = "The assistant comes to the matter in one of its messages, and the user answers it there. " * 2
-    facts = {"turn": 1, "applies": "yes", "attempted": "yes", "correct": "yes"}
-    return json.dumps({"reason": reason} | facts) if structured else f"{reason}\n```json\n{json.dumps(facts)}\n```"
+_REASON = "The assistant comes to the matter in one of its messages, and the user answers it there. " * 2

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
+from truebench_hf.models.reading import ReadingCost
 from truebench_hf.redaction import masked, without_secrets
 from truebench_hf.types import Usage
 
@@ -58,6 +59,7 @@ class Caller:
         self._role = role
         self._identity = masked(asdict(model.identity))
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
+        self.costs = {role: ReadingCost()}  # likewise
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
         self.concurrency = max(concurrency, model.batch or 0)
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -70,7 +72,13 @@ class Caller:
         other = copy.copy(self)
         other._role = role
         self.parts[role] = self.model.spec
+        self.costs.setdefault(role, ReadingCost())
         return other
+
+    @property
+    def reading(self) -> ReadingCost:
+        """What reading the labels of this role costs; whoever reads them counts them here."""
+        return self.costs[self._role]
 
     def asked_without_schema(self) -> bool:
         """Whether an earlier session was answered in this role without a JSON schema."""
@@ -90,7 +98,10 @@ class Caller:
             return kept | {"usage": asdict(made.usage)}, made.usage
 
         known = await self._once(*self._chat_key(asked), ask)
-        return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
+        usage = Usage(**known["usage"])
+        thought = bool(known["reasoning"] or usage.reasoning_tokens)
+        self.reading.thinking[asked.schema is not None, thought] += 1
+        return Completion(known["text"], known["reasoning"], usage, known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""

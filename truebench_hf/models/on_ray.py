@@ -28,6 +28,7 @@ from truebench_hf.models.protocol import (
     Decision,
     DecisionRequest,
     Identity,
+    NoDecisions,
     Sampling,
     SchemaRefused,
 )
@@ -37,7 +38,8 @@ from truebench_hf.types import Message, Usage
 
 _ROUND = 8192  # requests let in at once: a round is worth the start of its workers
 _RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "user": UserError, "gone": GivenUp, "bug": RuntimeError
+    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": GivenUp, "user": UserError,
+    "bug": RuntimeError,
 }  # fmt: skip
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*
 _FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
@@ -196,7 +198,8 @@ class Holder:
         except UserError as error:
             if kind not in self._worked:
                 self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
-            return {"gone" if isinstance(error, GivenUp) else "user": redaction.error(str(error))}
+            kind = next(name for name in ("no_decisions", "gone", "user") if isinstance(error, _RAISED[name]))
+            return {kind: redaction.error(str(error))}
         except Exception:  # a bug: its traceback is shown where the study runs
             return {"bug": redaction.error(traceback.format_exc())}
 

@@ -12,6 +12,7 @@ found in the last message answers:
      "default": {"reply": "OK", "probability": 0.5}}
 
 Any other key is refused: a misspelt one would leave its rule without a word.
+In a reply `{id}` is the id by which the prompt wants an answer signed: {"reply": "{\\"id\\": \\"{id}\\", \\"rating\\": 4}"}.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
         if "verdicts" in rule:
             return verdicts(prompt, rule["verdicts"])
         answer: Answer = rule if "error" in rule else rule.get("reply", "OK")
-        return answer
+        return answer.replace("{id}", _id_asked_for(prompt)) if isinstance(answer, str) else answer
 
     def probability(request: DecisionRequest, question: str) -> float | None:
         share: float | None = find(question, ("probability",)).get("probability", 0.5)
@@ -161,5 +162,12 @@ def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:
     criteria = re.findall(r"^\d+\. (.*)$", sections[-1] if sections else "", re.MULTILINE)
     found = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
     lines = [f"{i}. scripted: {label}" for i, label in enumerate(found, 1)]
-    answer = {f"criteria_{i}": label for i, label in enumerate(found, 1)}
+    tag = _id_asked_for(prompt)
+    answer = ({"id": tag} if tag else {}) | {f"criteria_{i}": label for i, label in enumerate(found, 1)}
     return "\n".join(lines) + f"\n```json\n{json.dumps(answer)}\n```"
+
+
+def _id_asked_for(prompt: str) -> str:
+    """What signs the answer to a prompt; "" where it asks for no signature."""
+    match = re.search(r'"id", which is "(\w+)"', prompt)
+    return match[1] if match else ""

@@ -19,6 +19,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from truebench_hf.errors import UserError, unknown
 
 _FOLDER = Path(__file__).parent
+_SIGNED = re.compile(r"""["']id["'][^\n]{0,40}\{\{ *tag""")
 _INCLUDE = re.compile(r"""^[ \t]*\{%\s*include\s+["']([\w.]+)["']\s*%\}[ \t]*(?:\n|\Z)""", re.MULTILINE)
 
 
@@ -54,6 +55,14 @@ class Prompts:
         given = {name: {"path": path} for name, path in self._paths.items()}
         given |= {name: {"variant": variant} for name, variant in self._chosen.items()}
         return {name: origin | {"text": self.source(name)} for name, origin in given.items()}
+
+    def is_plain(self, name: str) -> bool:
+        """Whether a prompt is in the papers' own plain form, whose answers bear no tag."""
+        return self._chosen.get(name) == "plain"
+
+    def is_signed(self, name: str) -> bool:
+        """Whether a prompt asks for an object that opens with its tag as `id`."""
+        return _SIGNED.search(self.source(name)) is not None
 
     def source(self, name: str) -> str:
         """The template text of a prompt, with what it includes in place."""

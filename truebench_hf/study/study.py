@@ -25,7 +25,7 @@ from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.listening import listen
-from truebench_hf.judging.sample_prompts import check_judge_prompts
+from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.study import providers, telemetry
@@ -36,6 +36,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.notes import lost_calls
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, prepare, write
+from truebench_hf.study.reading import reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -157,6 +158,8 @@ class Study(Generic[O, T, D, V]):
         settings = list(self.judge_settings())
         for one in settings:
             check_judge_prompts(one, self._prompts())
+        if isinstance(self.options, PromptOptions):
+            check_prompts(["repair"], self._prompts())
         self.check()
         edited = Editable(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
@@ -184,7 +187,7 @@ class Study(Generic[O, T, D, V]):
             lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
             notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
             known = {"calls_lost": lost} if lost else {}
-            outcome = replace(outcome, notes=notes, known={**outcome.known, **known})
+            outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
             if outcome.board:
                 outcome = replace(outcome, board=providers.marked(outcome.board, *about))
             if self.boards and before > len(done):
@@ -231,6 +234,17 @@ class Study(Generic[O, T, D, V]):
             if told := providers.served(self.roles, self.folder.info.get("served", {})):
                 self.folder.note(served=told)
 
+    def _with_reading(self, outcome: Outcome[V]) -> Outcome[V]:
+        """The outcome with what reading its labels cost."""
+        callers = self._callers.values()
+        costs = reading_costs(callers)
+        return replace(
+            outcome,
+            notes=[*outcome.notes, *reading_notes(costs, callers)],
+            sections=[*outcome.sections, *reading_table(costs)] if outcome.sections else outcome.sections,
+            known={**outcome.known, "reading": reading_record(costs)},
+        )
+
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""
         rows = self.all.left_out
@@ -270,11 +284,17 @@ class Study(Generic[O, T, D, V]):
         held, free = bound(self.options, self.roles, self.unasked, results=results)
         free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):
-            used = dict.fromkeys([*self.prompts, *(name for one in judges for name in prompts_used(one))])
+            used = self._prompts_used(judges)
             held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
             if not results:
                 free.add("prompts")
         return held | self._bound_items() | self.known, free - self.unasked
+
+    def _prompts_used(self, judges: Sequence[JudgeSettings]) -> list[str]:
+        """The prompts that shape the answers; what is signed can be asked for again."""
+        used = [*self.prompts, *(name for one in judges for name in prompts_used(one))]
+        again = ["repair"] if any(map(self._prompts().is_signed, used)) else []
+        return list(dict.fromkeys([*used, *again]))
 
     def _bound_items(self) -> dict[str, Any]:
         items = {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}

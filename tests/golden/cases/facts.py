@@ -46,7 +46,7 @@ def _judge(severe: bool) -> list[dict[str, Any]]:
             said = {"sentence": answer, "rationale": "As the note has it.", "excerpts": [document], "label": label}
             shown = f">\n{answer}\n</response_"
             # One judge is asked by sentences, the other as a whole.
-            reply = json.dumps(said) if severe else f'Compared.\n{{"verdict": "{verdict}"}}'
+            reply = json.dumps({"sentences": [said]}) if severe else f'Compared.\n{{"verdict": "{verdict}"}}'
             found.append({"contains": shown, "reply": reply})
     return found
 

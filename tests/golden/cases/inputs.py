@@ -24,7 +24,7 @@ def rows(name: str, found: Sequence[Mapping[str, Any]]) -> None:
 
 def said(*labels: str, before: str = "As I see it.") -> str:
     """An answer of a judge with these labels."""
-    labelled = {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
+    labelled = {"id": "{id}"} | {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
     return f"1. {before}\n```json\n{json.dumps(labelled)}\n```"
 
 

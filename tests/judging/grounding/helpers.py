@@ -43,6 +43,11 @@ def judged(
     return asyncio.run(GroundingJudge(asked, template, Prompts()).verdict(source, answer)), seen
 
 
-def row(sentence: str, label: str, *excerpts: str, reason: str = "") -> str:
-    """One sentence as a judge writes it in JSON."""
-    return json.dumps({"sentence": sentence, "rationale": reason, "excerpts": list(excerpts), "label": label})
+def row(sentence: str, label: str, *excerpts: str, reason: str = "") -> dict[str, object]:
+    """What a judge says of one sentence."""
+    return {"sentence": sentence, "rationale": reason, "excerpts": list(excerpts), "label": label}
+
+
+def rows(*said: dict[str, object]) -> str:
+    """What it says of all of them, by a judge that leaves the id out: there is nothing that it could quote."""
+    return json.dumps({"sentences": said})

@@ -11,6 +11,7 @@ import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row
 from tests.support.facts import mini
+from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
@@ -45,21 +46,18 @@ def false_in(text: str) -> bool:
 def oracle(request: ChatRequest) -> str:
     prompt = request.messages[0].content
     if "<span_" in prompt:
-        return json.dumps({"excerpts": [], "verdict": "inaccurate" if false_in(shown(request, "span")) else "accurate"})
-    if "Does the context entail" in prompt:
-        return "YES"
+        return signed(prompt, excerpts=[], verdict="inaccurate" if false_in(shown(request, "span")) else "accurate")
     answer = shown(request)
     parts = [answer[start:end].strip() for start, end in sentences(answer)]
     bad = [any(part in wrong or wrong in part for wrong in WRONG) for part in parts]
-    word = ["Inaccurate" if wrong else "Accurate" for wrong in bad]
-    if "Sentence 1 label" in prompt:
-        lines = [f"Sentence {i}: {part}\nSentence {i} label: {word[i - 1]}" for i, part in enumerate(parts, 1)]
-        return "\n".join([*lines, f"Final answer: {'Inaccurate' if any(bad) else 'Accurate'}"])
+    whole, pairs = "inaccurate" if any(bad) else "accurate", list(zip(parts, bad, strict=True))
+    if "final_answer" in prompt:
+        labelled = [{"sentence": part, "label": "inaccurate" if wrong else "accurate"} for part, wrong in pairs]
+        return signed(prompt, sentences=labelled, final_answer=whole)
     if "no_rad" in prompt:
-        return "\n".join(
-            row(part, "unsupported" if wrong else "supported", part) for part, wrong in zip(parts, bad, strict=True)
-        )
-    return json.dumps({"verdict": "inaccurate" if any(bad) else "accurate"})
+        said = [row(part, "unsupported" if wrong else "supported", part) for part, wrong in pairs]
+        return signed(prompt, sentences=said)
+    return signed(prompt, verdict=whole)
 
 
 @pytest.mark.parametrize("template", ["json", "implicit_span", "span", "response"])
@@ -147,9 +145,12 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
     def reply(request: ChatRequest) -> Answer:
         if request.schema is None:
             return request.example
-        required = request.schema["required"]
-        assert set(required) == set(STRUCTURED[key])
-        return json.dumps(STRUCTURED[key])
+        prompt, required = request.messages[0].content, request.schema["required"]
+        assert request.schema["properties"]["id"]["const"] == tag_of(prompt)
+        if "entailed" in required:
+            return signed(prompt, entailed="yes")
+        assert set(required) == {"id", *STRUCTURED[key]}
+        return signed(prompt, **STRUCTURED[key])
 
     for number, kind in enumerate((ScriptedModel, Refusing)):
         model = kind("x", reply, takes_schema=True)
@@ -181,7 +182,7 @@ def test_prompts_can_be_replaced_and_are_checked_before(tmp_path: Path, template
         ("grounding_span", ["there is nothing in the span to verify", "is number 2"], "nothing to verify is accurate"),
         ("grounding_response", ["cannot be verified by it", "step by step"], "what cannot be verified is inaccurate"),
         ("grounding_simpleqa", ["not_attempted", "even where it is hedged"], "the third label"),
-        ("grounding_double_check", ["the one word yes", "the one word no"], "a word alone"),
+        ("grounding_double_check", ["entails all of the sentence", "nothing else"], "yes or no alone"),
         ("eligibility", ["it calibrates your judgement", "independently of one another", "as if they were wrong", "order them by their importance", "departs from what is usual"], "the rubric of the paper"),
     ],
 )  # fmt: skip

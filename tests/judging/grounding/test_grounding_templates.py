@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.judging.grounding.helpers import SOURCE, judged, row
+from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
+from tests.support.signing import signed
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.sample_prompts import ABOUT
 from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.prompts import Prompts
 
 TWO = "It opens at 9 on weekdays. Entry is free."
 OPENS, FREE = "It opens at 9 on weekdays.", "Entry is free."
@@ -27,21 +31,20 @@ def test_not_attempted_counts_as_inaccurate(tmp_path: Path) -> None:
 
 
 def test_a_false_sentence_under_a_final_accurate_is_asked_again_and_then_undecided(tmp_path: Path) -> None:
-    lines = f"Sentence 1: {OPENS}\nSentence 1 label: Accurate\nSentence 2: {FREE}\nSentence 2 label: Inaccurate\n"
-    found, seen = judged(tmp_path, "implicit_span", TWO, [lines + "Final answer: Accurate"])
+    said = [{"sentence": OPENS, "label": "accurate"}, {"sentence": FREE, "label": "Inaccurate"}]
+    wrong, right = (json.dumps({"sentences": said, "final_answer": word}) for word in ("accurate", "inaccurate"))
+    found, seen = judged(tmp_path, "implicit_span", TWO, [wrong])
     assert found.accurate is None
     assert "does not agree" in found.reason
     assert len(seen) == 3
-    mended, seen = judged(
-        tmp_path / "b", "implicit_span", TWO, [lines + "Final answer: Accurate", lines + "Final answer: Inaccurate"]
-    )
+    mended, seen = judged(tmp_path / "b", "implicit_span", TWO, [wrong, right])
     assert (mended.accurate, len(seen)) == (False, 2)
     assert [(unit.text, unit.label) for unit in mended.units] == [(OPENS, "supported"), (FREE, "unsupported")]
     assert all(TWO[unit.start : unit.end] == unit.text for unit in mended.units)
 
 
 def test_supported_with_a_no_of_the_double_check_is_unsupported(tmp_path: Path) -> None:
-    first = row(OPENS, "supported", "opens at 9") + "\n" + row(FREE, "supported", "Admission is 12 euros.")
+    first = rows(row(OPENS, "supported", "opens at 9"), row(FREE, "supported", "Admission is 12 euros."))
 
     def reply(request: ChatRequest) -> str:
         text = request.messages[0].content
@@ -49,13 +52,13 @@ def test_supported_with_a_no_of_the_double_check_is_unsupported(tmp_path: Path) 
             return first
         assert SOURCE.document not in text, "sentence and excerpt alone"
         assert SOURCE.request not in text
-        return "NO" if FREE in text else "Yes."
+        return signed(text, entailed="no" if FREE in text else "Yes.")
 
     found, seen = judged(tmp_path, "json_double_check", TWO, reply)
     assert len(seen) == 3
     assert found.accurate is False
     assert [(unit.label, unit.checked) for unit in found.units] == [("supported", True), ("unsupported", False)]
-    assert "double check says NO" in found.units[1].reason
+    assert "double check says no" in found.units[1].reason
     plain, _ = judged(tmp_path / "b", "json", TWO, [first])
     assert plain.accurate is True, "without the double check"
 
@@ -63,7 +66,7 @@ def test_supported_with_a_no_of_the_double_check_is_unsupported(tmp_path: Path) 
 def test_a_double_check_that_says_neither_leaves_the_sentence_open(tmp_path: Path) -> None:
     def reply(request: ChatRequest) -> str:
         asked = "Does the context entail" in request.messages[0].content
-        return "YES, in part, or NO" if asked else row("It opens at 9.", "supported", "opens at 9")
+        return "Yes, in part, or no" if asked else rows(row("It opens at 9.", "supported", "opens at 9"))
 
     found, seen = judged(tmp_path, "json_double_check", "It opens at 9.", reply)
     assert (found.accurate, len(seen)) == (None, 1 + 3)
@@ -71,7 +74,7 @@ def test_a_double_check_that_says_neither_leaves_the_sentence_open(tmp_path: Pat
 
 
 def test_a_supported_sentence_without_an_excerpt_has_nothing_to_check_it_by(tmp_path: Path) -> None:
-    found, seen = judged(tmp_path, "json_double_check", "It opens at 9.", [row("It opens at 9.", "supported")])
+    found, seen = judged(tmp_path, "json_double_check", "It opens at 9.", [rows(row("It opens at 9.", "supported"))])
     assert (found.accurate, len(seen)) == (False, 1)
     assert found.units[0].checked is False
 
@@ -114,16 +117,16 @@ def test_one_wrong_span_decides_over_an_undecided_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("template", ["json", "json_alt", "json_double_check"])
 def test_only_no_rad_is_accurate(tmp_path: Path, template: str) -> None:
-    rows = row("Happy to help!", "no_rad") + "\n" + row("Have a nice day.", "NO RAD")
-    found, seen = judged(tmp_path, template, "Happy to help! Have a nice day.", [rows])
+    said = rows(row("Happy to help!", "no_rad"), row("Have a nice day.", "NO RAD"))
+    found, seen = judged(tmp_path, template, "Happy to help! Have a nice day.", [said])
     assert (found.accurate, len(seen)) == (True, 1)
     assert {unit.label for unit in found.units} == {"no_rad"}
 
 
 @pytest.mark.parametrize("template", ["json", "json_alt", "json_double_check"])
 def test_a_dropped_sentence_is_refused_and_asked_for_again(tmp_path: Path, template: str) -> None:
-    half = row(OPENS, "supported", "The museum opens at 9 on weekdays.")
-    whole = half + "\n" + row(FREE, "contradictory", "Admission is 12 euros.")
+    opens = row(OPENS, "supported", "The museum opens at 9 on weekdays.")
+    half, whole = rows(opens), rows(opens, row(FREE, "contradictory", "Admission is 12 euros."))
     found, seen = judged(tmp_path, template, TWO, [half, whole])
     assert found.accurate is False
     assert FREE in seen[1].messages[-1].content, "it is told what is missing"
@@ -136,20 +139,20 @@ def test_thousands_of_sentences_are_matched_in_seconds(tmp_path: Path) -> None:
     """As long as the longest answers are, and each sentence unlike all others: the time grows with their number."""
     sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(4000)]
     began = time.process_time()
-    found, _ = judged(tmp_path / "x", "json", " ".join(sentences), ["\n".join(row(one, "no_rad") for one in sentences)])
+    found, _ = judged(tmp_path / "x", "json", " ".join(sentences), [rows(*(row(one, "no_rad") for one in sentences))])
     assert (found.accurate, len(found.units)) == (True, 4000)
     assert time.process_time() - began < 8
 
 
 def test_supported_without_a_findable_excerpt_is_shown_and_flips_nothing(tmp_path: Path) -> None:
-    rows = [
+    said = [
         row("It opens at 9 on weekdays.", "supported", "The museum opens at 9 … Admission is 12 euros"),
         row("You come with children.", "supported", "I come with two children"),
         row("Entry is free.", "supported", "Nobody has to pay at the door of the house"),
         row("It has a shop.", "supported"),
     ]
     answer = "It opens at 9 on weekdays. You come with children. Entry is free. It has a shop."
-    found, _ = judged(tmp_path, "json", answer, ["\n".join(rows)])
+    found, _ = judged(tmp_path, "json", answer, [rows(*said)])
     assert found.accurate is True
     assert [unit.untraced for unit in found.units] == [False, False, True, True]
     places = [[(one.found, one.place, one.ratio) for one in unit.excerpts] for unit in found.units]
@@ -177,10 +180,10 @@ def test_a_window_that_is_too_small_is_undecided_with_the_numbers(tmp_path: Path
 @pytest.mark.parametrize("template", list(TEMPLATES))
 def test_what_is_cut_off_is_never_read(tmp_path: Path, template: str) -> None:
     texts = {
-        "span": '{"verdict": "accurate"}',
-        "implicit_span": f"Sentence 1: {OPENS}\nSentence 1 label: Accurate\nFinal answer: Accurate",
+        "span": 'So {"verdict": "accura',
+        "implicit_span": json.dumps({"sentences": [{"sentence": OPENS, "label": "accurate"}]})[:-1],
     }
-    text = texts.get(template, row(OPENS, "supported", "x") if "json" in template else texts["span"])
+    text = texts.get(template, rows(row(OPENS, "supported", "x"))[:-1] if "json" in template else texts["span"])
     found, seen = judged(tmp_path, template, OPENS, [{"text": text, "truncated": True}])
     assert found.accurate is None
     assert len(seen) == (3 if template in ("span", "response", "simpleqa") else 1), "a long answer would be cut again"
@@ -213,3 +216,17 @@ def test_templates_are_named_with_their_prompts() -> None:
     with pytest.raises(Exception, match="unknown grounding template 'jsn': did you mean json"):
         template_named("jsn")
     assert GroundingJudge.__doc__
+
+
+def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> None:
+    """One answer is grounded, one is not, and the judge's labels of the third are never read."""
+    replies = {
+        OPENS: rows(row(OPENS, "supported", "opens at 9")), FREE: rows(row(FREE, "unsupported")), "It is big.": "Hm.",
+    }  # fmt: skip
+    asked, _ = caller(
+        tmp_path, lambda r: next((said for text, said in replies.items() if text in r.messages[0].content), "")
+    )
+    for answer in replies:
+        asyncio.run(GroundingJudge(asked, "json", Prompts()).verdict(SOURCE, answer))
+    assert (asked.reading.labels, asked.reading.unread) == (3, 1)
+    assert asked.reading.share_of_yes == (1 / 3, 2 / 3)

@@ -14,19 +14,19 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item
-from truebench_hf.judging.choice import read_choice
 from truebench_hf.judging.grounding.material import material
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report.sections import Grid, Section, interval, value
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message, Score
+from truebench_hf.types import Score
 
 OTHER = "other"
 DOMAINS = {
@@ -43,7 +43,7 @@ TASKS = {
     "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
     OTHER: "none of these",
 }
-_EXAMPLE = f'{"The document is a notice of a bank about its accounts, and the request asks what changes. " * 2}\n```json\n{{"domain": "finance", "task": "question answering"}}\n```'
+_REASON = "The document is a notice of a bank about its accounts, and the request asks what changes. " * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,14 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
     async def work(self, item: Item) -> Sorted:
         """The domain and task of one prompt."""
         values = material(item.source) | {"domains": _kinds(DOMAINS), "tasks": _kinds(TASKS)}
-
-        def request(structured: bool) -> ChatRequest:
-            text = self.options.prompts.render("classify", **values, structured=structured)
-            sampling = Sampling(max_tokens=self.options.max_tokens)
-            schema = _schema() if structured else None
-            return ChatRequest((Message("user", text),), sampling, schema=schema, example=_EXAMPLE)
-
-        found = await self.schemas.ask(request, lambda made: ask(self.caller("model"), made, read_kinds, _again))
-        if isinstance(found, Problem):
-            return Sorted(item, None, None, found.text)
-        return Sorted(item, *found)
+        labels = {name: {kind: kind for kind in kinds} for name, kinds in (("domain", DOMAINS), ("task", TASKS))}
+        answer = await ask_by_prompt(
+            self.schemas, self.options.prompts, "classify", values, labels,
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
+        )  # fmt: skip
+        if answer.problem:
+            return Sorted(item, None, None, answer.problem)
+        return Sorted(item, answer.labels["domain"], answer.labels["task"], answer.reason)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Sequence[Sorted]]:
         unsorted = [one for one in done if one.domain is None]
@@ -136,20 +133,6 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
         )  # fmt: skip
 
 
-def read_kinds(text: str, truncated: bool = False) -> tuple[str, str, str] | Problem:
-    """(domain, task, reason) as an answer states them, each once; else what is wrong with it."""
-    if truncated:
-        return Problem("it is cut off")
-    found = [
-        read_choice(text, name, {kind: kind for kind in kinds})
-        for name, kinds in (("domain", DOMAINS), ("task", TASKS))
-    ]
-    domain, task = found
-    if isinstance(domain, Problem):
-        return domain
-    return task if isinstance(task, Problem) else (domain.value, task.value, domain.reason)
-
-
 def known(done: Iterable[Sorted], name: str) -> Score:
     """How often the model says what the data knows, where the data's own word is among the kinds."""
     kinds = {"domain": DOMAINS, "task": TASKS}[name]
@@ -159,19 +142,6 @@ def known(done: Iterable[Sorted], name: str) -> Score:
 
 def _kinds(kinds: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "definition": definition} for name, definition in kinds.items()]
-
-
-def _again(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Sort the prompt again, in the form asked for above: `domain` and `task` "
-        "once each, by their names, in one JSON object at the end."
-    )
-
-
-def _schema() -> dict[str, Any]:
-    names = {name: {"type": "string", "enum": list(kinds)} for name, kinds in (("domain", DOMAINS), ("task", TASKS))}
-    fields: dict[str, Any] = {"reason": {"type": "string"}, **names}
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def _sections(counts: Mapping[str, Mapping[str, int]], right: Mapping[str, Score], total: int) -> list[Section]:

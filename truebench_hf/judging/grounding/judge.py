@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from truebench_hf.judging.grounding.asker import Asker
+from truebench_hf.judging.grounding.asker import ACCURATE, ATTEMPTED, Asker
 from truebench_hf.judging.grounding.sentence_level import Units, by_double_check, by_entries
 from truebench_hf.judging.grounding.span_level import by_implicit, by_span
 from truebench_hf.judging.grounding.templates import template_named
 from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source
-from truebench_hf.judging.grounding.verdict import ACCURATE, ATTEMPTED
 from truebench_hf.judging.listening import tell_grounding
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.judging.grounding.asker import Asker
+from truebench_hf.judging.grounding.asker import Asker, quotes_of
 from truebench_hf.judging.grounding.coverage import placed
-from truebench_hf.judging.grounding.entries import Entry, read_entries
 from truebench_hf.judging.grounding.lookup import looked_up
 from truebench_hf.judging.grounding.material import material
-from truebench_hf.judging.grounding.types import LABELS, Source, Unit, UnitLabel
+from truebench_hf.judging.grounding.prescribed import read_objects, read_yes_no
+from truebench_hf.judging.grounding.types import LABELS, UNGROUNDED, Source, Unit, UnitLabel
 from truebench_hf.judging.sentences import rough_sentences
-from truebench_hf.judging.words import ORNAMENT
+from truebench_hf.judging.signed import ListOf, label_of
+from truebench_hf.judging.signed_prompt import TEXTS, problem_of
 from truebench_hf.models.asking import Problem
-from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.types import Message
 
 Units = tuple[Unit, ...]
+KEY = "sentences"
+_WORDS: dict[str, UnitLabel] = {label: label for label in LABELS}
+_FIELDS = {
+    "sentence": {"type": "string"}, "rationale": {"type": "string"}, "excerpts": TEXTS,
+    "label": {"type": "string", "enum": list(LABELS)},
+}  # fmt: skip
+_SCHEMA = {
+    "type": "array",
+    "items": {"type": "object", "properties": _FIELDS, "required": list(_FIELDS), "additionalProperties": False},
+}
 _SHOWN = 3  # parts of an answer that a judge is told it left out
 
 
-async def by_entries(asker: Asker, source: Source, answer: str, prompt: str) -> Units | Problem:
-    """One call that labels every sentence; one that leaves a part of the answer out is asked again."""
-    found = await _entries(asker, source, answer, prompt)
-    return found if isinstance(found, Problem) else found.units(source, answer)
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sentence as the judge wrote it, its label, why, and what it quotes from the source."""
+
+    sentence: str
+    label: UnitLabel
+    reason: str
+    quotes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Entries:
+class Entries:
     """What a judge said of the sentences of an answer, and where they stand in it."""
 
     entries: Sequence[Entry]
@@ -40,84 +52,79 @@ class _Entries:
 
     def units(self, source: Source, answer: str) -> Units:
         """In the order of the answer."""
-        made: list[tuple[Entry, Unit]] = []
+        made: list[Unit] = []
         for entry, (start, end) in zip(self.entries, self.spans, strict=True):
             excerpts = looked_up(source, entry.quotes)
             untraced = entry.label == "supported" and not (excerpts and all(one.found for one in excerpts))
-            unit = Unit(answer[start:end], start, end, entry.label, entry.reason, excerpts, untraced)
-            made.append((entry, unit))
-        return tuple(unit for _, unit in sorted(made, key=lambda pair: pair[1].start or 0))
+            made.append(Unit(answer[start:end], start, end, entry.label, entry.reason, excerpts, untraced))
+        return tuple(sorted(made, key=lambda unit: unit.start or 0))
 
 
-async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> _Entries | Problem:
+async def by_entries(asker: Asker, source: Source, answer: str, prompt: str) -> Units | Problem:
+    """One call that labels every sentence; one that leaves a part of the answer out is asked again."""
+    entries = await _entries(asker, source, answer, prompt)
+    return entries if isinstance(entries, Problem) else entries.units(source, answer)
+
+
+async def _entries(asker: Asker, source: Source, answer: str, prompt: str) -> Entries | Problem:
     values = material(source, answer) | {"response": answer}
+    if asker.prescribed(prompt):
 
-    def request(structured: bool) -> ChatRequest:
-        text = asker.prompts.render(prompt, **values, structured=structured)
-        schema = _entries_schema() if structured else None
-        return ChatRequest((Message("user", text),), asker.sampling, schema=schema, example=_example(answer))
+        def read(text: str) -> Entries | Problem:
+            rows = read_objects(text)
+            return rows if isinstance(rows, Problem) else covering(rows, answer)
 
-    return await asker.ask(request, lambda text: read_covering(text, answer), _again, long=True)
+        return await asker.as_prescribed(prompt, values, read, long=True, met=lambda said: _grounded(said.entries))
+    stated = await asker.ask(
+        prompt, values, {KEY: ListOf(_WORDS)}, entries={KEY: (_SCHEMA, _example(answer))}, long=True,
+        check=lambda stated: problem_of(covering(stated.labels[KEY], answer)),
+        met=lambda stated: _grounded(filter(None, map(_entry, stated.labels[KEY]))),
+    )  # fmt: skip
+    return Problem(stated.problem) if stated.problem else covering(stated.labels[KEY], answer)
 
 
-def read_covering(text: str, answer: str) -> _Entries | Problem:
-    """The entries of a reply with their places in the answer; a Problem where they do not cover it."""
-    entries = read_entries(text)
-    if isinstance(entries, Problem):
-        return entries
-    entries = [entry for entry in entries if any(map(str.isalnum, entry.sentence))]
-    where = placed(answer, [entry.sentence for entry in entries])
-    kept: list[Entry] = []
-    spans: list[tuple[int, int]] = []
-    twins: defaultdict[str, set[UnitLabel]] = defaultdict(set)  # labels of what stands in the response, by its letters
-    for number, (entry, span) in enumerate(zip(entries, where.spans, strict=True), 1):
-        known = twins[_letters(entry.sentence)]
-        if span is not None:
-            kept.append(entry)
-            spans.append(span)
-            known.add(entry.label)
-        elif not known:
+def covering(rows: Sequence[Any], answer: str) -> Entries | Problem:
+    """The objects on the sentences of an answer with their places in it; a Problem where they do not cover it."""
+    entries = [_entry(row) for row in rows]
+    if None in entries:
+        return Problem(f"object {entries.index(None) + 1} of `{KEY}` has no sentence with one label")
+    known = [entry for entry in entries if entry is not None and any(map(str.isalnum, entry.sentence))]
+    where = placed(answer, [entry.sentence for entry in known])
+    kept = [(entry, span) for entry, span in zip(known, where.spans, strict=True) if span is not None]
+    labels: defaultdict[str, set[UnitLabel]] = defaultdict(set)  # of what stands in the response, by its letters
+    for entry, _ in kept:
+        labels[_letters(entry.sentence)].add(entry.label)
+    for number, (entry, span) in enumerate(zip(known, where.spans, strict=True), 1):
+        if span is None and not (twins := labels.get(_letters(entry.sentence))):
             return Problem(f"sentence {number} is not in the response as it stands there: {entry.sentence[:80]!r}")
-        elif known != {entry.label}:
+        if span is None and twins != {entry.label}:
             return Problem(f"one sentence is given two labels: {entry.sentence[:80]!r}")
     if where.missing:
         shown = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
         return Problem(f"these parts of the response have no object: {shown}")
-    return _Entries(kept, spans)
+    return Entries([entry for entry, _ in kept], [span for _, span in kept])
+
+
+def _grounded(entries: Iterable[Entry]) -> bool:
+    return not any(entry.label in UNGROUNDED for entry in entries)
+
+
+def _entry(row: Any) -> Entry | None:
+    """What one object says of a sentence; None where it names no sentence, or no label."""
+    label, sentence = label_of(row, _WORDS), row.get("sentence") if isinstance(row, dict) else None
+    if label is None or not isinstance(sentence, str):
+        return None
+    reason = next((row[key] for key in ("rationale", "reason") if isinstance(row.get(key), str)), "")
+    return Entry(sentence, label, reason, quotes_of(row.get("excerpts", row.get("excerpt"))))
 
 
 def _letters(sentence: str) -> str:
     return "".join(filter(str.isalnum, sentence.casefold()))
 
 
-def _again(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Give all JSON objects again, in the form asked for above: one for every "
-        f"sentence of the response from its beginning to its end, headings and list items included, each with `sentence` "
-        f"copied from the response and one `label` of {', '.join(LABELS)}. Write no label outside of them."
-    )
-
-
-def _entries_schema() -> dict[str, Any]:
-    text = {"type": "string"}
-    fields: dict[str, Any] = {"sentence": text, "rationale": text, "excerpts": {"type": "array", "items": text}}
-    fields["label"] = {"type": "string", "enum": list(LABELS)}
-    one = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    outer = {"sentences": {"type": "array", "items": one}}
-    return {"type": "object", "properties": outer, "required": ["sentences"], "additionalProperties": False}
-
-
-def _example(answer: str) -> str:
-    rows = [
-        {
-            "sentence": part,
-            "rationale": "The document says so in these words.",
-            "excerpts": [part],
-            "label": "supported",
-        }
-        for part in rough_sentences(answer)
-    ]
-    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+def _example(answer: str) -> list[dict[str, Any]]:
+    said = {"rationale": "The document says so in these words.", "label": "supported"}
+    return [{"sentence": part, "excerpts": [part], **said} for part in rough_sentences(answer)]
 
 
 async def by_double_check(asker: Asker, source: Source, answer: str) -> Units | Problem:
@@ -137,22 +144,19 @@ async def _checked(asker: Asker, unit: Unit, quotes: Sequence[str]) -> Unit:
         return unit
     if not quotes:
         return replace(unit, label="unsupported", checked=False, reason="labelled supported, but no excerpt is given")
-    values = material(Source("", "\n".join(quotes)), unit.text)
-    text = asker.prompts.render("grounding_double_check", sentence=unit.text, excerpts=list(quotes), tag=values["tag"])
-    request = ChatRequest((Message("user", text),), asker.sampling, example="YES")
-    found = await asker.ask_plainly(request, read_yes_no, _yes_or_no)
-    if isinstance(found, Problem):
-        return replace(unit, label=None, reason=f"labelled supported, the double check is undecided: {found.text}")
-    if found:
+    entailed = await _entailed(asker, unit, quotes)
+    if isinstance(entailed, Problem):
+        return replace(unit, label=None, reason=f"labelled supported, the double check is undecided: {entailed.text}")
+    if entailed:
         return replace(unit, checked=True)
-    return replace(unit, label="unsupported", checked=False, reason="labelled supported, but the double check says NO")
+    return replace(unit, label="unsupported", checked=False, reason="labelled supported, but the double check says no")
 
 
-def read_yes_no(text: str) -> bool | Problem:
-    """The one word YES or NO that an answer is, ornament aside. Never raises."""
-    word = text.strip(ORNAMENT + "()[]").casefold()
-    return {"yes": True, "no": False}.get(word, Problem("it is not YES or NO alone"))
-
-
-def _yes_or_no(problem: str) -> str:
-    return f"Your answer cannot be used: {problem}. Answer with the one word YES or with the one word NO, and nothing else."
+async def _entailed(asker: Asker, unit: Unit, quotes: Sequence[str]) -> bool | Problem:
+    values = {
+        "sentence": unit.text, "excerpts": list(quotes), "tag": material(Source("", "\n".join(quotes)), unit.text)["tag"]
+    }  # fmt: skip
+    if asker.prescribed("grounding_double_check"):
+        return await asker.as_prescribed("grounding_double_check", values, read_yes_no)
+    stated = await asker.ask("grounding_double_check", values, {"entailed": {"yes": "entailed", "no": ""}})
+    return Problem(stated.problem) if stated.problem else bool(stated.labels["entailed"])

@@ -1,15 +1,18 @@
 """What rules decide of a case before a judge is asked, and what judges are told of the rest.
 
-What reads and measures is imported where it is used: its patterns take a fifth of a second, which studies without rules
-need not wait for.
+What reads and measures is imported where it is used, so that studies without rules need not wait for it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.judging.case import Case
 from truebench_hf.terminal import warn
@@ -20,11 +23,24 @@ if TYPE_CHECKING:
 
 MODES = ("off", "evidence", "decide")
 JUDGE = "rules"  # who decided, in verdicts and tables
+_KNOWN = Path(__file__).parent / "known.jsonl"
 _LONGEST = 300  # characters of what is stated of one criterion
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedRules:
+    """Rules that a criterion states. `complete`: it states nothing else, so that they may decide it.
+
+    `source` is data (the field `rule`), known (rules that ship, read by people), phrases or model.
+    """
+
+    rules: tuple[Rule, ...]
+    complete: bool
+    source: str
+
+
 @dataclass(frozen=True)
-class Ruled:
+class RuleOutcome:
     """A case in two parts: the verdicts that rules give, by the place of their criterion, and the rest for a judge."""
 
     verdicts: Mapping[int, Verdict]
@@ -36,13 +52,40 @@ class Ruled:
         return tuple(self.verdicts.get(place) or next(left) for place in range(len(self.verdicts) + len(judged)))
 
 
-def ruled(case: Case, mode: str) -> Ruled:
-    """What rules make of a case: with `decide` verdicts where they leave no doubt, and facts beside what is left.
+def rules_of(criterion: Criterion) -> ParsedRules | None:
+    """Return the rules of a criterion, None where it states none. Raises UserError on a stored rule that is none.
+
+    The field `rule` speaks first, then what is known of its text, then the phrases. Under a condition nothing is complete.
+    """
+    from truebench_hf.judging.rules.phrases import read
+    from truebench_hf.rules import stored
+
+    known = _known().get(criterion_hash(criterion.text)) if not criterion.rule else None
+    if criterion.rule:
+        (rules, complete), source = stored(criterion.rule), "data"
+    else:
+        (rules, complete), source = (stored(known), "known") if known else (read(criterion.text), "phrases")
+    return ParsedRules(rules, complete and not criterion.condition, source) if rules else None
+
+
+def criterion_hash(text: str) -> str:
+    """Return the key of a criterion in `known.jsonl`: the SHA-256 of its text in NFC, white space folded to blanks."""
+    return hashlib.sha256(" ".join(unicodedata.normalize("NFC", text).split()).encode()).hexdigest()
+
+
+@cache
+def _known() -> Mapping[str, Any]:
+    lines = _KNOWN.read_text(encoding="utf-8").splitlines() if _KNOWN.exists() else []
+    return {row["criterion"]: row["rule"] for row in map(json.loads, lines)}
+
+
+def ruled(case: Case, mode: str) -> RuleOutcome:
+    """Return what rules make of a case: with `decide` verdicts where they leave no doubt, and facts beside what is left.
 
     With `evidence` there are facts alone, with `off` the case is left as it is.
     """
     if mode == "off":
-        return Ruled({}, case)
+        return RuleOutcome({}, case)
     verdicts: dict[int, Verdict] = {}
     facts: dict[Criterion, str] = {}
     for place, criterion in enumerate(case.criteria):
@@ -51,53 +94,58 @@ def ruled(case: Case, mode: str) -> Ruled:
             verdicts[place] = Verdict(criterion, "yes" if met else "no", f"measured: {stated}", JUDGE)
         elif stated:
             facts[criterion] = stated
-    left = tuple(one for place, one in enumerate(case.criteria) if place not in verdicts)
-    return Ruled(verdicts, replace(case, criteria=left, measured=facts))
+    left = tuple(criterion for place, criterion in enumerate(case.criteria) if place not in verdicts)
+    return RuleOutcome(verdicts, replace(case, criteria=left, measured=facts))
 
 
 def measured(text: str, response: str, *, lengths: bool = False) -> str:
-    """What the rules that a text states (a request, a question) measure in a response, in a line; "" where none does.
+    """Return what the rules that a text states (a request, a question) measure in a response, in a line; "" without any.
 
     With `lengths` words and sentences are told in any case.
     """
-    from truebench_hf.judging.rules.measuring.measure import measure
+    from truebench_hf.judging.rules.measuring import measure
     from truebench_hf.rules import Count
 
-    asked = _measured(Criterion(text), response)[0]
     counts = (Count(unit="words", min=0), Count(unit="sentences", min=0)) if lengths else ()
-    more = [measure(rule, response).facts for rule in counts]
-    return _joined([asked, *more])
+    return _joined([_measured(Criterion(text), response)[0], *(measure(rule, response).facts for rule in counts)])
 
 
 def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
-    """What the rules of a criterion measure, in a line, and whether it is met where they leave no doubt.
+    """Return what the rules of a criterion measure, in a line, and whether it is met where they leave no doubt.
 
-    Nothing is decided of an empty response, which keeps to every upper limit, nor under a condition: whether it holds
-    is for judges.
+    Nothing is decided of an empty response, which keeps to every upper limit. What is counted of a work, such as a
+    summary, may be one part of a response among others: then its parts are measured, too.
     """
-    from truebench_hf.judging.rules.measuring.measure import measure
-    from truebench_hf.judging.rules.measuring.outcomes import all_of
-    from truebench_hf.judging.rules.reading.criteria import found
+    from truebench_hf.judging.rules.measuring import all_of, measure
+    from truebench_hf.judging.rules.readings import in_parts, paragraphs, tidy
+    from truebench_hf.rules import Count
 
-    rules = found(criterion)
-    if rules is None:
+    parsed = rules_of(criterion)
+    if parsed is None:
         return "", None
-    every = [measure(rule, response) for rule in rules.rules]
-    for problem in filter(None, (one.problem for one in every)):
+    every = [measure(rule, response) for rule in parsed.rules]
+    for problem in filter(None, (outcome.problem for outcome in every)):
         _warn_once(problem)
-    stated = _joined([one.facts for one in every])
-    if not rules.decides(response) or criterion.condition or not response.strip() or not stated:
+    stated = _joined([outcome.facts for outcome in every])
+    if not parsed.complete or not response.strip() or not stated:
         return stated, None
-    met = all_of(one.met for one in every)
-    return stated, None if met is False and rules.named and _one_block_keeps(rules.rules, response) else met
+    met = all_of(outcome.met for outcome in every)
+    if met is None or not any(isinstance(rule, Count) for rule in parsed.rules) or not _names_a_work(criterion.text):
+        return stated, met
+    blocks = paragraphs(tidy(response))
+    alone = len(blocks) > 1 and any(
+        all(measure(rule, part).met is not False for rule in parsed.rules) for part in blocks
+    )
+    return stated, None if in_parts(response) or (met is False and alone) else met
 
 
-def _one_block_keeps(rules: Sequence[Rule], response: str) -> bool:
-    """Whether a single paragraph may be the work that the rules are about, and what stands beside it another one."""
-    from truebench_hf.judging.rules.measuring.answers import blocks
-    from truebench_hf.judging.rules.measuring.measure import measure
+@cache
+def _names_a_work(text: str) -> bool:
+    import regex
 
-    return any(all(measure(rule, one).met is not False for rule in rules) for one in blocks(response))
+    from truebench_hf.judging.rules.readings import words
+
+    return regex.search(words("works"), text, regex.I) is not None
 
 
 @cache
@@ -107,6 +155,6 @@ def _warn_once(problem: str) -> None:
 
 
 def _joined(facts: Sequence[str]) -> str:
-    """Figures in one line, each once, cut where there are too many."""
-    text = "; ".join(dict.fromkeys(part for one in facts for part in " ".join(one.split()).split("; ") if part))
+    """Return figures in one line, each once, cut where there are too many."""
+    text = "; ".join(dict.fromkeys(part for fact in facts for part in " ".join(fact.split()).split("; ") if part))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

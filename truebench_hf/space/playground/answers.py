@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from truebench_hf.judging.rules.reading.criteria import found
+from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.space import guard, steps
 from truebench_hf.space.board import words
 from truebench_hf.space.board.papers import mini
@@ -98,7 +98,7 @@ def _examples() -> list[dict[str, Any]]:
     for row in mini():
         if len(row["input"]) > 1:
             continue
-        count = sum((rules := found(Criterion(text))) is not None and rules.complete for text in row["criteria"][0])
+        count = sum((rules := rules_of(Criterion(text))) is not None and rules.complete for text in row["criteria"][0])
         if row["language"] not in best or count > best[row["language"]][0]:
             best[row["language"]] = (count, row)
     return [row for _, row in sorted(best.values(), key=lambda pair: pair[1]["language"] != "EN")]

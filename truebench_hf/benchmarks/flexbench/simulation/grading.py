@@ -18,10 +18,10 @@ from truebench_hf.benchmarks.flexbench.derivation.asking import ask_json, listed
 from truebench_hf.benchmarks.flexbench.simulation.profiles import Profile
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
-from truebench_hf.judging.choice import read_choice
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.models.asking import Problem, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import fence
 from truebench_hf.report.sections import Grid
@@ -29,7 +29,6 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message
 
 NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}
 FILE, GRADES = "profiles.json", "grades.jsonl"
@@ -83,17 +82,13 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
     async def _graded(self, talk: Talk) -> Grade:
         """How cooperative the user is, 1 to 5; None with the reason where nobody can tell."""
         shown, tag = _shown([talk])
-        text = self.options.prompts.render("flex_grade", conversation=shown[0], tag=tag)
-        sampling = Sampling(max_tokens=self.options.max_tokens)
-        example = '{"reason": "The user answers what is asked, and no more.", "cooperativeness": 3}'
-        request = ChatRequest((Message("user", text),), sampling, example=example)
-        words = {str(grade): grade for grade in NAMES}
-        found = await ask(
-            self.caller("model"), request, lambda text, cut: read_choice(text, "cooperativeness", words),
-            lambda said: f'Your answer cannot be used: {said}. Give {{"reason": "...", "cooperativeness": 1 to 5}}.',
+        answer = await ask_by_prompt(
+            SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
+            {"conversation": shown[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason="The user answers what is asked, and no more.",
         )  # fmt: skip
         self.step("conversations")
-        return (None, found.text) if isinstance(found, Problem) else (found.value, found.reason)
+        return answer.labels.get("cooperativeness"), answer.problem or answer.reason
 
     async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
         shown, tag = _shown(talks[: self.options.most])

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.choice import read_choice
-from truebench_hf.models.asking import Problem, ask
+from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts, fence
@@ -121,15 +121,9 @@ async def _over(parties: Parties, messages: Sequence[Message]) -> str | Problem:
     assert parties.simulator is not None
     tag = fence(*(message.content for message in messages))
     shown = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
-    text = parties.prompts.render("flex_end", conversation=shown, tag=tag)
-    sampling = Sampling(max_tokens=parties.user_sampling.max_tokens)
-    request = ChatRequest((Message("user", text),), sampling, example='{"end": "no"}')
-
-    def read(text: str, truncated: bool) -> str | Problem:
-        found = read_choice(text, "end", _ENDS)
-        return found if isinstance(found, Problem) else found.value
-
-    def again(said: str) -> str:
-        return f'Your answer cannot be used: {said}. Answer with {{"end": "user"}}, {{"end": "assistant"}} or {{"end": "no"}}.'
-
-    return await ask(parties.simulator, request, read, again, who="the detector")
+    answer = await ask_by_prompt(
+        SchemaFallback(parties.simulator, "off"), parties.prompts, "flex_end", {"conversation": shown, "tag": tag},
+        {"end": _ENDS}, sampling=Sampling(max_tokens=parties.user_sampling.max_tokens),
+        entries={"end": ({"enum": [*_ENDS]}, "no")},
+    )  # fmt: skip
+    return Problem(answer.problem) if answer.problem else answer.labels["end"]

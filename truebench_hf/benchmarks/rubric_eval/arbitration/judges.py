@@ -15,9 +15,10 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.judging.case import Case, sections
-from truebench_hf.judging.judge import PASS_FAIL, Judge, JudgeSettings
+from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import ruled
+from truebench_hf.judging.verdicts import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts

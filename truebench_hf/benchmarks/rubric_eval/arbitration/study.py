@@ -96,7 +96,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     kind = "arbitrate"
     needs = ("sklearn",)
     files = ("funnel.json", "labels", "exits.jsonl")
-    prompts = ("meta_judge", "repair")
+    prompts = ("meta_judge",)
     unforeseen = (
         "What the judges disagree on is not known: the fine look, meta-judges and labels to compare with come on top."
     )

@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUC
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.refusals import Refusals, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 
@@ -93,6 +94,7 @@ class JudgeScores:
     `pass_rate` is the share of rubrics the judge passes, `reasons` counts why rubrics were left undecided, `flip_rate`
     is the share of rubrics whose votes differ (between draws, or between the members of a panel), `vote_share` the mean
     share of votes that agree with the verdict. `conflicting` rubrics were given two labels by an answer of the judge.
+    `refused` says how many rubrics were in an answer that could not be read, by gold label; None where no answer is read.
     """
 
     judge: str
@@ -106,6 +108,7 @@ class JudgeScores:
     vote_share: Score | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
     conflicting: int = 0
+    refused: Refusals | None = None
     usage: Usage = Usage()
     is_panel: bool = False
     apart: Apart | None = None  # where rules decide
@@ -137,10 +140,17 @@ def score(
         vote_share=share_score([(judgment.verdict.votes, judgment.verdict.label) for judgment in judgments]),
         reasons=dict(Counter(undecided).most_common(10)),
         conflicting=sum(judgment.verdict.conflicting for judgment in judgments),
+        refused=_refused(judgments) if PARADIGMS[paradigm][0] != "decision" else None,
         usage=usage or Usage(),
         is_panel=is_panel,
         apart=_apart(judgments, paradigm) if rules == "decide" else None,
     )
+
+
+def _refused(judgments: Sequence[Judgment]) -> Refusals:
+    """Over the rows that no rule decides."""
+    read = [one for one in judgments if one.verdict.judge != JUDGE]
+    return refusals_by_gold([one.rubric.label for one in read], [one.verdict.refused for one in read])
 
 
 def _apart(judgments: Sequence[Judgment], paradigm: str) -> Apart:

@@ -36,7 +36,7 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
     """One line per judge and paradigm: agreement over all rows with intervals, what is undecided, what it cost."""
     header = (
         "Judge", "Paradigm", "BAcc", "95 % interval", "BAcc strict", "mF1", "Acc", "TPR", "TNR", "n", "undecided", "conflicting",
-        "mean BAcc", "passes", "flips", "share", "calls", "tokens in", "tokens out",
+        "refused, gold yes", "refused, gold no", "p", "mean BAcc", "passes", "flips", "share", "calls", "tokens in", "tokens out",
     )  # fmt: skip
     rows = []
     for entry in scores:
@@ -46,16 +46,23 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
         measures = ("balanced_accuracy_strict", "macro_f1", "accuracy", "tpr", "tnr")
         rows.append((
             entry.judge, entry.paradigm, value(best), interval(best), *(value(cell[name]) for name in measures),
-            str(best.n), str(best.unscored), str(entry.conflicting), value(mean["balanced_accuracy"]), value(entry.pass_rate),
+            str(best.n), str(best.unscored), str(entry.conflicting), *_refused(entry), value(mean["balanced_accuracy"]), value(entry.pass_rate),
             *("-" if score is None else value(score) for score in (entry.flip_rate, entry.vote_share)), *spent,
         ))  # fmt: skip
     note = (
         "In percent. BAcc over decided rows, strict with undecided = wrong; intervals take whole instructions as clusters. "
         f"{mean_note('mean BAcc', scores)} conflicting: rubrics that an answer gave two labels, which was asked again; a response "
-        "can provoke it. passes: share of rubrics the judge passes. flips: share of rubrics whose "
+        "can provoke it. refused: rubrics in an answer that could not be read, by their label, with Fisher's exact test of "
+        "whether the two shares differ, rubrics taken one by one. passes: share of rubrics the judge passes. flips: share of rubrics whose "
         "votes differ. share: mean share of the votes cast that agree with the verdict."
     )
     return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
+
+
+def _refused(entry: JudgeScores) -> tuple[str, str, str]:
+    if (refused := entry.refused) is None:
+        return ("-",) * 3
+    return value(refused.yes), value(refused.no), "-" if refused.p_value is None else f"{refused.p_value:.3g}"
 
 
 def _apart(scores: Sequence[JudgeScores]) -> list[Grid]:

@@ -18,16 +18,15 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.verdicts import ask_labels, verdict_example, verdict_schema
+from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import fence
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message
 
 _NAMES = {name: name for name in RUBRIC_TYPES}
 
@@ -56,7 +55,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
     kind = "taxonomy"
     needs = ("sklearn",)
     files = ("taxonomy.jsonl", "scores.json", "labels")
-    prompts = ("taxonomy", "repair")
+    prompts = ("taxonomy",)
     unit = "rubrics"
 
     def items(self) -> Items[Sorted]:
@@ -78,22 +77,16 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         """One rubric's type; None with the reason where no answer names one."""
         if self.options.model is None:
             return replace(one, reason="no model was asked")
-        options, caller, instruction, rubric = self.options, self.caller("model"), one.item.case.instruction, one.rubric
+        options, instruction, rubric = self.options, one.item.case.instruction, one.rubric
         values: dict[str, Any] = {
             "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
             "hint": rubric.hint if options.hints else "", "tag": fence(instruction, rubric.text),
         }  # fmt: skip
-
-        def request(structured: bool) -> ChatRequest:
-            text = options.prompts.render("taxonomy", **values, structured=structured)
-            schema = verdict_schema(1, list(_NAMES), reasoning=True) if structured else None
-            example = verdict_example(1, next(iter(_NAMES)), structured)
-            sampling = Sampling(max_tokens=options.max_tokens)
-            return ChatRequest((Message("user", text),), sampling, 0, schema, example=example)
-
-        answer = await self.schemas.ask(request, lambda made: ask_labels(caller, made, 1, _NAMES, options.prompts))
-        kind = answer.labels.get(0)
-        return replace(one, kind=kind, reason=answer.reasons.get(0, "") if kind else answer.problem)
+        answer = await ask_by_prompt(
+            self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
+            sampling=Sampling(max_tokens=options.max_tokens), reason="It asks for something that can be counted.",
+        )  # fmt: skip
+        return replace(one, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Taxonomy]:
         options, known = self.options, sum(bool(one.rubric.kind) for one in done)

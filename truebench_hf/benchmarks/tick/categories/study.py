@@ -28,19 +28,18 @@ from truebench_hf.benchmarks.tick.categories.scores import (
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
-from truebench_hf.judging.choice import read_choices
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.judging.signed import ListOf, label_of
+from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message
 
-_EXAMPLE = "A response has to show this and nothing else, so that the answer is yes. " * 2
-_FORM = '```json\n{"categories": []}\n```'
+_REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,31 +119,15 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         words = {name: name for name in self.options.categories}
         named = [{"name": name, "definition": text} for name, text in self.options.categories.items()]
         values = case_sections(one.entry.case("", [one.text]))
-
-        def request(structured: bool) -> ChatRequest:
-            text = self.options.prompts.render(
-                "categories", **values, question=values["criteria"][0], categories=named, structured=structured
-            )
-            schema = _schema(list(words)) if structured else None
-            sampling = Sampling(max_tokens=self.options.max_tokens)
-            example = json.dumps({"reason": _EXAMPLE, "categories": []}) if structured else f"{_EXAMPLE}\n{_FORM}"
-            return ChatRequest((Message("user", text),), sampling, 0, schema, example=example)
-
-        def repair(problem: str) -> str:
-            return (
-                f"Your answer cannot be used: {problem}. Sort the question again, and give the list once, under the key "
-                f"`categories` of one JSON object at the end of your answer. The names are: {'; '.join(words)}."
-            )
-
-        found = await self.schemas.ask(
-            request,
-            lambda made: ask(
-                self.schemas.caller, made, lambda text, cut: read_choices(text, "categories", words), repair
-            ),
-        )
-        if isinstance(found, Problem):
-            return replace(one, reason=found.text)
-        return replace(one, named=found.value, reason=found.reason)
+        answer = await ask_by_prompt(
+            self.schemas, self.options.prompts, "categories",
+            {**values, "question": values["criteria"][0], "categories": named}, {"categories": ListOf(words)},
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
+        )  # fmt: skip
+        if answer.problem:
+            return replace(one, reason=answer.problem)
+        chosen = [label_of(item, words) for item in answer.labels["categories"]]
+        return replace(one, named=tuple(name for name in words if name in chosen), reason=answer.reason)
 
     def score(self, done: Sequence[Question]) -> Outcome[dict[str, Any]]:
         options = self.options
@@ -180,9 +163,3 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
 def categories(options: CategoriesOptions) -> dict[str, Any]:
     """Sort the questions of checklists into categories. Returns scores.json's content. Raises UserError."""
     return Categories(options).run().value
-
-
-def _schema(names: list[str]) -> dict[str, Any]:
-    listed = {"type": "array", "items": {"type": "string", "enum": names}}
-    fields = {"reason": {"type": "string"}, "categories": listed}
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -55,11 +55,7 @@ class Asked:
     async def ratings(self, prompt: str, case: Case, keys: Sequence[str], scale: int, **values: Any) -> Ratings:
         """The ratings under these keys that the judge gives when asked by this prompt."""
         shown = {**sections(case), **values}
-
-        def text(structured: bool) -> str:
-            return self.prompts.render(prompt, **shown, structured=structured)
-
-        return await ask_ratings(self.schemas, text, keys, scale, sampling=self.sampling)
+        return await ask_ratings(self.schemas, self.prompts, prompt, shown, keys, scale, sampling=self.sampling)
 
 
 @dataclass(frozen=True, slots=True)

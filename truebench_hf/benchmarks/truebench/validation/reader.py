@@ -1,7 +1,8 @@
-"""A validator's answer, read as hostile text: a verdict and the defects that it rests on, in one closing object."""
+"""What a validator states in its signed object: a verdict and the defects that it rests on."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,55 +10,43 @@ from truebench_hf.benchmarks.truebench.validation.findings import PROMPT_KINDS, 
 from truebench_hf.instances import HALF
 from truebench_hf.judging.case import one_line
 from truebench_hf.judging.checklists import folded
-from truebench_hf.judging.choice import read_choice, stated
-from truebench_hf.judging.keys import criterion_of
-from truebench_hf.models.asking import CUT_OFF, Problem
+from truebench_hf.judging.signed import SignedAnswer
+from truebench_hf.models.asking import Problem
 from truebench_hf.types import Turn
 
 # The list of the closing object that holds the defects of a kind.
 LISTS: dict[Kind, str] = {"E1": "errors", "E2": "excessive", "E3": "missing", "composite": "composite"}
 LISTS |= {kind: kind for kind in PROMPT_KINDS}
-_WORDS: dict[str, Label] = {"PASS": "PASS", "FAIL": "FAIL"}
+VERDICTS: dict[str, Label] = {"PASS": "PASS", "FAIL": "FAIL"}
 Entry = dict[str, Any]
 _Made = tuple[int, int | None, tuple[str, ...]]  # turn, criterion and proposal of a finding
 
 
-def read_validation(text: str, cut: bool, turns: Sequence[Turn], looked: Sequence[Kind]) -> Validation | Problem:
-    """What an answer states; a Problem where a part is missing, stands twice, or contradicts another. Never raises.
+def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Sequence[Kind]) -> Validation | Problem:
+    """What an answer states; a Problem where an entry cannot be used, or the verdict does not follow from the lists.
 
     The verdict is FAIL exactly where a list names a defect. Where the only list is that of composite criteria, which
     make no FAIL, it stands for itself.
     """
-    if cut:
-        return Problem(CUT_OFF, final=True)
-    verdict = read_choice(text, "verdict", _WORDS)
-    if isinstance(verdict, Problem):
-        return verdict
+    verdict: Label = answer.labels["verdict"]
     found: list[Finding] = []
     for kind in looked:
-        several = _findings(text, kind, turns)
+        several = _findings(answer.labels[LISTS[kind]], kind, turns)
         if isinstance(several, Problem):
             return several
         found += several
     defects = any(one.kind != "composite" for one in found)
-    if set(looked) - {"composite"} and (verdict.value == "FAIL") != defects:
-        return Problem(f"`verdict` is {verdict.value}, while {'a' if defects else 'no'} defect is listed")
-    return Validation(verdict.value, tuple(looked), tuple(found), verdict.reason.strip())
+    if set(looked) - {"composite"} and (verdict == "FAIL") != defects:
+        return Problem(f"`verdict` is {verdict}, while {'a' if defects else 'no'} defect is listed")
+    return Validation(verdict, tuple(looked), tuple(found), answer.reason.strip())
 
 
-def _findings(text: str, kind: Kind, turns: Sequence[Turn]) -> list[Finding] | Problem:
-    key, verdicts = LISTS[kind], [end for end, _ in stated(text, "verdict")]
-    # Objects without a verdict are quotations, or something else that an analysis holds.
-    found_in = [(end, value) for end, value in stated(text, key) if end in verdicts]
-    if not found_in or found_in[-1][0] != verdicts[-1]:
-        return Problem(f"the closing JSON object has no list `{key}`")
-    given = [value for _, value in found_in]
-    if any(one != given[-1] for one in given):
-        return Problem(f"it gives more than one list `{key}`")
-    if not isinstance(given[-1], list) or not all(isinstance(entry, dict) for entry in given[-1]):
+def _findings(entries: Sequence[Any], kind: Kind, turns: Sequence[Turn]) -> list[Finding] | Problem:
+    key = LISTS[kind]
+    if not all(isinstance(entry, dict) for entry in entries):
         return Problem(f"`{key}` is no list of objects")
     found: list[Finding] = []
-    for entry in given[-1]:
+    for entry in entries:
         one = _finding(entry, kind, turns)
         if isinstance(one, Problem):
             return Problem(f"`{key}` {one.text}")
@@ -133,7 +122,8 @@ def numbered(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:
 def _number(value: Any) -> int:
     """A whole number, also as text ("2", "criterion 2"); 0 for all else."""
     if isinstance(value, str):
-        return criterion_of(value) or 0
+        named = re.fullmatch(r"[^\d\n]{0,40}?0*(\d{1,6})\W*", value)
+        return int(named[1]) if named else 0
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.reader import LISTS, numbered, read_validation
+from truebench_hf.benchmarks.truebench.validation.reader import LISTS, VERDICTS, numbered, read_validation
 from truebench_hf.judging.case import one_line
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.judging.signed import ListOf
+from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt, problem_of
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.types import Instance, Message
+from truebench_hf.types import Instance
 
 SAMPLING = Sampling(max_tokens=8192)
 LANGUAGE = "English"
@@ -55,17 +57,17 @@ async def _asked(
     given: Mapping[str, Any], sampling: Sampling,
 ) -> Validation:  # fmt: skip
     values = {**shown(instance), **given}
-
-    def request(structured: bool) -> ChatRequest:
-        text = prompts.render(name, **values, structured=structured)
-        schema = _schema(looked) if structured else None
-        return ChatRequest((Message("user", text),), sampling, schema=schema, example=_example(looked))
-
-    def read(text: str, cut: bool) -> Validation | Problem:
-        return read_validation(text, cut, instance.turns, looked)
-
-    found = await schemas.ask(request, lambda made: ask(schemas.caller, made, read, _again, who="the validator"))
-    return Validation(None, looked, problem=found.text) if isinstance(found, Problem) else found
+    entries: Entries = {key: (form, []) for key, form in _forms(looked).items()}
+    labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
+    answer = await ask_by_prompt(
+        schemas, prompts, name, values, labels, sampling=sampling, reason=_ANALYSIS, entries=entries, long=True,
+        check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
+    )  # fmt: skip
+    if answer.problem:
+        return Validation(None, looked, problem=answer.problem)
+    validation = read_validation(answer, instance.turns, looked)
+    assert isinstance(validation, Validation)
+    return validation
 
 
 def shown(instance: Instance) -> dict[str, Any]:
@@ -83,27 +85,15 @@ def shown(instance: Instance) -> dict[str, Any]:
     return {"turns": turns, "system": system, "context": context, "history": history, "tag": tag}
 
 
-def _again(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Give it again in full, in the form asked for above, with every entry of "
-        "the closing JSON object once, and a verdict that follows from what it lists."
-    )
-
-
-def _example(looked: Sequence[Kind]) -> str:
-    found = ", ".join(f'"{LISTS[kind]}": []' for kind in looked)
-    return f'{_ANALYSIS}\n```json\n{{{found}, "verdict": "PASS"}}\n```'
-
-
-def _schema(looked: Sequence[Kind]) -> dict[str, Any]:
+def _forms(looked: Sequence[Kind]) -> dict[str, Any]:
+    """The JSON schemas of the lists of defects, by key."""
     text, number = {"type": "string"}, {"type": "integer"}
     entries = dict.fromkeys(
         looked, _object({"criterion": number, "why": text, "instead": {"type": "array", "items": text}})
     )
     entries |= {"E3": _object({"turn": number, "why": text, "add": text})}
     entries |= dict.fromkeys(PROMPT_KINDS, _object({"turn": number, "why": text, "instead": text}))
-    found = {LISTS[kind]: {"type": "array", "items": entries[kind]} for kind in looked}
-    return _object({"reason": text, **found, "verdict": {"type": "string", "enum": ["PASS", "FAIL"]}})
+    return {LISTS[kind]: {"type": "array", "items": entries[kind]} for kind in looked}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,72 @@
+"""Rules held against responses: `measured.jsonl` (rule, response, whether it is met, why), and what facts say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from truebench_hf.judging.rules.measuring import measure
+from truebench_hf.rules import KINDS, rule_of
+
+ROWS = [
+    json.loads(line) for line in (Path(__file__).parent / "measured.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['rule']['kind']}-{row['response'][:20]!r}")
+def test_a_rule_is_met_only_where_every_reading_says_so(row: dict[str, Any]) -> None:
+    got = measure(rule_of(row["rule"]), row["response"])
+    assert got.met is row["met"], (got.facts, row.get("why"))
+    assert got.facts
+    assert "\n" not in got.facts
+
+
+@pytest.mark.parametrize(
+    ("rule", "response", "facts"),
+    [
+        ({"kind": "count", "unit": "words", "max": 9}, "One two three four.", "4 words"),
+        ({"kind": "count", "unit": "words", "max": 9}, "A well-known cat", "3 words; 4 with joined words apart"),
+        (
+            {"kind": "count", "unit": "words", "max": 9},
+            "One two three. Four five.\n\n```\nsix seven\n```",
+            "7 words; 2 in the code block",
+        ),
+        ({"kind": "count", "unit": "words", "max": 2, "per": "line"}, "a\nb c", "words per line: 1, 2"),
+        ({"kind": "count", "unit": "list_items", "max": 2}, "- a", "1 list item"),
+        ({"kind": "table"}, "| a | b |\n|---|---|\n| 1 | 2 |", "a table of 1 rows below the header and 2 columns"),
+        ({"kind": "excludes", "values": ["x"]}, "x y", "'x' once"),
+    ],
+)
+def test_facts_state_what_was_measured(rule: dict[str, Any], response: str, facts: str) -> None:
+    assert measure(rule_of(rule), response).facts == facts
+
+
+def test_without_lingua_no_language_is_measured_and_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    got = measure(rule_of({"kind": "language", "codes": ["de"]}), "Guten Tag, wie geht es Ihnen denn heute so?")
+    assert (got.facts, got.met) == ("", None)
+    assert "pip install lingua-language-detector" in got.problem
+
+
+TEXT = st.text(max_size=200) | st.lists(
+    st.sampled_from([*"aZé한日カж. !?\n-*#`|>1,:", "\n\n", "```", "- ", "Dr. ", "👍"]), max_size=60
+).map("".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXT)
+@example("A\ud800")
+@example("")
+def test_no_text_breaks_a_rule(text: str) -> None:
+    for kind in KINDS.values():
+        assert measure(rule_of(kind.example), text).met in (True, False, None)
+
+
+def test_a_response_of_a_megabyte_is_not_read() -> None:
+    got = measure(rule_of({"kind": "json"}), "a\n\n" * 350_000)
+    assert (got.facts, got.met) == ("more than 100,000 characters, which are not measured", None)

@@ -1,0 +1,164 @@
+"""The language of an answer, told by lingua over the letters that are prose: without code, addresses and quotations.
+
+It is decided only where all of it speaks for a language, or none of it. Lingua reads by its trigrams only (80 MB of memory
+instead of 1 GB), which needs no more than a sentence; shorter lines are read together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache, lru_cache
+from typing import Any
+
+import regex
+
+from truebench_hf.judging.rules.readings import Answer, plain, table, words
+from truebench_hf.rules import Language
+
+# Letters that show a language; a character of Chinese, Japanese, Korean counts as three. Of 200 sentences of this length
+# in 12 languages none is taken for another.
+_ENOUGH, _HINTING, _SURE, _PIECES = 45, 25, 0.95, 24
+_NOISE = (
+    r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,100}@[^\s@]+"
+    r"|</?[A-Za-z][^<>\n]{0,200}>|[@#][\p{L}\p{N}_]+|\$\$?[^$\n]{1,200}\$\$?|\\[A-Za-z]+|(?<![\p{L}_])[\p{L}_]*[_/\\]\S*"
+)
+_QUOTED = r"“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n]{1,400}»|\"[^\"\n]{1,400}\"|「[^「」\n]{1,400}」|『[^『』\n]{1,400}』"
+
+
+def language(rule: Language, given: Answer) -> tuple[str, bool | None]:
+    """Return (languages with their shares of the letters, whether all of it is in one of those asked for)."""
+    prose, letters, unread, doubts = _shares(given.whole)
+    total = letters.total() + unread.total()
+    if total < _ENOUGH:
+        return "too few letters to tell the language", None
+    shown = [f"{_name(code)} {number / total:.0%}" for code, number in letters.most_common(4)]
+    shown += [f"too short to tell {unread.total() / total:.0%}"] if unread.total() >= 0.01 * total else []
+    return f"{', '.join(shown)} of the letters", _met(frozenset(rule.codes), prose, letters, unread, doubts)
+
+
+def _met(
+    wanted: frozenset[str], prose: str, letters: Counter[str], unread: Counter[str], doubts: set[str]
+) -> bool | None:
+    total, scripts = letters.total() + unread.total(), set(map(_script, wanted))
+    mine, kindred = sum(letters[code] for code in wanted), sum(unread[script] for script in scripts)
+    others = {code for code in letters if code not in wanted and letters[code] >= _ENOUGH}
+    near = {code for group in table("related") if wanted & set(group.split()) for code in group.split()}
+    if (near and not wanted <= set(table("tried").split()) and total < 3 * _ENOUGH) or kindred > 0.3 * total:
+        return None
+    if mine and not others and not doubts and mine + kindred >= 0.9 * total:
+        return None if _framed(prose, scripts, wanted) else True
+    clear = bool(others) and others <= set(table("frequent").split()) and not others & near
+    return False if clear and mine <= 0.03 * total and not doubts & scripts else None
+
+
+@lru_cache(maxsize=8)
+def _shares(text: str) -> tuple[str, Counter[str], Counter[str], set[str]]:
+    """Return the prose, its letters by language, those too few to tell by script, and the scripts that leave a doubt."""
+    prose = plain(regex.sub(_NOISE, " ", text))
+    unquoted = regex.sub(_QUOTED, " ", prose)
+    prose = unquoted if 2 * len(unquoted) > len(prose) else prose
+    letters, unread, doubts = Counter[str](), Counter[str](), set[str]()
+    weights = _weights(prose)
+    east = weights.pop("han", 0) + weights.pop("kana", 0)
+    if east:
+        japanese = _weights(prose)["kana"] >= 0.1 * east
+        letters["ja" if japanese else "zh"] = east
+        if japanese == bool(regex.search(f"[{table('chinese')}]", prose)):  # both, or names and titles that are alike
+            doubts.add("han")
+    for script, number in weights.items():
+        if script in table("shared"):
+            _read_script(script, prose, letters, unread, doubts)
+        else:
+            letters[script] = number
+    return prose, letters, unread, doubts
+
+
+def _read_script(script: str, prose: str, letters: Counter[str], unread: Counter[str], doubts: set[str]) -> None:
+    """Read the text of one script: each line that is long enough for itself, the others together."""
+    known, short = Counter[str](), list[str]()
+    for line in prose.split("\n"):
+        line = " ".join(word for word in line.split() if regex.search(table("scripts")[script], word))
+        number = _weights(line)[script]
+        code, sure = _detected(line) if number >= _ENOUGH and not _names(line) and len(known) < 9 else ("", False)
+        if sure:
+            known[code] += number
+            for piece in regex.split(r"(?<=[.!?…。؟।][\"'”’»)]*)\s+", line)[:_PIECES]:
+                doubts |= {script} if _weights(piece)[script] >= _HINTING and _hint(piece) not in ("", code) else set()
+        else:
+            short.append(line)
+    rest = _weights(" ".join(short))[script]
+    code, sure = _detected(" ".join(short)) if rest else ("", False)
+    usual = known.most_common(1)[0][0] if known else code
+    pieces = [piece for piece in short[:_PIECES] if _weights(piece)[script] >= _HINTING // 2]
+    hints = {hint: _weights(" ".join(piece for piece in pieces if _hint(piece) == hint and not _names(piece)))[script]
+             for hint in set(map(_hint, pieces)) - {""}}  # fmt: skip
+    if set(hints) - {usual} - set(known):
+        doubts.add(script)
+    if sure and rest >= _ENOUGH and code == usual and (known or hints.get(code, 0) >= 0.9 * rest):
+        known[code] += rest
+    else:
+        unread[script] += rest
+    letters.update(known)
+
+
+def _names(piece: str) -> bool:
+    """Return whether words are mostly names, or a title: they say little of the language around them."""
+    capitals = sum(word[0].isupper() for word in piece.split())
+    return not piece.isupper() and capitals > 0.7 * len(piece.split())
+
+
+def _hint(piece: str) -> str:
+    """Return the language that a short piece is likely to be in; "" where it says none."""
+    code, sure = _detected(piece)
+    return code if sure and code in table("frequent").split() else ""
+
+
+def _framed(prose: str, scripts: set[str], wanted: frozenset[str]) -> bool:
+    """Return whether the first or last line is in another language, as "Sure! Here is the summary:" often is."""
+    lines = [line for line in prose.split("\n") if regex.search(r"\p{L}", line)]
+    english = r"(?i)\b(?:sure|here is|here are|here['’]s|let me know|hope|feel free)\b"
+    for line in (lines[0], lines[-1]) if len(lines) > 1 else ():
+        kinds = {"han" if script == "kana" else script for script in _weights(line)}
+        code, sure = _detected(line) if regex.search(rf"(?i)[:!]\s*\Z|{words('leads')}", line) else ("", False)
+        if (not kinds & scripts and (len(line.split()) > 2 or not line.isascii())) or (sure and code not in wanted):
+            return True
+        if "en" not in wanted and regex.search(english, line):
+            return True
+    return False
+
+
+def _weights(text: str) -> Counter[str]:
+    """Return the letters by script; one of Chinese, Japanese and Korean counts as three."""
+    if not regex.search(r"\p{L}", text):
+        return Counter()
+    found = {name: len(regex.findall(letter, text)) for name, letter in table("scripts").items()}
+    return Counter(
+        {name: number * (3 if name in ("ko", "kana", "han") else 1) for name, number in found.items() if number}
+    )
+
+
+def _script(code: str) -> str:
+    """Return the script that a language is read by."""
+    shared = (script for script, codes in table("shared").items() if code in codes.split())
+    return code if code in table("scripts") else next(shared, "latin")
+
+
+def _detected(text: str) -> tuple[str, bool]:
+    """Return (language, whether it is sure)."""
+    whole = text[:600].encode("utf-8", "replace").decode()  # half an emoji is no text to the detector
+    first, second, *_ = _detector().compute_language_confidence_values(whole)
+    return str(first.language.iso_code_639_1.name).lower(), first.value >= _SURE and second.value <= 1 - _SURE
+
+
+@cache
+def _detector() -> Any:
+    from lingua import LanguageDetectorBuilder
+
+    return LanguageDetectorBuilder.from_all_languages().with_low_accuracy_mode().build()
+
+
+@cache
+def _name(code: str) -> str:
+    from lingua import Language as Known
+
+    return next((known.name.title() for known in Known.all() if known.iso_code_639_1.name.lower() == code), code)

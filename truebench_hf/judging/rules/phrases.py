@@ -1,0 +1,346 @@
+"""From the words of a criterion to rules, by the phrases of twelve languages (`phrases/*.yaml`).
+
+A text is rewritten word by word: quoted texts become {text}, names of languages {language}, numbers {n}, and so on, until
+it reads as a phrase of the table, or not at all. Only a text that is phrases from its first word to its last is complete;
+where some of its sentences are phrases, these are measured.
+
+In the tables [x] may be left out, and (x|y) is x or y.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError
+from truebench_hf.rules import Rule, rule_of
+
+_FOLDER = Path(__file__).parent / "phrases"
+LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "pl", "vi")  # of Latin letters; the others are told by their script
+_SCRIPTS = {"ko": "[가-힣]", "ja": "[ぁ-ヿ]", "zh": "[一-鿿]", "ru": "[а-яё]"}
+_UNSPACED = ("ko", "ja", "zh")
+_QUOTED = re.compile(
+    r"“([^“”]+)”|\"([^\"]+)\"|«\s?([^«»]+?)\s?»|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|`([^`]+)`|(?<!\w)['‘’]([^'‘’]+(?:['’][^'‘’ ]+)*)['’](?![A-Za-z\u00c0-\u024f])"
+)
+_GROUP = re.compile(r"\[([^\[\]]*)\]|\(([^()]*)\)")
+# A bare number of these need not be an exact one: "contains 2 emoji", "has 10 words" that were asked for.
+_AT_LEAST_PERHAPS = ("emoji", "hashtags", "words", "questions", "characters")
+_SLOT = re.compile(r"\{\w+\}")
+_NEGATIONS = ("excludes", "none", "no_digits", "no_commas", "no_markdown", "no_punctuation", "no_sign")
+_NONE = ("emoji", "hashtags", "questions", "list_items", "headings")  # of which an answer may have none
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> tuple[tuple[Rule, ...], bool]:
+    """Return the rules that a text states, and whether they are all that it says; none and False where it states none."""
+    best: tuple[tuple[Rule, ...], bool] = ((), False)
+    for code in _candidates(text):
+        rules, complete = _read(text, code)
+        if complete:
+            return rules, True
+        best = best if len(best[0]) >= len(rules) else (rules, False)
+    return best
+
+
+def _candidates(text: str) -> tuple[str, ...]:
+    bare = _QUOTED.sub("", text).casefold()
+    by_script = tuple(code for code, letters in _SCRIPTS.items() if re.search(letters, bare))
+    english = re.search(r"\b(?:the|must|should|answer|write|response|with|is|has|contains)\b", bare)
+    return by_script or (LANGUAGES[:1] if english else LANGUAGES)
+
+
+def _read(text: str, code: str) -> tuple[tuple[Rule, ...], bool]:
+    words, values = _rewritten(text, code)
+    table, rules, complete, negated = _phrases(code), list[Rule](), True, False
+    queue = {slot: iter(held) for slot, held in values.items()}
+    for fragment in re.split(_splits(code), words):
+        held = {slot: next(queue[slot]) for slot in _SLOT.findall(fragment) if slot in queue}
+        key = fragment.strip(" ,;:")
+        kind = table.get(key)
+        if kind is None or (negated and "{answer}" not in key) or fragment.count("{text}") > 1:
+            complete = False
+            continue
+        made = _made(kind, key, held)
+        rules += made[0]
+        complete = complete and made[1]
+        negated = negated or kind in _NEGATIONS
+    unique = tuple(dict.fromkeys(rules))
+    return unique, complete and bool(unique)
+
+
+def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], bool]:
+    """Return the rules of one phrase, and whether they are all that it says."""
+    rule = dict(_rules()[kind])
+    unit_named = rule.pop("of", None)
+    if unit_named and held.get("{unit}", unit_named) != unit_named:
+        return [], False
+    if "{count}" in held:
+        low, high, unit, bound = _asked(held["{count}"], rule)
+        if bound == "none":
+            return [], False
+        plain = bound == "plain"
+        name, _, mark = unit.partition("/")
+        if rule["kind"] in ("csv", "table", "headings"):
+            field = {"rows": "_rows", "columns": "_columns", "headings": ""}.get(name)
+            if field is None:
+                return [], False
+            rule |= {f"min{field}": low, f"max{field}": high}
+        elif name in ("rows", "columns", "headings"):
+            if name != "headings":
+                return [], False
+            rule = {"kind": "headings", "min": low, "max": high}
+        else:
+            rule |= {"unit": name, "min": low, "max": high} | ({"mark": mark} if mark else {})
+            per = held.get("{part}")
+            rule |= {"per": per} if per else {}
+        loose = (
+            plain
+            and name in _AT_LEAST_PERHAPS
+            and (rule.pop("holds", False) or name in ("emoji", "hashtags", "questions"))
+        )
+        rule.pop("holds", None)
+        summary_lines = name == "lines" and "{work}" in key
+        return _valid(rule), not loose and not summary_lines
+    if kind == "none":
+        unit, _, mark = held["{unit}"].partition("/")
+        if unit not in _NONE:
+            return [], False
+        return _valid({"kind": "headings", "max": 0} if unit == "headings" else rule | {"unit": unit}), not mark
+    if "{language}" in held:
+        field = "language" if rule["kind"] == "code_block" else "codes"
+        rule[field] = held["{language}"]
+    if "{text}" in held:
+        texts, either = held["{text}"]
+        if rule["kind"] in ("starts_with", "ends_with", "code_block"):
+            if len(texts) > 1:
+                return [], False
+            rule["language" if rule["kind"] == "code_block" else "value"] = texts[0]
+        elif rule["kind"] in ("json", "csv", "table"):
+            rule["keys" if rule["kind"] == "json" else "header"] = texts
+        else:
+            rule["values"] = texts
+            if rule["kind"] == "contains" and either:
+                rule["any"] = True
+        if rule.pop("fact", False):  # which other words may state as well
+            return _valid(rule), False
+        if "{times}" in held:
+            rule["min"], rule["max"] = held["{times}"]
+        if any("..." in text or "…" in text for text in texts):
+            return _valid(rule), False
+    if "{sign}" in held:
+        rule["characters"] = held["{sign}"]
+    return _valid(rule), True
+
+
+def _asked(
+    count: tuple[int | None, int | None, str, str], rule: dict[str, Any]
+) -> tuple[int | None, int | None, str, str]:
+    """Return a count as a phrase asks for it: denied ("not more than"), allowed ("may have up to"), not to be exceeded."""
+    low, high, unit, bound = count
+    if rule.pop("denied", False):
+        if bound == "above":
+            return None, (low or 1) - 1, unit, "at_most"
+        return ((high or 0) + 1, None, unit, "at_least") if bound == "below" else (None, None, unit, "none")
+    if rule.pop("allowed", False) and bound in ("plain", "exactly"):
+        return None, None, unit, "none"
+    if rule.pop("exceeded", False):
+        return (None, high, unit, "at_most") if bound == "plain" else (None, None, unit, "none")
+    return count
+
+
+def _valid(rule: Mapping[str, Any]) -> list[Rule]:
+    try:
+        return [rule_of({name: value for name, value in rule.items() if value is not None})]
+    except UserError:
+        return []
+
+
+def _rewritten(text: str, code: str) -> tuple[str, dict[str, list[Any]]]:
+    """Return a text in which slots stand for what they hold, and these values in their order."""
+    values: dict[str, list[Any]] = {}
+    table = _table(code)
+
+    def quoted(match: re.Match[str]) -> str:
+        found = next(group for group in match.groups() if group).strip()
+        found = found if match.end() < len(text.rstrip(" .。")) else found.rstrip(".,。，")  # “SDBot.” at the end
+        values.setdefault("{text}", []).append(((found,), False))
+        return " {text} " if code not in _UNSPACED else "{text}"
+
+    text = _QUOTED.sub(quoted, unicodedata.normalize("NFC", text))
+    text = " ".join(text.casefold().replace("’", "'").replace("–", "-").replace("—", "-").split())
+    text = re.sub(r"(?<=\w)[.。!]+\s*$|\s*[.。!]+\s*$", "", text)
+    text = re.sub(r"\{text\} ([,.;:])", r"{text}\1", text)
+    if code in _UNSPACED:
+        text = text.replace(" ", "")
+    text = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", text)
+    for slot, pattern, held in table["steps"]:
+        found: list[Any] = []
+        text = pattern.sub(lambda m, slot=slot, held=held, found=found: _held(m, slot, held, found), text)
+        if found and found[0] is not None:
+            values[slot] = found
+    text = _lists(text, values, table)
+    return _counts(text, values, code), values
+
+
+def _held(match: re.Match[str], slot: str, held: Mapping[str, Any], found: list[Any]) -> str:
+    word = match.group()
+    value = held[word] if word in held else int(word) if word.isdigit() else None
+    found.append(value)
+    return slot
+
+
+def _lists(text: str, values: dict[str, list[Any]], table: Mapping[str, Any]) -> str:
+    """Join what is listed: "{text}, {text} or {text}" is one slot that holds all."""
+    for slot in ("{text}", "{language}"):
+        joints = "|".join(map(re.escape, table["joints"]))
+        pattern = re.compile(rf"{re.escape(slot)}(?:\s*(?:,\s*)?(?:{joints}|[,、，/])\s*{re.escape(slot)})+")
+        for match in reversed(list(pattern.finditer(text))):
+            first, number = text[: match.start()].count(slot), match.group().count(slot)
+            held = values[slot][first : first + number]
+            either = any(word in match.group() for word in table["either"])
+            if slot == "{text}":
+                values[slot][first : first + number] = [(tuple(one for texts, _ in held for one in texts), either)]
+            elif either:
+                values[slot][first : first + number] = [[code for codes in held for code in codes]]
+            else:
+                continue
+            text = text[: match.start()] + slot + text[match.end() :]
+    return text
+
+
+def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
+    """Replace amounts with their units by {count}, which holds (least, most, unit, how the number is bound)."""
+    pattern, bounds = _amounts(code)
+    numbers, units = values.get("{n}", []), values.get("{unit}", [])
+    found, times, out, at = [], [], [], 0
+    for match in pattern.finditer(text):
+        before = text[: match.start()]
+        n, u = before.count("{n}"), before.count("{unit}")
+        kind = bounds[match.group()]
+        here = numbers[n : n + match.group().count("{n}")]
+        low, high = _bounds(kind, here)
+        out.append(text[at : match.start()])
+        if "{unit}" in match.group():
+            found.append((low, high, units[u], kind))
+            out.append("{count}")
+        else:
+            times.append((max(low or 1, 1), high))
+            out.append("{times}")
+        at = match.end()
+    values["{count}"], values["{times}"] = found, times
+    return "".join([*out, text[at:]])
+
+
+def _bounds(kind: str, numbers: list[int]) -> tuple[int | None, int | None]:
+    first = numbers[0] if numbers else 1
+    if kind == "range":
+        return min(numbers), max(numbers)
+    return {
+        "at_most": (None, first), "below": (None, first - 1), "at_least": (first, None), "above": (first + 1, None),
+    }.get(kind, (first, first))  # fmt: skip
+
+
+@cache
+def language_codes() -> dict[str, tuple[str, ...]]:
+    """Return the codes of the languages that lingua tells apart, by their English names in lower case."""
+    return {
+        name: tuple(codes.split()) for codes, names in _load("en")["languages"].items() for name in names.split("|")
+    }
+
+
+def expand(phrase: str) -> Iterator[str]:
+    """Yield every text that a phrase of a table stands for."""
+    match = _GROUP.search(phrase)
+    if match is None:
+        yield " ".join(phrase.split())
+        return
+    choices = ["", *match[1].split("|")] if match[1] is not None else match[2].split("|")
+    for choice in choices:
+        yield from expand(phrase[: match.start()] + choice + phrase[match.end() :])
+
+
+@cache
+def _rules() -> dict[str, Any]:
+    return dict(_load("rules"))
+
+
+def _load(name: str) -> Any:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), Loader=loader)
+
+
+@cache
+def _table(code: str) -> dict[str, Any]:
+    """Return the steps that rewrite a text: (slot, pattern of its words, what each word stands for)."""
+    table = _load(code)
+    edges = ("", "") if code in _UNSPACED else (r"(?<![\w{])", r"(?![\w}])")
+    steps = []
+    languages = {word: codes.split() for codes, words in table["languages"].items() for word in expand(f"({words})")}
+    numbers = {word: value for value, words in table["numbers"].items() if words for word in expand(f"({words})")}
+    for slot, held in (
+        ("{drop}", dict.fromkeys(_every(table.get("drop", [])))), ("{language}", languages),
+        ("{part}", _named(table["parts"])), ("{answer}", dict.fromkeys(_every(table["answer"]))),
+        ("{unit}", _named(table["units"])), ("{sign}", _named(table.get("signs", {}))), ("{n}", numbers),
+        ("{work}", dict.fromkeys(_every(table["works"]))), ("{made}", dict.fromkeys(_every(table["made"]))),
+        ("{must}", dict.fromkeys(_every(table["must"]))), ("{have}", dict.fromkeys(_every(table["have"]))),
+    ):  # fmt: skip
+        if code in _UNSPACED:
+            held = {word.replace(" ", ""): value for word, value in held.items()}
+        body = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
+        pattern = f"{edges[0]}(?:{body}){edges[1]}" if body else r"(?!)"
+        if slot == "{n}":  # where no blanks set them apart, words are numbers only before a unit
+            pattern = (
+                rf"\d+|(?:{body})(?={{unit}}|번|회|次|度|回)"
+                if code in _UNSPACED
+                else rf"{edges[0]}(?:{body}|\d+){edges[1]}"
+            )
+        steps.append((slot if slot != "{drop}" else "", re.compile(pattern), held))
+    return {"steps": steps, "joints": list(_every(table["joints"])), "either": table["either"]}
+
+
+def _every(phrases: list[str]) -> Iterator[str]:
+    return (text for phrase in phrases for text in expand(phrase))
+
+
+def _named(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: name for name, words in table.items() for word in expand(f"({words})")}
+
+
+@cache
+def _amounts(code: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    table = _load(code)["amounts"]
+    bounds = {text.strip(): kind for kind, phrases in table.items() for text in _every(phrases)}
+    if code in _UNSPACED:
+        bounds = {text.replace(" ", ""): kind for text, kind in bounds.items()}
+    words = sorted(bounds, key=len, reverse=True)
+    edge = "" if code in _UNSPACED else r"(?<!\w)"
+    return re.compile(f"{edge}(?:{'|'.join(map(re.escape, words))})"), bounds
+
+
+@cache
+def _splits(code: str) -> re.Pattern[str]:
+    ends = r"(?<=[^\d\s])[.;。；]\s*"
+    words = "|".join(map(re.escape, _load(code)["splits"]))
+    return re.compile(f"{ends}|{words}" if words else ends)
+
+
+@cache
+def _phrases(code: str) -> dict[str, str]:
+    """Return what each phrase of a language states."""
+    table = _load(code)["phrases"]
+    texts = dict[str, str]()
+    for kind, phrases in table.items():
+        for phrase in phrases:
+            phrase = phrase.replace(" ", "") if code in _UNSPACED else phrase
+            for slot, pattern, _ in _table(code)["steps"]:
+                phrase = pattern.sub(slot, phrase) if slot else phrase
+            for text in expand(phrase):
+                for whole in {text, text.replace("{answer}", "{work}")}:
+                    texts.setdefault(whole.strip(), kind)
+    return texts

@@ -1,1 +1,0 @@
-"""From the text of a criterion to the rules that it states."""
