@@ -67,5 +67,5 @@ CASES = (
             "study checklist validate --data out/rows.jsonl --out again",
         ),
     ),
-    Case("categories", _write, ("checklist categories --data data.jsonl --model scripted:sorter.json --out out",)),
+    Case("categories", _write, ("study checklist categories --data data.jsonl --model scripted:sorter.json --out out",)),
 )  # fmt: skip

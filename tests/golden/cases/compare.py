@@ -41,7 +41,7 @@ def _write() -> None:
     scripts({"judge": judge}, {"reply": "?"})
 
 
-_COMPARE = "compare-criteria --data data.jsonl --responses responses.jsonl --judge scripted:judge.json --out out"
+_COMPARE = "study compare-criteria --data data.jsonl --responses responses.jsonl --judge scripted:judge.json --out out"
 
 CASES = (
     Case(

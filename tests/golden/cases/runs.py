@@ -133,7 +133,7 @@ def _probabilities() -> None:
 CASES = (
     Case(
         "run", _own,
-        (f"run --data data.jsonl {MODEL} {JUDGE} --out out", "score out --allow-unscored", "score --protocol official out"),
+        (f"run --data data.jsonl {MODEL} {JUDGE} --out out", "study score out --allow-unscored", "study score --protocol official out"),
     ),
     Case(
         "run-mini", _mini,  # a sample that grows, and a folder that keeps to its options
