@@ -130,7 +130,7 @@ _ENTRIES = (
         "https://arxiv.org/abs/2410.03608",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
-        command="checklist validate",
+        command="study checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(
@@ -140,7 +140,7 @@ _ENTRIES = (
         "apache-2.0",
         "tick",
         "https://arxiv.org/abs/2410.03608",
-        command="checklist validate",
+        command="study checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(

@@ -139,6 +139,7 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
         "study",
         "study",
         "study",
+        "study",
         "generate",
         "--data",
         hunt.data,

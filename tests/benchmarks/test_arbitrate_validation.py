@@ -144,6 +144,7 @@ def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> No
         "study",
         "study",
         "study",
+        "study",
         "arbitrate",
         "--data",
         options.data,

@@ -28,6 +28,7 @@ def start(data: str, url: str, out: Path) -> subprocess.Popen[bytes]:
         "study",
         "study",
         "study",
+        "study",
         "compare-criteria",
         "--data",
         data,

@@ -38,7 +38,7 @@ class Bench:
         """The command, whose judge writes what it is asked into `OUT.asked`."""
         record = f"record={self.folder / out}.asked"
         found = ("--judge", self.judge, "--judge-arg", record, "--out", str(self.folder / out))
-        return command_here(self.capsys, name, *found, *more)
+        return command_here(self.capsys, *name.split(), *found, *more)
 
     def run(self, out: str, *more: str, name: str = "run") -> Done:
         return self.do(name, out, "--data", self.data, "--model", self.model, *more)
@@ -257,7 +257,7 @@ def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Be
         bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
     )
     bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
-    done = bench.do("calibrate", "fit", "--data", labelled)
+    done = bench.do("study calibrate", "fit", "--data", labelled)
     assert done.returncode == 0, done.stderr
     assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
     assert len(bench.lines("fit", "rows.jsonl")) == 12

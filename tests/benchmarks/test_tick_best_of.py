@@ -231,6 +231,7 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
         "study",
         "study",
         "study",
+        "study",
         "best-of",
         "--data",
         data,

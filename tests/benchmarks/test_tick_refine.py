@@ -411,6 +411,7 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
         "study",
         "study",
         "study",
+        "study",
         "refine",
         "--data",
         data,

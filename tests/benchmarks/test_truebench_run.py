@@ -76,7 +76,7 @@ class Bench:
         for key, value in options.items():
             flag = "--" + key.replace("_", "-")
             flags += [] if value is None else [flag] if value is True else [flag, str(value)]
-        return [name, *flags]
+        return [*name.split(), *flags]
 
 
 @pytest.fixture
@@ -392,8 +392,8 @@ def test_half_an_emoji_in_an_answer_survives(bench: Bench) -> None:
 
 
 def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    def call(*name: str, **more: Any) -> Done:
-        return command_here(capsys, *bench.arguments(*name, **more))
+    def call(name: str = "run", **more: Any) -> Done:
+        return command_here(capsys, *bench.arguments(name, **more))
 
     fine = call()
     assert (fine.returncode, fine.stderr) == (0, "")
@@ -407,7 +407,7 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert unscored.returncode == 3
     assert "Unscored: 1 instance" in unscored.stdout
     assert call(out=two, allow_unscored=True).returncode == 0
-    staged = call("study", "generate", out=three, judge=None)
+    staged = call("study generate", out=three, judge=None)
     assert (staged.returncode, "1 of 3 answers failed" in staged.stdout) == (3, True)
     assert call("judge", out=three, data=None, model=None).returncode == 3
     refused = call(max_tokens=1)

@@ -51,9 +51,8 @@ def open_model(
     """The model a spec names, or holds (`InMemory`). Nothing heavy is loaded before its first request.
 
     `arguments` are the provider's options as text; `base_url` is for servers (`openai:`, `groq:`), and gives way to one
-    among them;
-    `patience` is how many seconds a server may be away before the run is stopped. One that is not `asked` (an estimate)
-    needs no key.
+    among them; `patience` is how many seconds a server may be away before the run is stopped. One that is not `asked`
+    (an estimate) needs no key.
     Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
@@ -71,6 +70,23 @@ def open_model(
         return typing.cast(ChatModel, spec.value)
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
         raise _unknown_spec(spec)
+    if takes_url(spec):
+        from truebench_hf.models.openai_model import OpenAIModel
+        from truebench_hf.models.openai_options import OpenAIOptions
+
+        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience, kind, asked)
+        if model.identity.provider == OPEN:
+            warn(pinning(spec))
+        return model
+    if kind == "scripted":
+        from truebench_hf.models.scripted import ScriptedOptions, from_file
+
+        return from_file(name, read_options(ScriptedOptions, given, spec))
+    return _open_local(kind, name, given, spec)
+
+
+def _open_local(kind: str, name: str, given: Mapping[str, str], spec: str) -> ChatModel:
+    """Return a model that runs in this process; raise UserError where `kind` is none."""
     if kind in ("smollm2", "hf"):
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
@@ -92,18 +108,6 @@ def open_model(
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
         return VllmModel(name, read_options(VllmOptions, given, spec))
-    if takes_url(spec):
-        from truebench_hf.models.openai_model import OpenAIModel
-        from truebench_hf.models.openai_options import OpenAIOptions
-
-        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience, kind, asked)
-        if model.identity.provider == OPEN:
-            warn(pinning(spec))
-        return model
-    if kind == "scripted":
-        from truebench_hf.models.scripted import ScriptedOptions, from_file
-
-        return from_file(name, read_options(ScriptedOptions, given, spec))
     raise _unknown_spec(spec)
 
 
