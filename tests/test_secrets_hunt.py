@@ -137,9 +137,6 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
 
     hunt(
         "study",
-        "study",
-        "study",
-        "study",
         "generate",
         "--data",
         hunt.data,

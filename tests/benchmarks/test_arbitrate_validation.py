@@ -141,10 +141,6 @@ def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> No
     options = table_options(tmp_path)
     arguments = [
         "study",
-        "study",
-        "study",
-        "study",
-        "study",
         "arbitrate",
         "--data",
         options.data,

@@ -228,10 +228,6 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
     model = script(tmp_path / "m.json", rules, {"reply": "Hello"})
     arguments = [
         "study",
-        "study",
-        "study",
-        "study",
-        "study",
         "best-of",
         "--data",
         data,

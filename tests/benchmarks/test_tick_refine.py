@@ -408,10 +408,6 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
     )  # fmt: skip
     arguments = [
         "study",
-        "study",
-        "study",
-        "study",
-        "study",
         "refine",
         "--data",
         data,

@@ -170,8 +170,9 @@ async def _answer_on_screen(model: ChatModel, prompt: str) -> str:
     return shown
 
 
-def _count(row: dict[str, Any], answer: str) -> Sequence[Any]:
+def _count(row: dict[str, Any], answer: str) -> tuple[Any, ...]:
     """Return the verdicts on one answer by counting."""
     import truebench_hf
 
-    return truebench_hf.judge(row["prompt"], answer, row["criteria"], judge=None).verdicts
+    judgment = truebench_hf.judge(row["prompt"], answer, row["criteria"], judge=None)
+    return tuple(judgment.verdicts)
