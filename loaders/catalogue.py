@@ -69,7 +69,7 @@ _ENTRIES = (
         "other",
         "rubriceval",
         "https://arxiv.org/abs/2603.25133",
-        source="your JSONL or Parquet, or what `truebench arbitrate` made",
+        source="your JSONL or Parquet, or what `truebench study arbitrate` made",
         publishable=False,
         splits=("easy", "hard"),
         languages=("en", "zh"),
@@ -130,7 +130,7 @@ _ENTRIES = (
         "https://arxiv.org/abs/2410.03608",
         source="your JSONL or Parquet in the columns of checklists_mini",
         publishable=False,
-        command="checklist validate",
+        command="study checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(
@@ -140,7 +140,7 @@ _ENTRIES = (
         "apache-2.0",
         "tick",
         "https://arxiv.org/abs/2410.03608",
-        command="checklist validate",
+        command="study checklist validate",
         tags=("instruction-following", "checklist", "preferences"),
     ),
     Entry(

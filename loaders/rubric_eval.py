@@ -68,7 +68,7 @@ def about(builder: Builder, data: Data) -> About:
     """The counts by category and source benchmark, beside Tables 1 and 8 of the paper."""
     assert isinstance(builder, RubricEval)
     untyped = sum(kind is None for rows in data["all"].values() for kind in rows.column("rubric_type"))
-    notes = (f"rows without rubric type: {untyped}; `truebench taxonomy` finds one",) if untyped else ()
+    notes = (f"rows without rubric type: {untyped}; `truebench study taxonomy` finds one",) if untyped else ()
     return About(f"sha256 {builder.fingerprint[:12]}", notes, (beside_paper(data["all"]),))
 
 

@@ -35,7 +35,7 @@ def row(record: Record) -> dict[str, Any]:
     """One row in the columns of `COLUMNS`, checked. Raises UserError naming where it stands and the field.
 
     Only ids of rows, places in checklists and dimensions may be left out. Sources name types of their own, so that
-    arbitration leaves some rows without one; `truebench taxonomy` finds it.
+    arbitration leaves some rows without one; `truebench study taxonomy` finds it.
     """
     made = checked(record)
     for name in ("instruction_id", "response_id"):

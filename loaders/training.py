@@ -1,7 +1,7 @@
 """Rows to train on, of anything that judges are asked about: prompts with criteria, labelled rubrics, preference pairs.
 
-Three configurations of one source. It is rows in the columns of `rubric_eval` (also the pairs of `truebench contrast`
-and the labels of `truebench arbitrate`), rows with prompt and criteria, or SOURCE:PATH.
+Three configurations of one source. It is rows in the columns of `rubric_eval` (also the pairs of `truebench study contrast`
+and the labels of `truebench study arbitrate`), rows with prompt and criteria, or SOURCE:PATH.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
         if first is not None and "verdicts" in first.row and "criteria" not in (columns or {}):
             raise UserError(
                 f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
-                "with, for verdicts to train on its folder to `truebench distil`"
+                "with, for verdicts to train on its folder to `truebench study distil`"
             )
         return Read(instances.of_rows(rows, columns, judged=False), unread=sum(map(_labelled, rows)))
     _refuse(columns, "rows in the columns of rubric_eval")

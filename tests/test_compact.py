@@ -162,9 +162,9 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         file = tmp_path / f"{rows}.jsonl"
         file.write_text("".join(judgment_lines(fat(rows, characters), "judge")), encoding="utf-8")
         if not peaks:  # what is imported, and kept, is no row's
-            command_here(capsys, "score", str(file))
+            command_here(capsys, "study", "score", str(file))
         tracemalloc.start()
-        done = command_here(capsys, "score", str(file))
+        done = command_here(capsys, "study", "score", str(file))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert (done.returncode, str(rows) in done.stdout) == (0, True)

@@ -129,9 +129,9 @@ MISSED = [
     (["run", "--data", "mini", "--model", "vllm:org/m", *SPECS[2:], "--out", "o"], "vllm:org/m needs vllm: pip install 'truebench-hf[vllm]'"),
     (["run", "--data", "mini", *SPECS, "--engine", "ray", "--out", "o"], "--engine ray needs ray: pip install 'truebench-hf[ray]'"),
     (["run", "--data", "mini", *SPECS, "--log", "otel", "--out", "o"], "--log otel needs opentelemetry.sdk._logs: pip install 'truebench-hf[otel]'"),
-    (["calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
-    (["checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
-    (["compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),
+    (["study", "calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
+    (["study", "checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
+    (["study", "compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ FLOORS = {
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
 TOP = {
-    "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "README.md", "CHANGELOG.md", "LICENSE",
+    "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "docs", "README.md", "CHANGELOG.md", "LICENSE",
     "Makefile", "constraints.txt", "pyproject.toml", ".ci", ".gitignore", ".github",
 }  # fmt: skip
 OWNERS = ("metrics/modules/",)  # thin `evaluate` modules are nothing but their import

@@ -1,4 +1,4 @@
-"""The pages in examples/ against the code: what they quote, list and link to is what there is."""
+"""The pages in docs/ against the code: what they quote, list and link to is what there is."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.runs import ROOT, command_here, script
 from truebench_hf.cli import studies
 from truebench_hf.types import Usage
 
-FOLDER = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
-BENCHMARK = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
+FOLDER = (ROOT / "docs" / "run_folder.md").read_text(encoding="utf-8")
+BENCHMARK = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
 OPTIONS: dict[str, Any] = {name: studies.load(name)[0] for name in studies._COMMANDS}
@@ -57,36 +57,36 @@ def infos() -> list[dict[str, Any]]:
 
 def test_the_files_of_every_command_are_listed() -> None:
     listed = listed_files()
-    assert listed["run"] | listed["generate"] == set(STUDIES["run"].files)
+    assert listed["run"] | listed["study generate"] == set(STUDIES["run"].files)
     assert listed["judge"] == set(STUDIES["judge"].files)
     for name, study in STUDIES.items():
         if name not in ("run", "judge"):
             assert listed[name] == set(study.files), name
     assert listed["run"] == listed["judge"] == written("run/out")
-    assert written("stages/out") == listed["run"] | listed["generate"]
+    assert written("stages/out") == listed["run"] | listed["study generate"]
     assert written("label/out") == listed["run"] | listed["label sample"] | listed["label read"]
-    assert written("arbitrate/out") == listed["arbitrate"] | listed["arbitrate-sheets"]
-    assert written("criteria/out") == written("criteria/prompts") == listed["validate"]
-    assert written("refinement/out") == listed["refine-criteria"]
+    assert written("arbitrate/out") == listed["study arbitrate"] | listed["study arbitrate-sheets"]
+    assert written("criteria/out") == written("criteria/prompts") == listed["study validate"]
+    assert written("refinement/out") == listed["study refine-criteria"]
     assert written("metaeval/out") | written("metaeval-attacks/out") == listed["metaeval"]
-    assert written("calibrate/priced") == listed["calibrate"]
-    assert written("contrast/out") == listed["contrast"]
-    assert written("compare-criteria/out") == listed["compare-criteria"] | listed["compare-criteria-sheets"]
-    assert written("taxonomy/out") == listed["taxonomy"]
+    assert written("calibrate/priced") == listed["study calibrate"]
+    assert written("contrast/out") == listed["study contrast"]
+    assert written("compare-criteria/out") == listed["study compare-criteria"] | listed["study compare-criteria-sheets"]
+    assert written("taxonomy/out") == listed["study taxonomy"]
     assert written("tick/out") == listed["tick"]
-    assert written("validate/out") == listed["checklist validate"]
-    assert written("categories/out") == listed["checklist categories"]
-    assert written("refine/out") == listed["refine"]
-    assert written("best-of/out") == listed["best-of"]
-    assert written("checklist/scored") == listed["checklist score"]
-    assert written("checklist/one") == listed["checklist generate"]
+    assert written("validate/out") == listed["study checklist validate"]
+    assert written("categories/out") == listed["study checklist categories"]
+    assert written("refine/out") == listed["study refine"]
+    assert written("best-of/out") == listed["study best-of"]
+    assert written("checklist/scored") == listed["study checklist score"]
+    assert written("checklist/one") == listed["study checklist generate"]
     assert written("facts/out") == written("facts-more/out") == listed["facts run"]
     assert written("facts-more/selected") == listed["facts select-template"]
     assert written("facts-more/sorted") == listed["facts classify"]
     assert written("flex/out") <= listed["flex build"]
     assert written("flex/talks") == listed["flex simulate"]
     assert written("flex/scored") == listed["flex score"]
-    assert written("flex/people") == listed["flex profiles"]
+    assert written("flex/people") == listed["flex study profiles"]
 
 
 def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(more) == made
     assert {info["format"] for info in real} == {1}
     kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
-    # `flex decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
+    # `flex study decompose` loads a model for embeddings and `distil` trains one, which is more than a golden case may take.
     assert {info["kind"] for info in real} == kinds - {"run", "generate", "judge", "flexdecompose", "distil"}
 
 
@@ -115,12 +115,12 @@ def test_what_binds_is_listed() -> None:
         quoted(name)[0]: (set(quoted(first)), set(quoted(late)))
         for name, first, late in table("Command | From the first paid call | From the first results")
     }
-    assert set(listed) == set(STUDIES) - {"generate", "judge"}
+    assert set(listed) == set(STUDIES) - {"study generate", "judge"}
     for name, options in OPTIONS.items():
         bound = {field.name: field.metadata["binds"] for field in fields(options)}
         first = {n for n, binds in bound.items() if binds and not binds.late and not binds.grows}
         late = {n for n, binds in bound.items() if binds and binds.late and not binds.grows}
-        if name == "generate":
+        if name == "study generate":
             assert (first, late) == (listed["run"][0], set())
         elif name == "judge":
             assert (first, late) == (set(), listed["run"][1])
@@ -137,13 +137,13 @@ def test_the_benchmark_of_the_page_is_the_one_that_is_tested() -> None:
 @pytest.mark.parametrize("page", [BENCHMARK, FOLDER], ids=["add_a_benchmark", "run_folder"])
 def test_files_that_a_page_names_are_there(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page):
-        assert (ROOT / "examples" / target).exists(), target
+        assert (ROOT / "docs" / target).exists(), target
     for name in re.findall(r"`((?:tests|loaders|truebench_hf|dataset_cards)/[\w./]+)`", page):
         if "NAME" not in name:
             assert (ROOT / name).exists(), name
 
 
-SIZES = (ROOT / "examples" / "sizes.md").read_text(encoding="utf-8")
+SIZES = (ROOT / "docs" / "sizes.md").read_text(encoding="utf-8")
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 

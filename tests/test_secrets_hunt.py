@@ -135,7 +135,19 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
     assert len(again) == len(WAYS) - 1 - len(answered), "only what had failed is asked again"
     hunt(*run, "--model-arg", 'extra_body={"api_key": "other", "seed": 8}', code=2)  # but another body is one
 
-    hunt("generate", "--data", hunt.data, "--model", "openai:m", "--model-arg", "attempts=1", "--out", "staged", code=3)
+    hunt(
+        "study",
+        "generate",
+        "--data",
+        hunt.data,
+        "--model",
+        "openai:m",
+        "--model-arg",
+        "attempts=1",
+        "--out",
+        "staged",
+        code=3,
+    )
     hunt("judge", *hunt.judge(), "--out", "staged", code=3)
     hunt("metaeval", "--data", "rubric_mini", "--limit", "4", *hunt.judge(), "--paradigms", "checklist-reasoning",
          "--out", "meta")  # fmt: skip

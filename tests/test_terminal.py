@@ -168,8 +168,8 @@ def test_commands_on_nasty_data(
     judge = script(tmp_path / "j.json", [{"contains": "<criteria", "reply": "no \x1b[31m verdict"}])
     out = str(tmp_path / "run")
     told = command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", out)
-    told2 = command_here(capsys, "score", out)
-    told3 = command_here(capsys, "score", out, "--protocol", "official")
+    told2 = command_here(capsys, "study", "score", out)
+    told3 = command_here(capsys, "study", "score", out, "--protocol", "official")
     (tmp_path / "bad.jsonl").write_text('{"index": 1, "language": "\\u001b[31m\\n"}\n', encoding="utf-8")
     told4 = command_here(
         capsys, "run", "--data", str(tmp_path / "bad.jsonl"), "--model", model, "--judge", judge, "--out", f"{out}2"

@@ -340,5 +340,5 @@ def _without_criteria(record: Record) -> UserError:
     return UserError(
         f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
         "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
-        "playground of `truebench space`; what it is asked: `truebench prompts show generate_checklist --source`)"
+        "playground of `truebench space`; what it is asked: `truebench study prompts generate_checklist --source`)"
     )

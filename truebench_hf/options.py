@@ -46,24 +46,36 @@ def option(
     argument: bool = False,
     binds: bool | Binds = False,
     panel: str = "",
+    rare: bool = False,
 ) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
 
-    `panel` is the heading it stands under there, where that is not the `PANEL` of its class.
+    `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
+    `--help-all` alone.
     """
-    facts = {"help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel}
+    facts = {
+        "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
+        "rare": rare,
+    }  # fmt: skip
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
     return dataclasses.field(default=default, metadata=facts)
 
 
-def role(default: Any = dataclasses.MISSING, *, help: str, binds: bool | Binds = True, or_nobody: bool = False) -> Any:
+def role(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    binds: bool | Binds = True,
+    or_nobody: bool = False,
+    rare: bool = False,
+) -> Any:
     """A field that names a model by its spec, or several (`tuple[str, ...]`: the flag may be repeated).
 
     `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
     to the identity of the models; how they are reached may change. With `or_nobody` it may be NOBODY: no model has it.
     """
-    field = option(default, help=help, binds=binds, panel="Models")
+    field = option(default, help=help, binds=binds, panel="Models", rare=rare)
     return dataclasses.field(
         default=field.default,
         default_factory=field.default_factory,
@@ -79,7 +91,7 @@ class Options:
     def __init_subclass__(cls) -> None:
         own = vars(cls).get("__annotations__", {})
         for name in [name for name in own if _is_role(cls.__dict__.get(name))]:
-            title = name.replace("_", " ")
+            title, rare = name.replace("_", " "), cls.__dict__[name].metadata["rare"]
             several = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
             for part, kind, default, help in (
                 ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{several}; may be repeated."),
@@ -87,7 +99,7 @@ class Options:
                 ("concurrency", "int", 16, f"Requests to the {title} at a time."),
             ):
                 own[f"{name}_{part}"] = kind
-                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models"))
+                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare))
 
     def __post_init__(self) -> None:
         """Check the values: every class its own, and those of its bases by `super()`. One text is a list of one."""

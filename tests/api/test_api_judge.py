@@ -149,7 +149,7 @@ def test_an_answer_that_is_not_there_is_not_judged() -> None:
         ({"abstain_band": (0.6, 0.4)}, "low < high"),
         ({"prompts": {"checklst": "plain"}}, "did you mean checklist"),
         ({"cascade_judge": "smollm2"}, "level='cascade'"),
-        ({"base_url": "http://localhost:1/v1"}, "base URL only goes with openai"),
+        ({"base_url": "http://localhost:1/v1"}, "base URL only goes with specs of servers"),
         ({"judge_arg": {"batch_size": 2}}, "takes no options here"),
         ({"concurrency": 0}, "at least 1"),
     ],

@@ -1,4 +1,4 @@
-"""What evaluating many models takes, for examples/sizes.md: `python -m tests.bench.sizes DATA`.
+"""What evaluating many models takes, for docs/sizes.md: `python -m tests.bench.sizes DATA`.
 
 Calls and tokens are those of `truebench run --estimate` on the data; all else is arithmetic on rates to be replaced by
 one's own.

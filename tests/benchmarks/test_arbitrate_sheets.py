@@ -37,7 +37,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     arbitrate(table_options(tmp_path))
     out = tmp_path / "out"
     run = CliRunner()
-    done = run.invoke(app, ["arbitrate-sheets", str(out), "--annotators", "eva,jon"])
+    done = run.invoke(app, ["study", "arbitrate-sheets", str(out), "--annotators", "eva,jon"])
     assert done.exit_code == 0, done.output
     assert "3 easy constrained" in done.output
     assert "3 hard constrained" in done.output
@@ -51,7 +51,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
     sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
     done = run.invoke(
-        app, ["arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]], env={"COLUMNS": "200"}
+        app, ["study", "arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]], env={"COLUMNS": "200"}
     )
     assert done.exit_code == 0, done.output
     found = json.loads((out / "human.json").read_text())

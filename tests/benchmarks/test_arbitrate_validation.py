@@ -139,7 +139,13 @@ def test_real_structflowbench_turns_need_an_answer() -> None:
 
 def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:
     options = table_options(tmp_path)
-    arguments = ["arbitrate", "--data", options.data, *(part for spec in options.judge for part in ("--judge", spec))]
+    arguments = [
+        "study",
+        "arbitrate",
+        "--data",
+        options.data,
+        *(part for spec in options.judge for part in ("--judge", spec)),
+    ]
     arguments += [part for spec in options.meta_judge for part in ("--meta-judge", spec)]
     done = CliRunner().invoke(app, [*arguments, "--out", options.out, "--reference", _trusted(tmp_path)])
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""`truebench calibrate`: figures by hand, every call in the ledger, and what other runs make of its file."""
+"""`truebench study calibrate`: figures by hand, every call in the ledger, and what other runs make of its file."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
     [
         ({"judge_level": "checklist", "calibration": "x"}, "goes with --judge-level decision or cascade"),
         ({"judge_level": "decision", "cascade_judge": "smollm2"}, "go with --judge-level cascade"),
-        ({"judge_level": "decision", "calibration": "x"}, "truebench calibrate"),  # no such file
+        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate"),  # no such file
     ],
 )
 def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:
@@ -373,7 +373,9 @@ def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown
 
 def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = options(tmp_path)
-    done = command_here(capsys, "calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out)
+    done = command_here(
+        capsys, "study", "calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out
+    )
     assert done.returncode == 0, done.stderr
     assert "0.2900" in done.stdout
     assert "80.00" in done.stdout

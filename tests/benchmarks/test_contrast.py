@@ -233,7 +233,7 @@ def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path) -> None:
     options = _options(tmp_path)
     arguments = ["--data", options.data, "--writer", options.writer, "--judge", options.judge, "--out", options.out]
-    done = CliRunner().invoke(app, ["contrast", *arguments])
+    done = CliRunner().invoke(app, ["study", "contrast", *arguments])
     assert done.exit_code == 0, done.output
     for text in ("paper: Table 6", "253", "not_flipped", "Share of the text changed: median"):
         assert text in done.output, text

@@ -21,7 +21,17 @@ CALLS = INSTANCES * MODELS * (1 + TYPES)
 
 
 def start(data: str, url: str, out: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "truebench_hf.cli.main", "compare-criteria", "--data", data, "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "truebench_hf.cli.main",
+        "study",
+        "compare-criteria",
+        "--data",
+        data,
+        "--out",
+        str(out),
+    ]
     command += ["--model", "openai:a", "--model", "openai:b", "--judge", "openai:j"]
     for role in ("model", "judge"):
         command += [f"--{role}-base-url", url, f"--{role}-concurrency", str(CONCURRENCY)]

@@ -429,18 +429,20 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
     judge = script(tmp_path / "judge.json", rules)
     run, out = str(tmp_path / "run"), str(tmp_path / "out")
     assert command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", run).returncode == 0
-    comparing = ("compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
+    comparing = ("study", "compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
     told = command_here(capsys, *comparing, "--estimate")
     assert told.returncode == 0
     assert "96" in told.stdout, "4 types of 24 responses"
-    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 2, "nothing to rate yet"
+    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 2, "nothing to rate yet"
     done = command_here(capsys, *comparing)
     assert done.returncode == 0, done.stderr
     assert "Nobody has rated" in done.stdout
-    sheets = command_here(capsys, "compare-criteria-sheets", out, "--annotators", "ann, bob, cat")
+    sheets = command_here(capsys, "study", "compare-criteria-sheets", out, "--annotators", "ann, bob, cat")
     assert sheets.returncode == 0, sheets.stderr
-    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 0, "other raters"
-    assert command_here(capsys, "compare-criteria-sheets", out).returncode == 2, "sheets may hold somebody's work"
+    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 0, "other raters"
+    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 2, (
+        "sheets may hold somebody's work"
+    )
     for name in ("ann", "bob", "cat"):
         fill(
             tmp_path / "out" / "sheets" / f"{name}.csv",

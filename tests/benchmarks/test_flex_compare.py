@@ -1,4 +1,4 @@
-"""`flex table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
+"""`flex study table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
 
 from __future__ import annotations
 
@@ -122,12 +122,14 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path) -> None:
     assert "mean + 1.96 sd" in page
     other = Procedure("trains", "Ask; name the limit.", TWO.dimensions)
     second = folder(tmp_path / "b", corpus("a", "0", 3), other)
-    code, told = run("table", str(place), str(second))
+    code, told = run("study", "table", str(place), str(second))
     assert "hotel C" in told
     assert "75.0" in told, "model a over both seeds: 15 of 20"
-    assert run("table", str(place), str(place)) == run("table", str(place)), "the same folder is named once"
+    assert run("study", "table", str(place), str(place)) == run("study", "table", str(place)), (
+        "the same folder is named once"
+    )
     third = folder(tmp_path / "c", corpus("a", "0", 2))
-    assert f"hotel ({tmp_path}" in "".join(run("table", str(place), str(third / "scores"))[1].split("\n"))
+    assert f"hotel ({tmp_path}" in "".join(run("study", "table", str(place), str(third / "scores"))[1].split("\n"))
     assert "two different seeds" in run("stability", str(place), "--seeds", "0,0")[1]
 
 
@@ -193,14 +195,14 @@ def filled(sheet: Path, answer: Callable[[dict[str, str]], str]) -> str:
 
 def test_sheets_go_out_blind_and_come_back(tmp_path: Path) -> None:
     place = folder(tmp_path / "a", [*corpus("a", "0", 2, 4), *corpus("b", "0", 4, 4)])
-    code, told = run("sheets", str(place), "--annotators", "X,Y,Z", "--limit", "6")
+    code, told = run("study", "sheets", str(place), "--annotators", "X,Y,Z", "--limit", "6")
     assert code == 0
     sheets = sorted((place / "sheets").glob("*.csv"))
     assert len(sheets) == 3
     assert "Facts" not in sheets[0].read_text(encoding="utf-8-sig")
     experts = [filled(sheet, lambda row: "yes") for sheet in sheets[:2]]
     crowd = filled(sheets[2], lambda row: "no" if "Limit" in row["question"] else "")
-    code, told = run("agree", str(place), "--experts", experts[0], "--experts", experts[1], "--crowd", crowd)
+    code, told = run("study", "agree", str(place), "--experts", experts[0], "--experts", experts[1], "--crowd", crowd)
     assert code == 0
     assert "micro average (verdicts)" in told
     assert "paper: claude" in told

@@ -1,4 +1,4 @@
-"""`flex decompose`: partners by hand-made vectors, a judge with a bias, what is read and what goes together."""
+"""`flex study decompose`: partners by hand-made vectors, a judge with a bias, what is read and what goes together."""
 
 from __future__ import annotations
 
@@ -254,7 +254,9 @@ def test_counts_by_hand(tmp_path: Path) -> None:
 
 def test_the_built_in_dimensions_are_like_themselves(letters: None, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["flex", "decompose", "flexbench", "--human", "flexbench", "--out", str(out)])
+    done = CliRunner().invoke(
+        app, ["flex", "study", "decompose", "flexbench", "--human", "flexbench", "--out", str(out)]
+    )
     assert done.exit_code == 0, done.output
     content = json.loads((out / "scores.json").read_text())
     for way in ("nearest", "one_to_one"):

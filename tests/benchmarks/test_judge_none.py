@@ -70,14 +70,14 @@ def test_answers_that_are_there_are_judged_so_too(bench: Bench) -> None:
     rows = [{"id": row["id"], "response": answer["reply"]} for row, answer in zip(ROWS, ANSWERS, strict=True)]
     answers = write_jsonl(bench.folder / "answers.jsonl", rows)
     check(bench, bench.do("judge", "--data", bench.data, "--responses", answers, "--model-name", "m"))
-    score = command_here(bench.capsys, "score", str(bench.folder / "out"))
+    score = command_here(bench.capsys, "study", "score", str(bench.folder / "out"))
     assert (score.returncode, "No judge: 2 of 4" in score.stdout) == (0, True)
 
 
 def test_an_answer_that_failed_is_not_what_was_expected_to_be_open(bench: Bench) -> None:
     bench.model = script(bench.folder / "model.json", [{"contains": "pond", "error": "out of reach"}, *ANSWERS])
     assert bench.run().returncode == 3
-    assert command_here(bench.capsys, "score", str(bench.folder / "out")).returncode == 3
+    assert command_here(bench.capsys, "study", "score", str(bench.folder / "out")).returncode == 3
     assert bench.run("--allow-unscored").returncode == 0
 
 

@@ -698,18 +698,18 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = made_run(tmp_path)
-    assert "Youden" not in command_here(capsys, "score", str(path)).stdout, "there are no labels yet"
+    assert "Youden" not in command_here(capsys, "study", "score", str(path)).stdout, "there are no labels yet"
     read(str(path), labelled(path))
-    done = command_here(capsys, "score", str(path))
+    done = command_here(capsys, "study", "score", str(path))
     assert done.returncode == 0, done.stderr
     for text in ("Instances that truly pass", "42.00 %, 95 % interval", "As good as", "Labels alone", "Youden's J"):
         assert text in done.stdout
-    assert "Youden" not in command_here(capsys, "score", str(path), "--protocol", "official").stdout
+    assert "Youden" not in command_here(capsys, "study", "score", str(path), "--protocol", "official").stdout
     with (path / "judgments.jsonl").open("r+", encoding="utf-8") as file:
         first = file.readline()
         file.seek(0, 2)
         file.write(first)
-    told, _, same = command_here(capsys, "score", str(path)).stdout.partition("\n")
+    told, _, same = command_here(capsys, "study", "score", str(path)).stdout.partition("\n")
     assert "1 rows stand twice" in told
     assert same == done.stdout, "labels are held against each response once"
     before = stamp(path / "judgments.jsonl")

@@ -73,7 +73,7 @@ def test_two_rows_run_end_to_end(
     page = (tmp_path / "out" / "report.html").read_text()
     for word in ("Category", "Language", "By task", " · "):
         assert word not in done.stdout + page.split("<script>")[0], "no empty groups are shown"
-    printed = command_here(capsys, "score", models["out"])
+    printed = command_here(capsys, "study", "score", models["out"])
     assert printed.returncode == 0
     assert "50.00" in printed.stdout
 
@@ -120,7 +120,7 @@ def test_scores_from_a_folder_know_the_weights(
 ) -> None:
     rows = [{"prompt": "Name a lake.", "criteria": [{"text": "a slip", "weight": -1}, {"text": "b", "weight": 2}]}]
     report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", rows), **models)
-    printed = command_here(capsys, "score", models["out"]).stdout
+    printed = command_here(capsys, "study", "score", models["out"]).stdout
     assert score(report, "overall") == score(report, "weighted") == (1.0, 1)
     assert printed.count("100.00") >= 4
     assert "Weighted share of points" in printed
@@ -181,7 +181,7 @@ def test_only_answers_need_no_criteria(
     refused = command_here(capsys, "run", *chosen, f"--judge={models['judge']}")
     assert refused.returncode == 2
     assert "line 1: has no criteria, and the file has prompt; " in refused.stderr
-    assert command_here(capsys, "generate", *chosen).returncode == 0
+    assert command_here(capsys, "study", "generate", *chosen).returncode == 0
     rules = tmp_path / "rules.txt"
     rules.write_text("- names a colour\n- is one word\n")
     named = [f"--data={path}", f"--model={models['model']}", f"--criteria={rules}", f"--out={tmp_path / 'other'}"]

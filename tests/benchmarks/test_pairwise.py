@@ -1,4 +1,4 @@
-"""`truebench pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
+"""`truebench study pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         {"contains": "<criteria", "verdicts": {}},
     ]
     judge, out = script(tmp_path / "judge.json", rules), str(tmp_path / "out")
-    asked = ("pairwise", "--data", data(tmp_path), "--judge", judge, "--out", out)
+    asked = ("study", "pairwise", "--data", data(tmp_path), "--judge", judge, "--out", out)
     estimate = command_here(capsys, *asked, "--estimate")
     assert estimate.returncode == 0, estimate.stderr
     assert "generator" in estimate.stdout

@@ -1,4 +1,4 @@
-"""`truebench refine-criteria`: the whole loop through the real command, what it refuses, and what it never loses."""
+"""`truebench study refine-criteria`: the whole loop through the real command, what it refuses, and what it never loses."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Loop:
         self.worklist = self.out / "worklist.csv"
 
     def run(self, *more: str) -> Done:
-        return command_here(self._capsys, "refine-criteria", *self.base, *more)
+        return command_here(self._capsys, "study", "refine-criteria", *self.base, *more)
 
     def labelled(self) -> list[str]:
         """The first run, its sheets filled in, and the option that gives them back."""
@@ -473,7 +473,7 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
         {"contains": "Hello", "reply": "Hullo."}, {"contains": "colour", "reply": "blue"},
     ])  # fmt: skip
     base = [
-        "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
+        "study", "refine-criteria", "--data", data, "--responses", given, "--model", model, "--out", str(tmp_path / "out"),
         "--judge", script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {"one word": "PASS"}}]),
         "--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}]),
     ]  # fmt: skip
@@ -702,10 +702,10 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
     given = write_jsonl(tmp_path / "g.jsonl", [{"id": 1, "response": text} for text in ("one", "uno")])
     base = ["--data", data, "--responses", given, "--judge", script(tmp_path / "j.json", judge_rules())]
     base += ["--validator", script(tmp_path / "v.json", []), "--out", str(tmp_path / "out")]
-    estimate = command_here(capsys, "refine-criteria", *base, "--estimate")
+    estimate = command_here(capsys, "study", "refine-criteria", *base, "--estimate")
     assert (estimate.returncode, (tmp_path / "out").exists()) == (0, False)
     assert "How many rounds people need is not known" in estimate.stdout
-    done = command_here(capsys, "refine-criteria", *base)
+    done = command_here(capsys, "study", "refine-criteria", *base)
     assert done.returncode == 0, done.stderr
     assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
     assert {row["Response"] for row in rows(tmp_path / "out" / "sheets" / "first.csv")} == {"one", "uno"}
@@ -713,7 +713,7 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
 
 def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsys) -> None:
     loop = Loop(tmp_path, capsys)
-    validate = ["validate", "--data", loop.base[1], "--validator", loop.base[11], "--out", str(loop.out)]
+    validate = ["study", "validate", "--data", loop.base[1], "--validator", loop.base[11], "--out", str(loop.out)]
     assert command_here(capsys, *validate).returncode == 0
     done = loop.run()
     assert done.returncode == 2
@@ -756,11 +756,11 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
             {"contains": "It is short and kind.", **said("PASS", composite=[both])}, {"contains": "", **said("PASS")},
         ]),
     ]  # fmt: skip
-    assert command_here(capsys, "refine-criteria", *base).returncode == 0
+    assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
     worklist = tmp_path / "out" / "worklist.csv"
     fill_sheet(tmp_path / "out" / "sheets" / "first.csv", lambda row: "pass" if "7" in row["Response"] else "fail")
     human = [*base, "--human", str(tmp_path / "out" / "sheets")]
-    assert command_here(capsys, "refine-criteria", *human).returncode == 0
+    assert command_here(capsys, "study", "refine-criteria", *human).returncode == 0
     mail, bill = rows(worklist)
     assert mail["criteria"].splitlines() == [
         "1. It is short and kind. (It rests on this: a complaint came first) [yes, 3 points]",
@@ -772,12 +772,12 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
         mail | {"kind": "unclear", "criterion": "2", "new text": "It is not polite or late."},
         bill | {"kind": "too strict", "criterion": "1", "new text": "remove"},
     ])  # fmt: skip
-    assert command_here(capsys, "refine-criteria", *taken).returncode == 0
+    assert command_here(capsys, "study", "refine-criteria", *taken).returncode == 0
     again, split = rows(worklist)
     assert split["proposal"] == "It is short.\nIt is kind."
     fault = again | {"kind": "missing", "new text": "It is friendly."}
     write(worklist, [fault, split | {"kind": "accept"}])
-    assert command_here(capsys, "refine-criteria", *taken).returncode == 0
+    assert command_here(capsys, "study", "refine-criteria", *taken).returncode == 0
     refined = {one.id: one.turns[0].criteria for one in load(str(tmp_path / "out" / "data.jsonl"))}
     rests = "a complaint came first"
     assert refined["mail"] == (
@@ -800,7 +800,7 @@ def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_
     assert "data.jsonl was edited since it was written; use another --out" in done.stderr
     judge = script(tmp_path / "mute.json", [{"contains": "", "reply": "I would rather not."}])
     base = [judge if one == loop.base[7] else one for one in loop.base]
-    done = command_here(capsys, "refine-criteria", *base[:-1], str(tmp_path / "mute"), "--limit", "2")
+    done = command_here(capsys, "study", "refine-criteria", *base[:-1], str(tmp_path / "mute"), "--limit", "2")
     assert done.returncode == 3
     assert "Responses not judged: 4 of 4 (the first: " in done.stdout, "and why"
 
@@ -815,7 +815,7 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     out = tmp_path / "out"
     with OpenAIServer() as server:
-        base = ["refine-criteria", "--data", str(RELEASE), "--limit", "14", "--out", str(out)]
+        base = ["study", "refine-criteria", "--data", str(RELEASE), "--limit", "14", "--out", str(out)]
         for role in ("model", "judge"):
             base += [f"--{role}", f"openai:{role}", f"--{role}-base-url", server.url]
         base += ["--model", "openai:second"]

@@ -16,16 +16,16 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "run": (["run", "--data", "{tmp}/official.jsonl", "--model", "{a}", "--judge", "{b}"], "checklist"),
     "judge": (["judge", "--judge", "{b}"], "checklist"),
     "metaeval": (["metaeval", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--paradigms", "rubric"], "rubric"),
-    "calibrate": (["calibrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}"], "decision"),
+    "calibrate": (["study", "calibrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}"], "decision"),
     "arbitrate": (
         [
-            "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
+            "study", "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
             "--meta-judge", "{d}",
         ],
         "meta_judge",
     ),
-    "contrast": (["contrast", "--data", "{tmp}/rows.jsonl", "--writer", "{a}", "--judge", "{b}"], "contrast"),
-    "taxonomy": (["taxonomy", "--data", "{tmp}/rows.jsonl", "--model", "{a}", "--no-tsne"], "taxonomy"),
+    "contrast": (["study", "contrast", "--data", "{tmp}/rows.jsonl", "--writer", "{a}", "--judge", "{b}"], "contrast"),
+    "taxonomy": (["study", "taxonomy", "--data", "{tmp}/rows.jsonl", "--model", "{a}", "--no-tsne"], "taxonomy"),
 }  # fmt: skip
 
 
@@ -67,7 +67,10 @@ class Commands:
     def generate(self) -> None:
         """What `judge` judges."""
         arguments = ["--data", str(self.folder / "official.jsonl"), "--model", self.specs["a"]]
-        assert command_here(self._capsys, "generate", *arguments, "--out", str(self.folder / "out")).returncode == 0
+        assert (
+            command_here(self._capsys, "study", "generate", *arguments, "--out", str(self.folder / "out")).returncode
+            == 0
+        )
 
     def info(self) -> dict[str, Any]:
         info: dict[str, Any] = json.loads((self.folder / "out" / "run.json").read_text())

@@ -139,7 +139,7 @@ def test_a_source_that_names_our_types_is_measured_by_them(tmp_path: Path) -> No
 
 def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = command("taxonomy", "--data", "rubric_mini", "--no-tsne", "--out", str(out))
+    done = command("study", "taxonomy", "--data", "rubric_mini", "--no-tsne", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "paper: Total" in done.stdout
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))

@@ -38,7 +38,7 @@ class Bench:
         """The command, whose judge writes what it is asked into `OUT.asked`."""
         record = f"record={self.folder / out}.asked"
         found = ("--judge", self.judge, "--judge-arg", record, "--out", str(self.folder / out))
-        return command_here(self.capsys, name, *found, *more)
+        return command_here(self.capsys, *name.split(), *found, *more)
 
     def run(self, out: str, *more: str, name: str = "run") -> Done:
         return self.do(name, out, "--data", self.data, "--model", self.model, *more)
@@ -175,7 +175,7 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
     assert "--protocol official knows no rules" in done.stderr
     for mode, code in (("decide", 2), ("evidence", 0)):
         assert bench.run(mode, "--rules", mode).returncode == 0
-        told = command_here(bench.capsys, "score", str(bench.folder / mode), "--protocol", "official")
+        told = command_here(bench.capsys, "study", "score", str(bench.folder / mode), "--protocol", "official")
         assert (told.returncode, "rules decided some of it" in told.stderr) == (code, code == 2)
     assert (
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
@@ -206,7 +206,7 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
 
 
 def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
-    """`truebench rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
+    """`truebench data rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
     asked = {"rules": [{"kind": "count", "unit": "words", "max": 2}], "complete": True}
     reply = f"So many.\n```json\n{json.dumps(asked)}\n```"
     reader = script(
@@ -225,7 +225,7 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
         }
     ]
     data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
-    line = ("rules", "--data", data, "--model", reader, "--out", str(out))
+    line = ("data", "rules", "--data", data, "--model", reader, "--out", str(out))
     done = command_here(bench.capsys, *line)
     assert done.returncode == 0, done.stderr
     result = json.loads((out / "rules.json").read_text())
@@ -257,7 +257,7 @@ def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Be
         bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
     )
     bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
-    done = bench.do("calibrate", "fit", "--data", labelled)
+    done = bench.do("study calibrate", "fit", "--data", labelled)
     assert done.returncode == 0, done.stderr
     assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
     assert len(bench.lines("fit", "rows.jsonl")) == 12

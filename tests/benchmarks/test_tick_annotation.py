@@ -45,7 +45,7 @@ def data(n: int = 3) -> list[dict[str, Any]]:
 
 
 def command(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["checklist", *map(str, arguments)])
+    return CliRunner().invoke(app, ["study", "checklist", *map(str, arguments)])
 
 
 def table(path: Path) -> list[dict[str, str]]:

@@ -226,7 +226,20 @@ def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
         {"contains": "<criteria_", "verdicts": {}},
     ]
     model = script(tmp_path / "m.json", rules, {"reply": "Hello"})
-    arguments = ["best-of", "--data", data, "--model", model, "--n", "2", "--outside", "drfr", "--outside-judge", model]
+    arguments = [
+        "study",
+        "best-of",
+        "--data",
+        data,
+        "--model",
+        model,
+        "--n",
+        "2",
+        "--outside",
+        "drfr",
+        "--outside-judge",
+        model,
+    ]
     done = command_here(capsys, *arguments, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     for words in (

@@ -53,7 +53,7 @@ def sorter(folder: Path) -> str:
 def test_the_command(tmp_path: Path) -> None:
     source, out = write_jsonl(tmp_path / "rows.jsonl", rows()), tmp_path / "out"
     run = CliRunner().invoke(
-        app, ["checklist", "categories", "--data", source, "--model", sorter(tmp_path), "--out", str(out)]
+        app, ["study", "checklist", "categories", "--data", source, "--model", sorter(tmp_path), "--out", str(out)]
     )
     assert run.exit_code == 3, run.output
     assert "12 questions have no categories: it has no JSON object" in run.output
@@ -100,7 +100,7 @@ def test_categories_of_ones_own(tmp_path: Path) -> None:
     model = script(tmp_path / "model.json", [{"contains": "- Kind: It is kind.", "reply": said("Short")}])
     source = write_jsonl(tmp_path / "rows.jsonl", rows(2))
     named = ["--data", source, "--model", model, "--scheme", str(mine), "--out", str(tmp_path / "out")]
-    run = CliRunner().invoke(app, ["checklist", "categories", *named])
+    run = CliRunner().invoke(app, ["study", "checklist", "categories", *named])
     assert run.exit_code == 0, run.output
     assert "in 2 rows annotators sorted by other categories" in run.output
     found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`truebench checklist generate`: what is asked, what is kept and counted, and what is said where nothing comes of it."""
+"""`truebench study checklist generate`: what is asked, what is kept and counted, and what is said where nothing comes of it."""
 
 from __future__ import annotations
 
@@ -118,10 +118,12 @@ def test_empty_data_is_refused(tmp_path: Path, spec: str) -> None:
 
 def test_one_instruction_has_its_questions_printed(tmp_path: Path, spec: str) -> None:
     done = command(
-        "checklist", "generate", "--instruction", "Say alfa.", "--generator", spec, "--out", "o", cwd=tmp_path
+        "study", "checklist", "generate", "--instruction", "Say alfa.", "--generator", spec, "--out", "o", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "짧은가?" in done.stdout
-    done = command("checklist", "generate", "--instruction", "Say no.", "--model", spec, "--out", "p", cwd=tmp_path)
+    done = command(
+        "study", "checklist", "generate", "--instruction", "Say no.", "--model", spec, "--out", "p", cwd=tmp_path
+    )
     assert done.returncode == 3
     assert "it has no line `Questions:`" in done.stdout

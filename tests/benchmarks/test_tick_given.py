@@ -1,4 +1,4 @@
-"""`truebench checklist score`: whose responses are found where, and what their checklists say of them."""
+"""`truebench study checklist score`: whose responses are found where, and what their checklists say of them."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_models_that_were_asked_and_that_were_given_are_ranked_together(tmp_path
 
 def test_the_command(tmp_path: Path, judge: str) -> None:
     data = write_jsonl(tmp_path / "d.jsonl", [ALFA | {"response": "half", "model": "문어"}])
-    done = command("checklist", "score", "--data", data, "--judge", judge, "--out", "o", cwd=tmp_path)
+    done = command("study", "checklist", "score", "--data", data, "--judge", judge, "--out", "o", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "문어" in done.stdout
     assert "50.00" in done.stdout

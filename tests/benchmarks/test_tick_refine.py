@@ -406,7 +406,18 @@ def test_the_command_from_data_to_report_and_again_without_a_call(
          {"contains": "You improve", "reply": "no tags"}],
         {"reply": "Hello"},
     )  # fmt: skip
-    arguments = ["refine", "--data", data, "--model", model, "--iterations", "2", "--out", str(tmp_path / "out")]
+    arguments = [
+        "study",
+        "refine",
+        "--data",
+        data,
+        "--model",
+        model,
+        "--iterations",
+        "2",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     first = command_here(capsys, *arguments)
     assert first.returncode == 0, first.stderr
     for words in (

@@ -135,7 +135,9 @@ def test_nothing_to_compare() -> None:
 
 def test_the_sample_needs_no_model(tmp_path: Path) -> None:
     """And what is written gives the same figures again."""
-    run = CliRunner().invoke(app, ["checklist", "validate", "--data", "checklists_mini", "--out", str(tmp_path / "a")])
+    run = CliRunner().invoke(
+        app, ["study", "checklist", "validate", "--data", "checklists_mini", "--out", str(tmp_path / "a")]
+    )
     assert run.exit_code == 0, run.output
     assert "paper: GPT-4o" in run.output
     found = json.loads((tmp_path / "a" / "validation.json").read_text(encoding="utf-8"))
@@ -163,7 +165,7 @@ def test_a_rule_answers_every_draw_alike(tmp_path: Path) -> None:
     _, judge = _models(tmp_path)
     source, out = write_jsonl(tmp_path / "rows.jsonl", rows), tmp_path / "out"
     named = ("--data", source, "--judge", judge, "--votes", "3", "--rules", "decide", "--out", str(out))
-    run = CliRunner().invoke(app, ["checklist", "validate", *named])
+    run = CliRunner().invoke(app, ["study", "checklist", "validate", *named])
     assert run.exit_code == 0, run.output
     (line,) = (json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines())
     assert [one["answers"] for one in line["judgments"]] == [["no", "yes"]] * 4
@@ -190,7 +192,7 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
         "--generator-concurrency",
         "1",
     ]
-    run = CliRunner().invoke(app, ["checklist", "validate", *named, "--out", str(out)])
+    run = CliRunner().invoke(app, ["study", "checklist", "validate", *named, "--out", str(out)])
     assert run.exit_code == 3, run.output
     assert "checklists not written: 2" in run.output
     assert "out of paper" in run.output

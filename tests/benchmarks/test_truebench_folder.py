@@ -177,7 +177,7 @@ def test_answers_that_cannot_be_read_are_one_line(
 
 def score(capsys: pytest.CaptureFixture[str], path: Path) -> Done:
     capsys.readouterr()
-    done = command_here(capsys, "score", str(path))
+    done = command_here(capsys, "study", "score", str(path))
     return Done(done.returncode, " ".join(done.stdout.split()), done.stderr)
 
 

@@ -235,11 +235,11 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
     soft = read_scores([out], (), "--scores", "--column").columns["soft (criterion)"]
     assert soft == {"first.json": pytest.approx(2.5 / 3), "second.json": pytest.approx(2 / 3)}
 
-    printed = command_here(bench.capsys, "score", out)
+    printed = command_here(bench.capsys, "study", "score", out)
     assert printed.returncode == 0, printed.stderr
     assert printed.stdout.index("first.json judged by") < printed.stdout.index("second.json judged by")
 
-    exported = command_here(bench.capsys, "export", out, "--to", "csv", "--out", str(bench.folder / "csv"))
+    exported = command_here(bench.capsys, "study", "export", out, "--to", "csv", "--out", str(bench.folder / "csv"))
     assert exported.returncode == 0, exported.stderr
     rows = list(csv.DictReader((bench.folder / "csv" / "scores.csv").open(encoding="utf-8")))
     soft_rows = [r for r in rows if "Mean share of criteria" in r.values()]
@@ -342,7 +342,7 @@ def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys
     ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
     assert ended == {first: {"river": "failed", "hello": "passed"}, second: {"river": "passed", "hello": "passed"}}
     assert [entry.approximate for entry in leaderboard([str(out)]).entries] == [False, False]
-    exported = command_here(capsys, "export", str(out), "--to", "csv", "--out", str(tmp_path / "csv"))
+    exported = command_here(capsys, "study", "export", str(out), "--to", "csv", "--out", str(tmp_path / "csv"))
     assert exported.returncode == 0, exported.stderr
     verdicts = list(csv.DictReader((tmp_path / "csv" / "verdicts.csv").open(encoding="utf-8")))
     assert {cells["model"] for cells in verdicts} == {first, second}

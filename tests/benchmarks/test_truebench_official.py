@@ -40,7 +40,7 @@ def test_every_cell(name: str) -> None:
 
 
 def test_the_command_prints_exactly_these_tables() -> None:
-    done = command("score", str(ROWS), "--protocol", "official", "--allow-unscored")
+    done = command("study", "score", str(ROWS), "--protocol", "official", "--allow-unscored")
     assert done.returncode == 0, done.stderr
     names = ("stats_cat.csv", "stats_lang.csv", "usage.csv")
     expected = "\n".join((FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
@@ -102,7 +102,7 @@ def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path) -> Non
     lines = ROWS.read_text(encoding="utf-8").splitlines(keepends=True)[:6]
     doubled = tmp_path / "twice_TRUEBench-v0.6.1_eval_result.jsonl"
     doubled.write_text("".join([*lines, lines[0]]), encoding="utf-8")
-    done = command("score", str(doubled))
+    done = command("study", "score", str(doubled))
     assert done.returncode == 0, done.stderr
     assert "twice: 1 rows stand twice" in done.stdout
 
@@ -111,6 +111,6 @@ def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.C
     """Of three such numbers the sum would have more digits than Python prints."""
     told = {"response": ["r"], "judge_parsed": [{"labels": [True]}], "inference_input_tokens": ["9" * 4300] * 3}
     file = write_jsonl(tmp_path / "m.jsonl", [runs.row(1, [("ask", ["is right"])]) | told])
-    done = command_here(capsys, "score", file, "--protocol", "official")
+    done = command_here(capsys, "study", "score", file, "--protocol", "official")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("line 1: not a row of an official evaluation file (more than 1e+15 tokens)\n")

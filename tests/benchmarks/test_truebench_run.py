@@ -76,7 +76,7 @@ class Bench:
         for key, value in options.items():
             flag = "--" + key.replace("_", "-")
             flags += [] if value is None else [flag] if value is True else [flag, str(value)]
-        return [name, *flags]
+        return [*name.split(), *flags]
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_judging_needs_answers_first(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="truebench generate"):
+    with pytest.raises(UserError, match="truebench study generate"):
         judge(JudgeGivenOptions(out=str(tmp_path / "empty"), judge=(script(tmp_path / "judge.json", VERDICTS),)))
 
 
@@ -315,7 +315,7 @@ def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
 def test_score_on_a_folder_says_how_it_was_made(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.judge = bench.model = script(bench.folder / "model.json", [*VERDICTS, *ANSWERS])
     bench.run()
-    done = command_here(capsys, "score", str(bench.out))
+    done = command_here(capsys, "study", "score", str(bench.out))
     assert done.returncode == 0, done.stderr
     assert "level checklist" in done.stdout
     assert "Self-judged" in " ".join(done.stdout.split())
@@ -392,8 +392,8 @@ def test_half_an_emoji_in_an_answer_survives(bench: Bench) -> None:
 
 
 def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    def call(*name: str, **more: Any) -> Done:
-        return command_here(capsys, *bench.arguments(*name, **more))
+    def call(name: str = "run", **more: Any) -> Done:
+        return command_here(capsys, *bench.arguments(name, **more))
 
     fine = call()
     assert (fine.returncode, fine.stderr) == (0, "")
@@ -407,7 +407,7 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     assert unscored.returncode == 3
     assert "Unscored: 1 instance" in unscored.stdout
     assert call(out=two, allow_unscored=True).returncode == 0
-    staged = call("generate", out=three, judge=None)
+    staged = call("study generate", out=three, judge=None)
     assert (staged.returncode, "1 of 3 answers failed" in staged.stdout) == (3, True)
     assert call("judge", out=three, data=None, model=None).returncode == 3
     refused = call(max_tokens=1)

@@ -242,11 +242,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_score_counts_instances(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "score", str(run))
+    done = command_here(capsys, "study", "score", str(run))
     assert done.returncode == 3
     row_ = next(line for line in done.stdout.splitlines() if "Pass rate" in line)
     assert [part for part in row_.split() if part not in ("│", "┃")][:4] == ["Pass", "rate", "75.00", "4"]
-    done = command_here(capsys, "score", str(run), "--protocol", "official")
+    done = command_here(capsys, "study", "score", str(run), "--protocol", "official")
     assert done.returncode == 2
     assert "has several samples of an instance" in done.stderr
 

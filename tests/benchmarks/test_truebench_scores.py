@@ -355,7 +355,7 @@ def test_score_exits_like_a_run(
 ) -> None:  # fmt: skip
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(to_row(item, "j")) + "\n" for item in items), encoding="utf-8")
-    done = command_here(capsys, "score", str(file), "--protocol", protocol, *flags)
+    done = command_here(capsys, "study", "score", str(file), "--protocol", protocol, *flags)
     assert done.returncode == code, reason
     assert "Editing" in done.stdout, "the tables are printed all the same"
 

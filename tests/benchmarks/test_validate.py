@@ -1,4 +1,4 @@
-"""`truebench validate`: what it writes, what it measures of a validator, and what it refuses."""
+"""`truebench study validate`: what it writes, what it measures of a validator, and what it refuses."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def calls(out: Path) -> int:
 
 def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     done = command_here(capsys, *arguments)
     assert done.returncode == 3, done.stderr
     assert "over-criticism" in done.stdout
@@ -223,7 +223,7 @@ def test_a_work_list_that_somebody_works_on_is_not_written_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[str], str], why: str
 ) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("validate", "--data", data, "--validator", validator, "--out", str(out))
+    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     assert command_here(capsys, *arguments).returncode == 3
     file = out / "worklist.csv"
     before = file.read_bytes().decode("utf-8-sig")
@@ -258,7 +258,9 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     data, out = write_jsonl(tmp_path / "d.jsonl", every), tmp_path / "out"
     reply = json.dumps({"verdict": "PASS", **EMPTY})  # lists that nobody asked for are no contradiction
     spec = script(tmp_path / "v.json", [{"contains": "", "reply": reply}])
-    done = command_here(capsys, "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out))
+    done = command_here(
+        capsys, "study", "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out)
+    )
     assert done.returncode == 0, done.stderr
     assert "always FAIL" in done.stdout
     result = json.loads((out / "validation.json").read_text())

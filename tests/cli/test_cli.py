@@ -37,7 +37,7 @@ def test_help_is_quick_and_light() -> None:
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-        for name in ("run", "generate", "judge", "score"):
+        for name in ("run", "judge", "compare", "study"):
             assert re.search(rf"^\W*{name} ", done.stdout, re.MULTILINE)
         _, took, heavy = done.stdout.splitlines()[-1].split(" ", 2)
         assert heavy == "[]"
@@ -50,7 +50,7 @@ def test_a_command_loads_its_own_benchmark_alone() -> None:
     code = (
         "import sys\n"
         "from truebench_hf.cli.app import app\n"
-        "try:\n    app(['contrast', '--help'])\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "try:\n    app(['study', 'contrast', '--help'])\nexcept SystemExit as stop:\n    assert not stop.code\n"
         "print(sorted({name.split('.')[2] for name in sys.modules if name.startswith('truebench_hf.benchmarks.')}))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
@@ -82,7 +82,7 @@ def test_a_run_whose_answers_are_all_there_loads_no_client(tmp_path: Path) -> No
 
 
 def test_every_option_of_the_issue_is_there() -> None:
-    shown = command("run", "--help").stdout
+    shown = command("run", "--help-all").stdout
     for flag in (
         "--data", "--model", "--judge", "--out", "--limit", "--language", "--category", "--model-concurrency",
         "--judge-concurrency", "--max-tokens", "--protocol", "--judge-level", "--no-reasoning", "--allow-unscored",
@@ -131,7 +131,7 @@ BAD: list[tuple[list[str], list[str], str]] = [
     (["--language", "SWEDISH"], ["unknown language 'SWEDISH': choose from DE"], "an unknown language"),
     (["--category", "Edits"], ["unknown category 'Edits'", "Editing"], "an unknown category"),
     (["--limit", "0"], ["--limit 0"], "no instance"),
-    (["--model", "gpt-5"], ["unknown spec 'gpt-5'", "openai:MODEL"], "an unknown spec"),
+    (["--model", "gpt-5"], ["unknown spec 'gpt-5'", "openai:gpt-5"], "an unknown spec"),
     (["--model", "opeanai:gpt-5"], ["unknown spec", "openai:MODEL"], "a slip of the pen"),
     (["--judge", "scripted:{tmp}/nowhere.json"], ["nowhere.json", "not a usable script"], "no script"),
     (["--judge", "scripted:{tmp}/broken.json"], ["broken.json", "not a usable script"], "a broken script"),
@@ -193,7 +193,7 @@ def test_as_a_process_of_its_own(call: Call) -> None:
         (["rum"], "No such command 'rum'"),
         (["run", "--dta", "x"], "No such option"),
         (["run", "--limit", "many"], "valid integer"),
-        (["score"], "Missing argument"),
+        (["study", "score"], "Missing argument"),
     ],
 )
 def test_wrong_flags_show_the_usage(call: Call, arguments: list[str], words: str) -> None:
@@ -206,9 +206,9 @@ def test_wrong_flags_show_the_usage(call: Call, arguments: list[str], words: str
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["score", "{tmp}/nowhere"], "cannot be read"),
-        (["score", "{tmp}/broken.jsonl"], "line 1"),
-        (["score", "{tmp}/broken.jsonl", "--protocol", "x"], "unknown protocol"),
+        (["study", "score", "{tmp}/nowhere"], "cannot be read"),
+        (["study", "score", "{tmp}/broken.jsonl"], "line 1"),
+        (["study", "score", "{tmp}/broken.jsonl", "--protocol", "x"], "unknown protocol"),
         (["judge", "--judge", "smollm2", "--out", "{tmp}"], "holds no answers"),
     ],
 )
@@ -242,13 +242,13 @@ def test_what_was_typed_wrongly_is_told_without_its_login(capsys: pytest.Capture
     assert done.returncode == 2
     assert "unexpected extra argument" in done.stderr
     assert "hunter2" not in done.stderr
-    assert "hunter2" not in command_here(capsys, "score", url).stderr, "a path has lost a slash"
+    assert "hunter2" not in command_here(capsys, "study", "score", url).stderr, "a path has lost a slash"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_after_the_work_hides_nothing(number: int) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "truebench_hf.cli.main", "prompts", "show", "checklist"],
+        [sys.executable, "-m", "truebench_hf.cli.main", "study", "prompts", "checklist"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None

@@ -21,15 +21,15 @@ AT_JUDGE = ("--judge", "openai:j", "--judge-base-url", "URL")
         *(
             pytest.param(arguments, marks=pytest.mark.slow)
             for arguments in (
-                ("generate", "--data", "mini", *AT_MODEL),
+                ("study", "generate", "--data", "mini", *AT_MODEL),
                 ("metaeval", "--data", "rubric_mini", *AT_JUDGE, "--paradigms", "checklist"),
-                ("calibrate", "--data", "rubric_mini", *AT_JUDGE),
-                ("contrast", "--data", "rubric_mini", "--writer", "openai:w", "--writer-base-url", "URL", *AT_JUDGE),
+                ("study", "calibrate", "--data", "rubric_mini", *AT_JUDGE),
+                ("study", "contrast", "--data", "rubric_mini", "--writer", "openai:w", "--writer-base-url", "URL", *AT_JUDGE),
                 (
-                    "arbitrate", "--data", "rubric_mini", *AT_JUDGE, "--judge", "openai:b", "--meta-judge", "openai:c",
+                    "study", "arbitrate", "--data", "rubric_mini", *AT_JUDGE, "--judge", "openai:b", "--meta-judge", "openai:c",
                     "--meta-judge", "openai:d", "--meta-judge-base-url", "URL",
                 ),
-                ("taxonomy", "--data", "rubric_mini", *AT_MODEL, "--no-tsne"),
+                ("study", "taxonomy", "--data", "rubric_mini", *AT_MODEL, "--no-tsne"),
             )
         ),
     ],

@@ -1,4 +1,4 @@
-"""`truebench prompts`: what judges are asked, to look at and to begin one's own with."""
+"""`truebench study prompts`: what judges are asked, to look at and to begin one's own with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Capsys = pytest.CaptureFixture[str]
 
 
 def test_list_names_every_prompt_with_its_use(capsys: Capsys) -> None:
-    done = command_here(capsys, "prompts", "list")
+    done = command_here(capsys, "study", "prompts")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[2:]}
     assert list(lines) == names() == sorted(ABOUT)
@@ -25,11 +25,11 @@ def test_list_names_every_prompt_with_its_use(capsys: Capsys) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_show_fills_every_prompt_with_a_sample(capsys: Capsys, name: str) -> None:
-    done = command_here(capsys, "prompts", "show", name)
+    done = command_here(capsys, "study", "prompts", name)
     assert (done.returncode, done.stderr) == (0, "")
     assert "{{" not in done.stdout
     assert "{%" not in done.stdout
-    assert command_here(capsys, "prompts", "show", name, "--source").stdout == Prompts().source(name)
+    assert command_here(capsys, "study", "prompts", name, "--source").stdout == Prompts().source(name)
     if name != "taxonomy":
         assert done.stdout == example(name, Prompts()) + "\n", "the same from Python"
     else:
@@ -38,7 +38,7 @@ def test_show_fills_every_prompt_with_a_sample(capsys: Capsys, name: str) -> Non
 
 def test_show_tells_the_forms_apart(capsys: Capsys) -> None:
     shown = [
-        command_here(capsys, "prompts", "show", "rubric", *flags).stdout
+        command_here(capsys, "study", "prompts", "rubric", *flags).stdout
         for flags in ((), ("--structured",), ("--no-reasoning",), ("--structured", "--no-reasoning"))
     ]
     assert len(set(shown)) == 4
@@ -47,9 +47,9 @@ def test_show_tells_the_forms_apart(capsys: Capsys) -> None:
 
 def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None:
     mine = tmp_path / "mine.jinja"
-    mine.write_text(command_here(capsys, "prompts", "show", "checklist", "--source").stdout)
-    ours = command_here(capsys, "prompts", "show", "checklist").stdout
-    show = ("prompts", "show", "checklist", "--prompt")
+    mine.write_text(command_here(capsys, "study", "prompts", "checklist", "--source").stdout)
+    ours = command_here(capsys, "study", "prompts", "checklist").stdout
+    show = ("study", "prompts", "checklist", "--prompt")
     assert command_here(capsys, *show, f"checklist={mine}").stdout == ours, "a copy of the source is the same prompt"
     mine.write_text("Mine: {{ criteria | length }}")
     assert command_here(capsys, *show, f"checklist={mine}").stdout == "Mine: 2\n"
@@ -73,7 +73,7 @@ def test_what_cannot_be_shown_is_one_line(
     (tmp_path / "evil.jinja").write_text(
         f"{{{{ cycler.__init__.__globals__.os.popen('touch {tmp_path}/run').read() }}}}"
     )
-    done = command_here(capsys, "prompts", "show", *(text.replace("{tmp}", str(tmp_path)) for text in arguments))
+    done = command_here(capsys, "study", "prompts", *(text.replace("{tmp}", str(tmp_path)) for text in arguments))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert words in done.stderr
     assert not (tmp_path / "run").exists(), "and nothing was run"
@@ -82,12 +82,12 @@ def test_what_cannot_be_shown_is_one_line(
 def test_official_prompts_become_flags(capsys: Capsys, tmp_path: Path) -> None:
     csv = tmp_path / "evaluation_prompts.csv"
     csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{context_document}} R: {{response}}\n")
-    done = command_here(capsys, "prompts", "official", str(csv), "--out", str(tmp_path / "p"))
+    done = command_here(capsys, "study", "prompts", "--official", str(csv), "--out", str(tmp_path / "p"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"--prompt grounding_json={tmp_path}/p/grounding_json.jinja\n"
-    shown = command_here(capsys, "prompts", "show", "grounding_json", *done.stdout.split())
+    shown = command_here(capsys, "study", "prompts", "grounding_json", *done.stdout.split())
     assert shown.stdout.startswith("E: The workshop moves to Friday at 10.")
     csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{document}} R: {{response}}\n")
-    done = command_here(capsys, "prompts", "official", str(csv), "--out", str(tmp_path / "p"))
+    done = command_here(capsys, "study", "prompts", "--official", str(csv), "--out", str(tmp_path / "p"))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "unknown placeholder '{{document}}'" in done.stderr

@@ -124,7 +124,7 @@ def test_in_the_middle_of_a_run(number: int, server: BadServer, arguments: tuple
 def test_who_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
     """All calls wait for their next try, and a name is looked up in a thread."""
     process = start(
-        "generate", "--data", "mini", "--model", "openai:m", "--model-base-url", "http://no-such-host.invalid/v1",
+        "study", "generate", "--data", "mini", "--model", "openai:m", "--model-base-url", "http://no-such-host.invalid/v1",
         "--out", str(tmp_path / "out"),
     )  # fmt: skip
     wait_for(process, lambda: (tmp_path / "out" / "run.json").exists())
@@ -138,7 +138,9 @@ def test_who_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize("later", [0.2, 8.0], ids=["loading", "generating"])
 def test_while_a_local_model_works(number: int, later: float, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start("generate", "--data", "mini", "--model", "smollm2", "--max-tokens", "4000", "--out", str(out))
+    process = start(
+        "study", "generate", "--data", "mini", "--model", "smollm2", "--max-tokens", "4000", "--out", str(out)
+    )
     wait_for(process, (out / "run.json").exists)
     time.sleep(later)
     process.send_signal(number)

@@ -163,7 +163,7 @@ def test_the_base_is_asked_first_and_only_what_is_held_out(
 ) -> None:
     """Two models at once may not fit the memory that trained one."""
     out = tmp_path / "judge"
-    given = ("distil", run(tmp_path, capsys), "--base", "hf:org/m", "--held-out", "0.4", "--out", str(out))
+    given = ("study", "distil", run(tmp_path, capsys), "--base", "hf:org/m", "--held-out", "0.4", "--out", str(out))
     done = command_here(capsys, *given)
     assert done.returncode == 0, done.stderr
     assert asked == ["trained", *["base"] * 12, "unloaded hf:org/m", *["pupil"] * 12]  # 12 of 30 instructions
@@ -197,7 +197,7 @@ def test_the_base_is_asked_first_and_only_what_is_held_out(
 def test_few_held_out_instructions_are_told_to_have_no_interval(
     tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("distil", run(tmp_path, capsys), "--base", "hf:org/m", "--out", str(tmp_path / "judge"))
+    given = ("study", "distil", run(tmp_path, capsys), "--base", "hf:org/m", "--out", str(tmp_path / "judge"))
     done = command_here(capsys, *given)
     assert "Held out are 6 instructions; intervals are told from 10 on" in " ".join(done.stdout.split())
     told = json.loads((tmp_path / "judge" / "distil.json").read_text(encoding="utf-8"))
@@ -208,7 +208,7 @@ def test_a_judge_is_calibrated_wherever_it_is_copied_and_no_longer_once_it_chang
     tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, copied = tmp_path / "judge", tmp_path / "elsewhere" / "copy"
-    given = ("distil", run(tmp_path, capsys), "--base", "hf:org/m", "--out", str(out))
+    given = ("study", "distil", run(tmp_path, capsys), "--base", "hf:org/m", "--out", str(out))
     assert command_here(capsys, *given).returncode == 0
     shutil.copytree(out, copied)
     there = read_calibration(str(out), f"hf:{out}", Prompts(), "decide")

@@ -93,14 +93,14 @@ def test_verdicts_of_one_kind_teach_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verdicts: dict[str, str], told: str
 ) -> None:
     where = finished(tmp_path, verdicts)
-    done = command_here(capsys, "distil", "--runs", where, "--base", "hf:m", "--out", str(tmp_path / "out"))
+    done = command_here(capsys, "study", "distil", "--runs", where, "--base", "hf:m", "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr
 
 
 def test_folders_of_others_are_left_alone(tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model.safetensors").write_text("mine")
-    given = ("distil", "--runs", run, "--base", "hf:m", "--out")
+    given = ("study", "distil", "--runs", run, "--base", "hf:m", "--out")
     assert "holds model.safetensors, which no run of ours left" in command_here(capsys, *given, str(tmp_path)).stderr
     assert "holds a study of kind truebench, not distil" in command_here(capsys, *given, run).stderr
     assert (tmp_path / "model.safetensors").read_text() == "mine"
@@ -109,7 +109,7 @@ def test_folders_of_others_are_left_alone(tmp_path: Path, run: str, capsys: pyte
 def test_several_runs_may_follow_and_an_estimate_trains_nothing(
     tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("distil", "--runs", run, run, "--base", "hf:m", "--out", str(tmp_path / "out"), "--estimate")
+    given = ("study", "distil", "--runs", run, run, "--base", "hf:m", "--out", str(tmp_path / "out"), "--estimate")
     done = command_here(capsys, *given)
     assert (done.returncode, done.stderr) == (0, "")
     assert "distilled" in done.stdout
@@ -258,7 +258,7 @@ def test_it_is_measured_beside_its_teacher_and_priced(
     )
     assert done.returncode == 0, done.stderr
     assert told(tmp_path / "m", "run.json")["results"]["judges"] == [f"hf:{judge}", second]
-    done = command_here(capsys, "calibrate", *both, "--cascade-judge", second, "--out", str(tmp_path / "c"))
+    done = command_here(capsys, "study", "calibrate", *both, "--cascade-judge", second, "--out", str(tmp_path / "c"))
     assert done.returncode == 0, done.stderr
     assert told(tmp_path / "c", "calibration.json")["judge"] == f"hf:{judge}"
 

@@ -125,7 +125,7 @@ def test_our_own_mistakes_keep_their_traceback(tmp_path: Path) -> None:
 def test_a_file_that_is_no_ledger_is_the_users_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"is damaged .*`truebench rescue"):
+    with pytest.raises(UserError, match=r"is damaged .*`truebench study rescue"):
         Ledger(path)
     assert path.read_bytes() == content, "nothing is lost"
 

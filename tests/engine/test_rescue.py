@@ -105,7 +105,7 @@ def test_damage_is_told_and_what_can_be_read_is_kept(
     file = run / "ledger.sqlite"
     damage(file)
     content = file.read_bytes()
-    with pytest.raises(UserError, match=rf"ledger\.sqlite is damaged \(.*\); `truebench rescue {run}` keeps"):
+    with pytest.raises(UserError, match=rf"ledger\.sqlite is damaged \(.*\); `truebench study rescue {run}` keeps"):
         go_on(run)
     assert file.read_bytes() == content, "nothing is lost meanwhile"
     found = rescue(run)
@@ -167,7 +167,7 @@ def test_a_log_whose_file_is_gone(run: Path, tmp_path: Path) -> None:
         (run / "ledger.sqlite").unlink(missing_ok=True)
         if content is not None:
             (run / "ledger.sqlite").write_bytes(content)
-        with pytest.raises(UserError, match=r"its log is all there is of it.*truebench rescue"):
+        with pytest.raises(UserError, match=r"its log is all there is of it.*truebench study rescue"):
             go_on(run)
     assert sum(rescue(run).saved.values()) == COUNT
     assert len(held(run)) == COUNT
@@ -230,7 +230,7 @@ def test_stopped_at_any_moment_the_next_call_goes_on(
             patched.setattr(Ledger, "usage", never)
         with pytest.raises(KeyboardInterrupt):
             rescue(run)
-    with pytest.raises(UserError, match=f"`truebench rescue {run}`"):
+    with pytest.raises(UserError, match=f"`truebench study rescue {run}`"):
         go_on(run)
     found = rescue(run)
     assert (sum(found.saved.values()), found.moved) == (COUNT, run / "ledger.sqlite.damaged")
@@ -252,7 +252,7 @@ def test_a_lost_or_torn_run_json_is_made_again(run: Path, text: str | None) -> N
     if text is not None:
         (run / "run.json").write_text(text)
     zeros(run / "ledger.sqlite", 0)
-    with pytest.raises(UserError, match=f"`truebench rescue {run}`"):
+    with pytest.raises(UserError, match=f"`truebench study rescue {run}`"):
         go_on(run)
     assert rescue(run).info
     assert read_info(run) == before
@@ -278,7 +278,7 @@ def test_the_file_of_a_cache(tmp_path: Path) -> None:
     fill(cache)
     cache.close()
     os.truncate(tmp_path / "my cache", 20 * PAGE)
-    with pytest.raises(UserError, match=f"`truebench rescue '{tmp_path}/my cache'` keeps"):
+    with pytest.raises(UserError, match=f"`truebench study rescue '{tmp_path}/my cache'` keeps"):
         Ledger(tmp_path / "my cache", shared=True)
     found = rescue(tmp_path / "my cache")
     assert found.saved

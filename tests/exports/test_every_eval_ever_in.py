@@ -126,14 +126,14 @@ def test_what_others_tell_is_told_as_theirs(tmp_path: Path, capsys: pytest.Captu
     )
     assert (group.what, boards.HEADINGS[group.what].startswith("Told by others")) == ("others", True)
     assert "nothing of it was measured or checked here" in leaderboard_page._notes("truebench", group)[0]
-    done = command_here(capsys, "export", str(folder), "--to", "csv", "--out", str(tmp_path / "out"))
+    done = command_here(capsys, "study", "export", str(folder), "--to", "csv", "--out", str(tmp_path / "out"))
     assert (done.returncode, "holds scores that others tell, and no run" in done.stderr) == (2, True), done.stderr
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(log(tmp_path / "x.json"))
     ours = finished(tmp_path / "a", "ann", numbered([True]))
-    done = command_here(capsys, "score", path, ours, "--out", str(tmp_path / "theirs"))
+    done = command_here(capsys, "study", "score", path, ours, "--out", str(tmp_path / "theirs"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "Scores of others" in done.stdout
     assert "62.50" in done.stdout
@@ -144,7 +144,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--protocol", "official", path], "which holds no official tables"),
         ([ours, "--out", str(tmp_path / "o")], "is for Every Eval Ever files"),
     ):
-        done = command_here(capsys, "score", *arguments)
+        done = command_here(capsys, "study", "score", *arguments)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 

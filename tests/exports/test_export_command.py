@@ -174,7 +174,7 @@ def test_rubrics_and_rewards_for_verifiers(weighted: str, tmp_path: Path) -> Non
 
 
 def test_a_command(weighted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "export", weighted, "--to", "csv", "--out", str(tmp_path / "out"))
+    done = command_here(capsys, "study", "export", weighted, "--to", "csv", "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.rpartition("/")[2] for line in done.stdout.splitlines()] == [
         "scores.csv: 9 rows",
@@ -229,6 +229,6 @@ def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, m
 
 
 def test_every_form_is_in_the_help() -> None:
-    from truebench_hf.cli.texts import TEXTS
+    from truebench_hf.cli.texts import help_text
 
-    assert all(name in TEXTS["export"] for name in FORMS)
+    assert all(name in help_text("study export") for name in FORMS)

@@ -57,7 +57,8 @@ def _printed(number: int, step: Step) -> str:
             code = int(stop.code or 0)
     for which, handler in handlers.items():  # which the command leaves behind, since its process ends
         signal.signal(which, handler)
-    shown = f"--- {number}. {words[0]}: exit code {code}\n{out.getvalue()}"
+    name = " ".join(words[:2]) if words[0] == "study" else words[0]
+    shown = f"--- {number}. {name}: exit code {code}\n{out.getvalue()}"
     return shown + (f"--- on stderr\n{err.getvalue()}" if err.getvalue() else "")
 
 

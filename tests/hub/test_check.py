@@ -261,7 +261,9 @@ def test_answers_that_nobody_judged_are_no_results(tmp_path: Path, capsys: pytes
 
     out = tmp_path / "out"
     model = script(tmp_path / "m.json", [])
-    done = command_here(capsys, "generate", "--data", "mini", "--limit", "2", "--model", model, "--out", str(out))
+    done = command_here(
+        capsys, "study", "generate", "--data", "mini", "--limit", "2", "--model", model, "--out", str(out)
+    )
     assert done.returncode == 0, done.stderr
     done = command_here(capsys, "publish", "results", str(out), "--repo-id", "org/r", "--dry-run", "--force")
     assert done.returncode == 2
@@ -290,18 +292,18 @@ def test_what_stood_there_before_is_a_results_repository_too(
     before.mkdir()
     for name in files:
         (before / name).write_text("")
-    done = command_here(capsys, "publish", "check", str(repo), "--before", str(before))
+    done = command_here(capsys, "publish", "results", "--check", str(repo), "--before", str(before))
     told = f"truebench: --before {before}: no results repository there (it has no folder `runs`); give a checkout"
     assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == ((0, False, 0) if fits else (2, True, 1))
 
 
 def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_here(capsys, "publish", "check", str(repo), "--before", str(repo)).returncode == 0
+    assert command_here(capsys, "publish", "results", "--check", str(repo), "--before", str(repo)).returncode == 0
     results(repo)[0].unlink()
-    done = command_here(capsys, "publish", "check", str(repo))
+    done = command_here(capsys, "publish", "results", "--check", str(repo))
     assert (done.returncode, done.stdout) == (1, "runs: 2, results: 1; faults: 1\n")
     assert "is not there; runs/" in done.stderr
-    done = command_here(capsys, "publish", "check", str(repo / "nowhere"))
+    done = command_here(capsys, "publish", "results", "--check", str(repo / "nowhere"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "no such folder" in done.stderr
 
@@ -353,11 +355,11 @@ def test_a_model_revision_and_task_stand_once_on_the_hub(hub: HubStub, client: H
     files = hub.files("dataset", "org/results")
     assert not first & set(files)
     assert len([name for name in files if name.startswith("index/")]) == 1
-    done = client.truebench("publish", "check", "org/results")
+    done = client.truebench("publish", "results", "--check", "org/results")
     assert (done.returncode, done.stdout) == (0, "runs: 1, results: 1; nothing vanished, nothing stands twice\n"), (
         done.stderr
     )
-    done = client.truebench("publish", "check", "org/nothing")
+    done = client.truebench("publish", "results", "--check", "org/nothing")
     assert done.returncode == 2
     assert "org/nothing: the Hub has no such repository" in done.stderr
 
@@ -387,7 +389,7 @@ def test_a_data_set_without_results_is_told_by_its_name(
 ) -> None:
     """It was told by the folder of a cache."""
     monkeypatch.setattr("truebench_hf.hub.former.fetched", lambda place: tmp_path)
-    done = command_here(capsys, "publish", "check", "org/other")
+    done = command_here(capsys, "publish", "results", "--check", "org/other")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "truebench: org/other: no results repository there (it has no folder `runs`); give a checkout of one, or "
@@ -405,7 +407,7 @@ def test_a_data_set_without_results_is_told_by_its_name(
 )
 def test_a_hub_that_refuses_a_check_is_one_line(hub: HubStub, client: HubClient, status: int, told: str) -> None:
     hub.fail_next("GET", "org/results", status, times=20)
-    done = client.truebench("publish", "check", "org/results")
+    done = client.truebench("publish", "results", "--check", "org/results")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("truebench: org/results: ")
     assert told in done.stderr

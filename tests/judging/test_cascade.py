@@ -202,7 +202,7 @@ def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict
 
 
 def test_a_missing_calibration_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="truebench calibrate"):
+    with pytest.raises(UserError, match="truebench study calibrate"):
         read_calibration(str(tmp_path / "none.json"), "scripted:a", Prompts())
 
 

@@ -32,8 +32,8 @@ def test_commands_on_instances_tell_of_rows_left_out(
     for words in (
         ["run", "--data", dirty, "--model", model, "--judge", judge],
         ["judge", "--responses", answers, "--data", dirty, "--model-name", "m", "--judge", judge],
-        ["rules", "--data", dirty],
-        ["validate", "--data", dirty, "--validator", judge, "--estimate"],
+        ["data", "rules", "--data", dirty],
+        ["study", "validate", "--data", dirty, "--validator", judge, "--estimate"],
     ):
         out = tmp_path / words[0]
         done = command_here(capsys, *words, "--out", str(out))

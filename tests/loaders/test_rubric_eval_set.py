@@ -92,7 +92,7 @@ def test_what_arbitration_leaves_out_stays_out(tmp_path: Path) -> None:
     write(tmp_path / "labels" / "hard.jsonl", [])
     built = export("rubric_eval", tmp_path / "out", source=str(tmp_path / "labels"))
     assert built.facts.rows["all"] == {"easy": 1}
-    assert built.facts.notes == ("rows without rubric type: 1; `truebench taxonomy` finds one",)
+    assert built.facts.notes == ("rows without rubric type: 1; `truebench study taxonomy` finds one",)
 
 
 def test_counts_stand_beside_those_of_the_paper(tmp_path: Path) -> None:

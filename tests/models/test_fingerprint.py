@@ -94,7 +94,7 @@ def test_what_shapes_none_does_not(tmp_path: Path, change: Callable[[Path], obje
 
 def test_what_runs_write_into_a_folder_of_a_model_does_not_count() -> None:
     """A distilled judge's folder holds its run, too, which every session writes anew."""
-    text = (ROOT / "examples" / "run_folder.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "run_folder.md").read_text(encoding="utf-8")
     saved = {
         name for name, row in rows_of_files(text) if "its tokenizer" in row or "hf:OUT" in row or "is asked" in row
     }

@@ -99,7 +99,7 @@ def test_a_wrong_rule_names_row_and_field() -> None:
 
 
 def test_the_documentation_holds_what_the_command_shows() -> None:
-    """Every kind with its example and its fields: `truebench rules --show >> docs/rules.md` writes them anew."""
+    """Every kind with its example and its fields: `truebench data rules --show >> docs/rules.md` writes them anew."""
     from truebench_hf.benchmarks.truebench.rules import vocabulary
 
     page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")

@@ -37,7 +37,10 @@ from truebench_hf.space.options import SpaceOptions, check_address, from_environ
         ({"model": "smollm2:x"}, "unknown --model spec"),
         ({"judge": "hf-classifier:x"}, "unknown --judge spec 'hf-classifier:x'"),  # it decides no criteria
         ({"max_document": 0}, "--max-document 0"),
-        ({"model": "hf:x", "model_base_url": "http://here"}, "--model-base-url http://here: only goes with openai:"),
+        (
+            {"model": "hf:x", "model_base_url": "http://here"},
+            "--model-base-url http://here: only goes with specs of servers such as openai:",
+        ),
         ({"model_arg": ("temperature",)}, "--model-arg temperature: write it as name=value"),
         ({"judge": "gpt-5"}, "unknown --judge spec 'gpt-5'"),
         ({"judge_arg": ("a=b",)}, "only go with --judge"),  # it would be passed over in silence

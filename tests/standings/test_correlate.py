@@ -62,7 +62,9 @@ def test_the_published_scores_against_others_and_who_is_far_off(
         if name != "o1"
     ]
     others = table(tmp_path / "b.json", [*made, {"model": "O1", "made up": 90}])
-    done = command_here(capsys, "correlate", "--scores", "published", "--with", others, "--out", str(tmp_path / "out"))
+    done = command_here(
+        capsys, "study", "correlate", "--scores", "published", "--with", others, "--out", str(tmp_path / "out")
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "out" / "correlate.json").read_text())["pairings"][0]
     assert (told["n"], told["only_in_scores"], told["only_in_with"]) == (31, ["o1"], ["O1"])
@@ -184,6 +186,6 @@ def test_sources_that_cannot_be_used(tmp_path: Path, sources: Callable[[Path], l
 
 def test_no_model_in_common(two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     others = table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])
-    done = command_here(capsys, "correlate", "--scores", two[0], "--with", others)
+    done = command_here(capsys, "study", "correlate", "--scores", two[0], "--with", others)
     assert done.returncode == 0, done.stderr
     assert "Not in common: 13" in done.stdout

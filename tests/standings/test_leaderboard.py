@@ -255,7 +255,7 @@ def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that
     file.write_text(json.dumps(info | {"settings": info["settings"] | change}))
     (Path(two) / "ledger.sqlite").unlink()  # which holds a copy
     said = f"cannot be read: not as we write it: {named}; choose another folder"
-    for command in (["score", two], ["compare", one, two]):
+    for command in (["study", "score", two], ["compare", one, two]):
         done = command_here(capsys, *command)
         assert (done.returncode, done.stderr) == (2, f"truebench: {file}: {said}\n"), command
     found = leaderboard([one, two])

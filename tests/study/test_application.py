@@ -17,7 +17,7 @@ from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.cli import studies
 from truebench_hf.cli.application import options_of
 
-PAGE = (ROOT / "examples" / "add_a_benchmark.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -126,7 +126,6 @@ def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"out": ""}, "--out names no folder"),
         ({"temperature": float("inf")}, "--temperature is at least 0"),
         ({"repetition_penalty": float("inf")}, "--repetition-penalty above 0"),
     ],

@@ -61,7 +61,7 @@ def test_each_response_has_its_own(out: Path) -> None:
 
 
 def test_no_export_tells_a_part_as_the_whole(out: Path, tmp_path: Path) -> None:
-    done = command("export", str(out), "--to", "every-eval-ever", "--out", str(tmp_path / "eee"))
+    done = command("study", "export", str(out), "--to", "every-eval-ever", "--out", str(tmp_path / "eee"))
     assert done.returncode == 0, done.stderr
     (file,) = (tmp_path / "eee").rglob("*.jsonl")
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -70,7 +70,7 @@ def test_no_export_tells_a_part_as_the_whole(out: Path, tmp_path: Path) -> None:
 
 
 def test_the_official_table_of_tokens_says_unknown(out: Path) -> None:
-    done = command("score", str(out), "--protocol", "official")
+    done = command("study", "score", str(out), "--protocol", "official")
     assert done.returncode == 0, done.stderr
     header, line = done.stdout.splitlines()[-2:]
     cells = dict(zip(header.split(","), line.split(","), strict=True))

@@ -90,7 +90,7 @@ def publish_results(
 
 
 def check_results(place: str | Path = ".", before: str | Path | None = None) -> Checked:
-    """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish check` as a call.
+    """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish results --check` as a call.
 
     `before` is one that it must not have less than, as its main branch is for a pull request. Raises UserError where
     one of them is none.

@@ -6,16 +6,17 @@ import functools
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
+    demo,
     export,
     facts,
     flex,
     label,
-    panels,
     prompts,
     publish,
     rescue,
@@ -23,17 +24,33 @@ from truebench_hf.cli import (
     score,
     standings,
     studies,
+    study,
 )
 from truebench_hf.cli.options import App, command, later
+from truebench_hf.cli.texts import help_text
 from truebench_hf.terminal import say
+
+_ORDER = (
+    "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "space", "study",
+)  # fmt: skip
+
+
+class _Ordered(TyperGroup):
+    """The commands in the order in which people meet them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
 
 app = App(
     name="truebench",
-    help="Instruction-following evaluation: score models, and measure how far their judges can be trusted.",
+    cls=_Ordered,
+    help="Which of your requirements does a model miss, how often, and how sure is that?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
 
 
@@ -52,21 +69,20 @@ def _root(
     pass
 
 
+study.add_to(app)
 studies.add_to(app)
-flex.add_to(app)
+demo.add_to(app)
+standings.add_to(app, study.study)
+label.add_to(app, study.study)
 facts.add_to(app)
-score.add_to(app)
-standings.add_to(app)
-checklist.add_to(app)
-label.add_to(app)
+flex.add_to(app)
 data.add_to(app)
-prompts.add_to(app)
 publish.add_to(app)
-export.add_to(app)
-rescue.add_to(app)
-
-
-_SPACE = "Serve the leaderboard and playground on this machine."
+score.add_to(study.study)
+checklist.add_to(study.study)
+prompts.add_to(study.study)
+export.add_to(study.study)
+rescue.add_to(study.study)
 
 
 def _space(app: typer.Typer) -> None:
@@ -77,10 +93,10 @@ def _space(app: typer.Typer) -> None:
 
         serve(options)
 
-    command(app, "space", SpaceOptions, run, _SPACE)
+    command(app, "space", SpaceOptions, run, help_text("space"))
 
 
-later(app, "space", _SPACE, _space, panels.REST)
+later(app, "space", "space", _space)
 
 
 @functools.cache

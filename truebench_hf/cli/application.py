@@ -33,12 +33,11 @@ def options_of(study: type[Any]) -> type[Any]:
 def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
-    from truebench_hf.cli.options import command
+    from truebench_hf.cli.options import App, command
     from truebench_hf.cli.running import run
     from truebench_hf.cli.studies import shown
 
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    app = App(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
     for study in studies:
-        help, _, more = (inspect.getdoc(study) or "").partition("\n")
-        command(app, study.kind, options_of(study), shown(study), help, more.strip() or None)
+        command(app, study.kind, options_of(study), shown(study), inspect.getdoc(study) or "")
     run(lambda: typer.main.get_command(app))

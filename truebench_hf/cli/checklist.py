@@ -1,4 +1,4 @@
-"""`truebench checklist ...`: checklists by themselves, without a benchmark around them, and sheets for annotators."""
+"""`truebench study checklist ...`: checklists by themselves, without a benchmark around them, and sheets for annotators."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-checklist = App(no_args_is_help=True, rich_markup_mode="rich", help="Write, score and validate checklists (TICK).")
+checklist = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("study checklist"))
 
 Data = Annotated[str, typer.Option(help="checklists_mini, rows in its columns, rows with criteria, or SOURCE:PATH.")]
 Seed = Annotated[int, typer.Option(help="Draws rows, sides and each annotator's order; and the bootstrap.")]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(study: typer.Typer) -> None:
     """Add the group with what is no study; its studies are added by `studies`."""
-    help = "Sheets for annotators: checklists to write, preferences, scores, scores after a checklist."
-    checklist.command("sheets", help=help, epilog=TEXTS["checklist sheets"])(_sheets)
-    help = "Filled-in sheets back into the rows, and how far annotators agree."
-    checklist.command("read-sheets", help=help, epilog=TEXTS["checklist read-sheets"])(_read_sheets)
-    app.add_typer(checklist, name="checklist", rich_help_panel=panels.ANY)
+    checklist.command("sheets", help=help_text("study checklist sheets"))(_sheets)
+    checklist.command("read-sheets", help=help_text("study checklist read-sheets"))(_read_sheets)
+    study.add_typer(checklist, name="checklist")
 
 
 def _sheets(

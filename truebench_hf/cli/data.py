@@ -1,4 +1,4 @@
-"""`truebench data list`, `describe`, `build` and `push`."""
+"""`truebench data list`, `build` and `push`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,36 @@ from typing import Annotated, Any
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
 from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
+from truebench_hf.cli.texts import help_text
 from truebench_hf.options import pairs
 from truebench_hf.terminal import say, warn
 
+data = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("data"))
 Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the group `data`."""
-    data = App(no_args_is_help=True, rich_markup_mode="rich")
-    data.command("list", help="The data sets there are, and whose rubrics are read.")(_list)
-    data.command("describe", help="Columns, configurations, licence and source of a data set.")(_describe)
-    data.command("build", help="Build a data set into a folder that load_dataset reads and the Hub takes.")(_build)
-    data.command("push", help="Push a built folder to the Hub, in one commit.")(_push)
-    app.add_typer(data, name="data", rich_help_panel=panels.REST, help="Build data sets and publish them on the Hub.")
+    """Add the group `data`; `data rules` is added by `studies`."""
+    data.command("list", help=help_text("data list"))(_list)
+    data.command("build", help=help_text("data build"))(_build)
+    data.command("push", help=help_text("data push"))(_push)
+    app.add_typer(data, name="data")
 
 
-def _list() -> None:
+def _list(
+    name: Annotated[
+        str | None, typer.Argument(help="One of them: its columns, configurations, licence and source.")
+    ] = None,
+) -> None:
+    if name is None:
+        _all()
+    else:
+        _describe(name)
+
+
+def _all() -> None:
     from truebench_hf.loaders.catalogue import CATALOGUE
     from truebench_hf.loaders.counts import Table, plain
     from truebench_hf.loaders.sources.listed import LISTED
@@ -39,7 +49,7 @@ def _list() -> None:
     say(plain(Table(title, ("source", "published as", "beside the criteria"), published)))
 
 
-def _describe(name: Name) -> None:
+def _describe(name: str) -> None:
     from truebench_hf.loaders.catalogue import corpus, entry
     from truebench_hf.loaders.prepare import load
 

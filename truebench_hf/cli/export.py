@@ -1,4 +1,4 @@
-"""`truebench export`."""
+"""`truebench study export`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.terminal import say
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(study: typer.Typer) -> None:
     """Add the command."""
-    help = "A finished run in the form of another tool: Every Eval Ever, inspect, verifiers, CSV, Parquet."
-    app.command("export", help=help, epilog=TEXTS["export"], rich_help_panel=panels.REST)(_export)
+    study.command("export", help=help_text("study export"))(_export)
 
 
 def _export(

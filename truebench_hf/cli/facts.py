@@ -6,21 +6,17 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.terminal import say
 
-facts = App(
-    no_args_is_help=True, rich_markup_mode="rich", help="Grounding of long answers in documents (FACTS Grounding)."
-)
+facts = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("facts"))
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the group; its studies are added by `studies`."""
-    help = "Rank the models of finished runs: fused rank over judges and splits, and what disqualification moves."
-    facts.command("rank", help=help, epilog=TEXTS["facts rank"])(_rank)
-    app.add_typer(facts, name="facts", rich_help_panel=panels.ANY)
+    facts.command("rank", help=help_text("facts rank"))(_rank)
+    app.add_typer(facts, name="facts")
 
 
 def _rank(

@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
+from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
-flex = App(
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Turn one instruction into its own benchmark (FlexBench, FlexEval).",
-)
+flex = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("flex"))
+flex_study = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("flex study"))
 Folder = Annotated[
     str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged, or its --out.")
 ]
@@ -25,13 +22,12 @@ Page = Annotated[Path | None, typer.Option(help="HTML file to write the report t
 
 def add_to(app: typer.Typer) -> None:
     """Add the group; its studies are added by `studies`."""
-    flex.command("table", help="Models by instructions and by dimensions, of judged folders.")(_table)
-    flex.command("stability", help="Do two corpora of one instruction, by seed, say the same of the models?")(
-        _stability
-    )
-    flex.command("sheets", help="Judged conversations to people as blind annotation sheets.")(_sheets)
-    flex.command("agree", help="How far the judge, and other people, agree with experts' labels.")(_agree)
-    app.add_typer(flex, name="flex", rich_help_panel=panels.ANY)
+    flex_study.command("table", help=help_text("flex study table"))(_table)
+    flex_study.command("stability", help=help_text("flex study stability"))(_stability)
+    flex_study.command("sheets", help=help_text("flex study sheets"))(_sheets)
+    flex_study.command("agree", help=help_text("flex study agree"))(_agree)
+    flex.add_typer(flex_study, name="study")
+    app.add_typer(flex, name="flex")
 
 
 def _table(

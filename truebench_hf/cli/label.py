@@ -1,4 +1,4 @@
-"""What people say of verdicts: `truebench label sample` and `label read` for runs, `arbitrate-sheets` for arbitrations."""
+"""What people say of verdicts: `truebench label sample` and `label read` for runs, `study arbitrate-sheets` for arbitrations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError
 from truebench_hf.terminal import say
 
@@ -17,24 +16,14 @@ Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench r
 Model = Annotated[str | None, typer.Option(help="Of a run of several models: whose responses, as run.json names it.")]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: typer.Typer, study: typer.Typer) -> None:
     """Add the commands that bring in the labels of people."""
-    label = App(help="Human labels on a sample of a run, and what they say about its pass rate and its judge.")
-    help = "Instances of a run, sampled by verdict, as blind annotation sheets."
-    label.command("sample", help=help, epilog=TEXTS["label sample"])(_sample)
-    help = "Filled-in sheets back: the run's report then sets its pass rate right."
-    label.command("read", help=help, epilog=TEXTS["label read"])(_read)
-    app.add_typer(label, name="label", no_args_is_help=True, rich_help_panel=panels.SCORE)
-    app.command(
-        "arbitrate-sheets",
-        help="Arbitrated labels to people as annotation sheets, and back as agreement.",
-        rich_help_panel=panels.JUDGES,
-    )(_sheets)
-
-    help = "The responses of a comparison of criteria to raters, as sheets that show no criteria."
-    app.command(
-        "compare-criteria-sheets", help=help, epilog=TEXTS["compare-criteria-sheets"], rich_help_panel=panels.JUDGES
-    )(_criteria_sheets)
+    label = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("label"))
+    label.command("sample", help=help_text("label sample"))(_sample)
+    label.command("read", help=help_text("label read"))(_read)
+    app.add_typer(label, name="label")
+    study.command("arbitrate-sheets", help=help_text("study arbitrate-sheets"))(_sheets)
+    study.command("compare-criteria-sheets", help=help_text("study compare-criteria-sheets"))(_criteria_sheets)
 
 
 def _sample(
@@ -94,7 +83,7 @@ def _read(
 
 
 def _sheets(
-    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench arbitrate`.")],
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench study arbitrate`.")],
     n: Annotated[int, typer.Option("--n", help="Rows to annotate, stratified by split and category.")] = 160,
     annotators: Annotated[str, typer.Option(help="Names, separated by commas: one sheet each.")] = "first,second",
     out: Annotated[str | None, typer.Option(help="Where sheets go; by default FOLDER/sheets.")] = None,
@@ -122,7 +111,7 @@ def _sheets(
 
 
 def _criteria_sheets(
-    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench compare-criteria`.")],
+    folder: Annotated[str, typer.Argument(help="Folder of a finished `truebench study compare-criteria`.")],
     annotators: Annotated[
         str, typer.Option(help="Names of the raters, separated by commas; each gets all responses.")
     ] = "first,second,third",

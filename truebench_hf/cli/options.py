@@ -13,7 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from truebench_hf.cli.texts import summary
 from truebench_hf.errors import UserError
+from truebench_hf.terminal import say
 
 _PANELS = (
     "Data",
@@ -24,6 +26,7 @@ _PANELS = (
     "Panel of judges",
     "Output",
 )  # the headings of `--help`, in order
+_RARE_PANELS = ("Panel of judges",)
 
 
 class Command(TyperCommand):
@@ -49,36 +52,39 @@ class App(typer.Typer):
         return super().command(name, cls=cls or Command, **more)
 
 
-def command(
-    app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str, more: str | None = None,
-    panel: str | None = None,
-) -> None:  # fmt: skip
+def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
     """Add a command whose flags are the fields of `options`; `action` gets the options object.
 
-    `more` is what `--help` says below the flags, `panel` the heading under which the command stands.
+    `help` is Markdown; its first paragraph is the summary. Rare flags are shown by `--help-all` alone.
     """
 
     def run(**values: Any) -> None:
-        action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
+        del values["help_all"]
+        made = options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        if values.get("out") == "" and not values.get("estimate"):
+            say(f"folder: {made.out}")
+        action(made)
 
-    run.__signature__ = inspect.Signature([_parameter(*field) for field in _fields(options)])  # type: ignore[attr-defined]
+    parameters = [_parameter(*field) for field in _fields(options)]
+    run.__signature__ = inspect.Signature([*parameters, _HELP_ALL])  # type: ignore[attr-defined]
     run.__annotations__ = {}
-    app.command(name, help=help, epilog=more, rich_help_panel=panel)(run)
+    app.command(name, help=help)(run)
 
 
 def later(
-    app: typer.Typer, name: str, help: str, make: Callable[[typer.Typer], None], panel: str | None = None,
+    app: typer.Typer, name: str, command: str, make: Callable[[typer.Typer], None],
     show: Callable[[], str] | None = None,
 ) -> None:  # fmt: skip
     """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded.
 
-    `show` makes the text that `--show` prints, which does nothing else.
+    `command` is its whole name, under which its help stands. `show` makes the text that `--show` prints, which does
+    nothing else.
     """
 
     class Later(TyperCommand):
         @cached_property
         def made(self) -> Any:
-            alone = App(add_completion=False, rich_markup_mode="rich")
+            alone = App(add_completion=False, rich_markup_mode="markdown")
             make(alone)
             return typer.main.get_command(alone)
 
@@ -88,7 +94,24 @@ def later(
                 raise typer.Exit
             return self.made.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
-    app.command(name, cls=Later, help=help, rich_help_panel=panel)(lambda: None)
+    app.command(name, cls=Later, help=summary(command))(lambda: None)
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    """Show the help with the rare flags, and end."""
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        context.get_help()  # rich prints it
+        raise typer.Exit
+
+
+_HELP_ALL = inspect.Parameter(
+    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="This page with rare options, too.")
+    ],
+)  # fmt: skip
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:
@@ -98,7 +121,7 @@ def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]
     named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
     panels = {name: vars(base).get("PANEL", "Method") for name, base in named}
     shown = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
-    return sorted(shown, key=lambda one: (_PANELS.index(one[2]), not _required(one[0])))
+    return sorted(shown, key=lambda entry: (_PANELS.index(entry[2]), not _required(entry[0])))
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
@@ -109,7 +132,8 @@ def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.
     several = typing.get_origin(kind) is tuple
     help, shown = field.metadata["help"], field.default is not None and field.default is not False
     metavar = "SPEC" if "role" in field.metadata else "TEXT" if several and not field.metadata["argument"] else None
-    more: dict[str, Any] = {"help": help, "rich_help_panel": panel, "metavar": metavar}
+    rare = field.metadata["rare"] or panel in _RARE_PANELS
+    more: dict[str, Any] = {"help": help, "rich_help_panel": panel, "metavar": metavar, "hidden": rare}
     flag = typer.Argument(**more) if field.metadata["argument"] else typer.Option(show_default=shown, **more)
     default = inspect.Parameter.empty if _required(field) else [] if several else field.default
     annotation: Any = Annotated[list[str] if several else kind, flag]

@@ -1,47 +1,38 @@
-"""`truebench prompts list`, `show` and `official`: what judges and writers are asked."""
+"""`truebench study prompts [NAME]`: what judges and writers are asked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
-from truebench_hf.cli import panels
-from truebench_hf.cli.options import App, command, later
-from truebench_hf.errors import unknown
-from truebench_hf.options import Options, option
+from truebench_hf.cli.options import command, later
+from truebench_hf.cli.texts import help_text
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.terminal import say
 
 if TYPE_CHECKING:
     from truebench_hf.cli.prompt_options import ShowOptions
 
-_SHOW = "What a prompt asks, filled with a small sample, or its template."
+
+def add_to(study: typer.Typer) -> None:
+    """Add the command `prompts`."""
+    later(study, "prompts", "study prompts", _make)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OfficialOptions(Options):
-    """Where the official prompts are, and where ours of them go."""
+def _make(app: typer.Typer) -> None:
+    from truebench_hf.cli.prompt_options import ShowOptions
 
-    csv: str = option(help="evaluation_prompts.csv of google/FACTS-grounding-public.", argument=True)
-    out: str = option(help="Folder for the prompts, one NAME.jinja each.", panel="Output")
+    command(app, "prompts", ShowOptions, _prompts, help_text("study prompts"))
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the group `prompts`."""
-    prompts = App(no_args_is_help=True, rich_markup_mode="rich")
-    prompts.command("list", help="The prompts there are, and who uses them.")(_list)
-    later(prompts, "show", _SHOW, _make_show)
-    command(
-        prompts, "official", OfficialOptions, _official,
-        "The judge prompts of FACTS Grounding from its evaluation_prompts.csv, for --prompt NAME=FILE.",
-    )  # fmt: skip
-    app.add_typer(
-        prompts,
-        name="prompts",
-        rich_help_panel=panels.JUDGES,
-        help="See what judges are asked; --prompt puts another text in its place.",
-    )
+def _prompts(options: ShowOptions) -> None:
+    if options.official:
+        _official(options.official, options.out)
+    elif options.name is None:
+        _list()
+    else:
+        _show(options, options.name)
 
 
 def _list() -> None:
@@ -53,30 +44,26 @@ def _list() -> None:
     say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
 
 
-def _make_show(app: typer.Typer) -> None:
-    from truebench_hf.cli.prompt_options import ShowOptions
-
-    command(app, "show", ShowOptions, _show, _SHOW)
-
-
-def _show(options: ShowOptions) -> None:
+def _show(options: ShowOptions, name: str) -> None:
     from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
     from truebench_hf.judging.sample_prompts import example
     from truebench_hf.prompts import names
 
-    if options.name not in names():
-        raise unknown("prompt", options.name, names())
+    if name not in names():
+        raise unknown("prompt", name, names())
     if options.source:
-        say(options.prompts.source(options.name), end="")
+        say(options.prompts.source(name), end="")
         return
-    kinds = {"kinds": list(RUBRIC_TYPES.values())} if options.name == "taxonomy" else {}
-    say(example(options.name, options.prompts, structured=options.structured, reasoning=options.reasoning, **kinds))
+    kinds = {"kinds": list(RUBRIC_TYPES.values())} if name == "taxonomy" else {}
+    say(example(name, options.prompts, structured=options.structured, reasoning=options.reasoning, **kinds))
 
 
-def _official(options: OfficialOptions) -> None:
+def _official(csv: str, out: str | None) -> None:
     from pathlib import Path
 
     from truebench_hf.judging.grounding.official import write_official_prompts
 
-    made = write_official_prompts(Path(options.csv), Path(options.out))
-    say(" ".join(f"--prompt {name}={file}" for name, file in made.items()))
+    if not out:
+        raise UserError("--official goes with --out: the folder for the prompts, one NAME.jinja each")
+    written = write_official_prompts(Path(csv), Path(out))
+    say(" ".join(f"--prompt {name}={file}" for name, file in written.items()))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.cli import panels
 from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.terminal import complain, say
 
 if TYPE_CHECKING:
@@ -30,18 +29,15 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; p
 
 def add_to(app: typer.Typer) -> None:
     """Add the command group `publish`."""
-    group = App(help="Put results, the Space or a metric on the Hub.", no_args_is_help=True)
-    help = "A finished run into a results data set, and onto the model's page."
-    group.command("results", help=help, epilog=TEXTS["publish results"])(_results)
-    help = "A results data set as its review would: nothing vanished, nothing twice, nothing unknown as 0."
-    group.command("check", help=help, epilog=TEXTS["publish check"])(_check)
-    group.command("space", help="The Space: leaderboard, explorer and playground.")(_space)
-    group.command("metric", help="One of the evaluate metrics, as a Space that evaluate.load finds.")(_metric)
-    app.add_typer(group, name="publish", rich_help_panel=panels.REST)
+    group = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("publish"))
+    group.command("results", help=help_text("publish results"))(_results)
+    group.command("space", help=help_text("publish space"))(_space)
+    group.command("metric", help=help_text("publish metric"))(_metric)
+    app.add_typer(group, name="publish")
 
 
 def _results(
-    run: Annotated[Path, typer.Argument(help="Folder of a finished run or study.")],
+    run: Annotated[str, typer.Argument(help="Folder of a finished run or study; with --check a results data set.")],
     repo_id: Annotated[str | None, typer.Option(help="Results data set that gets the run: ORG/RESULTS.")] = None,
     model_repo: Annotated[str | None, typer.Option(help="Model whose page gets the score: ORG/MODEL.")] = None,
     dataset: Annotated[
@@ -58,6 +54,12 @@ def _results(
     replace: Annotated[
         bool, typer.Option("--replace", help="In place of the run that has the same model, revision and task there.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Publish nothing: check a results data set (a checkout, or ORG/RESULTS).")
+    ] = False,
+    before: Annotated[
+        str | None, typer.Option(help="With --check: one that it must not have less than, as its main branch.")
+    ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="Data of no known benchmark: everybody may read its prompts and answers.")
     ] = False,
@@ -68,20 +70,19 @@ def _results(
     create_pr: CreatePr = False,
     dry_run: DryRun = False,
 ) -> None:
+    if check:
+        _check(run, before)
+        return
     for pushed in publishing.publish_results(
-        run, repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
+        Path(run), repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
         replace=replace, public=public,
         private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
     ):  # fmt: skip
         show_pushed(pushed)
 
 
-def _check(
-    place: Annotated[str, typer.Argument(help="A checkout of it, or ORG/RESULTS or ORG/RESULTS@REVISION.")] = ".",
-    before: Annotated[
-        str | None, typer.Option(help="One that it must not have less than, as its main branch: written alike.")
-    ] = None,
-) -> None:
+def _check(place: str, before: str | None) -> None:
+    """Print every fault of a results data set; any makes the exit code 1."""
     found = publishing.check_results(place, before)
     for fault in found.faults:
         complain(fault)

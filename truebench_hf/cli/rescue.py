@@ -1,4 +1,4 @@
-"""`truebench rescue`."""
+"""`truebench study rescue`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.terminal import say
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(study: typer.Typer) -> None:
     """Add the command that makes a damaged ledger anew."""
-    help = "Keep what can be read of a damaged ledger, in a run folder or as the file of a cache."
-    app.command("rescue", help=help, epilog=TEXTS["rescue"], rich_help_panel=panels.REST)(_rescue)
+    study.command("rescue", help=help_text("study rescue"))(_rescue)
 
 
 def _rescue(path: Annotated[str, typer.Argument(help="Folder of a run, or the file of a cache.")]) -> None:

@@ -1,4 +1,4 @@
-"""`truebench score`."""
+"""`truebench study score`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.cli import panels
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.terminal import say
 
@@ -16,10 +15,9 @@ if TYPE_CHECKING:
     from truebench_hf.records import Compact, Stamp
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(study: typer.Typer) -> None:
     """Add the command that scores what is judged already."""
-    help = "Tables from run folders, judgments.jsonl, official evaluation files, or Every Eval Ever files of others."
-    app.command("score", help=help, epilog=TEXTS["score"], rich_help_panel=panels.SCORE)(_score)
+    study.command("score", help=help_text("study score"))(_score)
 
 
 def _score(

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from truebench_hf.cli import panels
-from truebench_hf.cli.texts import TEXTS
+from truebench_hf.cli.texts import help_text
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_to(app: typer.Typer, study: typer.Typer) -> None:
     """Add the commands."""
-    commands: dict[str, tuple[Callable[..., None], str]] = {
-        "compare": (_compare, "Two runs on the same instances: the difference, and what flipped."),
-        "leaderboard": (_leaderboard, "Finished runs in one ranked table, the paper's published results beside them."),
-        "correlate": (
-            _correlate,
-            "Scores of models against other scores of theirs: rank agreement, and who is off the line.",
-        ),
-    }
-    for name, (action, help) in commands.items():
-        app.command(name, help=help, epilog=TEXTS[name], rich_help_panel=panels.SCORE)(action)
+    app.command("compare", help=help_text("compare"))(_compare)
+    app.command("leaderboard", help=help_text("leaderboard"))(_leaderboard)
+    study.command("correlate", help=help_text("study correlate"))(_correlate)
 
 
 def _compare(

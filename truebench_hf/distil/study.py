@@ -220,7 +220,7 @@ class Distil(Study[DistilOptions, Example, Asked, Distilled]):
 
 
 def distil(options: DistilOptions) -> Distilled:
-    """Distil a judge from finished runs; `truebench distil` as a Python call. Raises UserError."""
+    """Distil a judge from finished runs; `truebench study distil` as a Python call. Raises UserError."""
     return Distil(options).run().value
 
 

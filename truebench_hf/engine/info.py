@@ -94,7 +94,9 @@ def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
             f"{ledger} has a second name (a hard link), where it would be changed too; put a copy of its own in its place"
         )
     if not ledger.exists() and (path / f"{LEDGER}{PART}").exists():
-        raise UserError(f"a rescue of {ledger} was stopped; `truebench rescue {shlex.quote(str(path))}` finishes it")
+        raise UserError(
+            f"a rescue of {ledger} was stopped; `truebench study rescue {shlex.quote(str(path))}` finishes it"
+        )
     if not _filled(ledger) and _filled(path / f"{LEDGER}-wal"):
         raise damaged(ledger, "its log is all there is of it", path)  # which SQLite would delete
     info = read_info(path)

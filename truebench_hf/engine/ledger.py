@@ -296,7 +296,7 @@ def tell_lost(file: object, count: int) -> None:
 
 def damaged(file: Path, why: object, rescued: Path) -> DamagedError:
     """The error for a ledger that SQLite cannot read; `rescued` is what the command that helps is given."""
-    command = f"truebench rescue {shlex.quote(str(rescued))}"
+    command = f"truebench study rescue {shlex.quote(str(rescued))}"
     return DamagedError(f"{file} is damaged ({why}); `{command}` keeps all answers in it that can still be read")
 
 

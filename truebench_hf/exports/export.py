@@ -1,4 +1,4 @@
-"""`truebench export`: a finished run in the form of a neighbour."""
+"""`truebench study export`: a finished run in the form of a neighbour."""
 
 from __future__ import annotations
 

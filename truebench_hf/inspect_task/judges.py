@@ -29,12 +29,12 @@ from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
-from truebench_hf.models.spec import SPECS
+from truebench_hf.models.spec import kinds
 from truebench_hf.options import from_values, pairs
 from truebench_hf.types import Usage, Verdict
 
 ROLE = "grader"  # as inspect's own scorers call it
-_OURS = {spec.partition(":")[0] for spec in SPECS}
+_OURS = kinds() | {"smollm2"}
 _AT_ONCE = 1000  # inspect limits connections itself
 
 

@@ -1,4 +1,4 @@
-"""What `truebench calibrate` leaves for other runs: a decision judge's calibrator and threshold, in one file."""
+"""What `truebench study calibrate` leaves for other runs: a decision judge's calibrator and threshold, in one file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         there = str(content["content"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
-        raise UserError(f"{message}; give the calibration.json that `truebench calibrate` wrote") from error
+        raise UserError(f"{message}; give the calibration.json that `truebench study calibrate` wrote") from error
     here = of_spec(judge)
     copied = here and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
     if found.judge == judge and here != there:

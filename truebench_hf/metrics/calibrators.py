@@ -49,7 +49,9 @@ class Calibrator:
             numbers = [calibrator.slope, calibrator.intercept, *(number for knot in knots for number in knot)]
             finite = all(math.isfinite(number) for number in numbers)
         except (AttributeError, TypeError, ValueError) as error:
-            raise UserError(f"not a calibrator: {error}; give the JSON that `truebench calibrate` wrote") from error
+            raise UserError(
+                f"not a calibrator: {error}; give the JSON that `truebench study calibrate` wrote"
+            ) from error
         if calibrator.kind not in FITTERS:
             raise unknown("calibrator", str(calibrator.kind), FITTERS)
         flat = [number for knot in knots for number in knot]

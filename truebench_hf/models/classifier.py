@@ -1,7 +1,7 @@
 """Small judges of grounding, `hf-classifier:REPO_OR_PATH`: a sequence classifier over a document and a claim.
 
 A document is read in overlapping chunks that fit the model's window, and a claim is as well supported as in its best
-chunk. Which checkpoints can be used so, and how, is told in examples/grounding_classifiers.md.
+chunk. Which checkpoints can be used so, and how, is told in docs/grounding_classifiers.md.
 """
 
 from __future__ import annotations

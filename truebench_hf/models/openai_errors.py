@@ -292,4 +292,6 @@ def _remedy(said: ServerError, server: Server) -> str:
     if said.not_taken:
         omit = ",".join((*server.omitted, said.not_taken))
         return f"leave the parameter out with --model-arg/--judge-arg omit={omit}"
+    if said.status == 404 and not re.search(r"/v\d", server.url):
+        return f"most servers want /v1 at the end: --model-base-url/--judge-base-url {server.url}/v1"
     return f"check the model name, --model-base-url/--judge-base-url and ${server.key_env}"

@@ -14,6 +14,7 @@ from truebench_hf.confidential import learn_entries, open_entries
 from truebench_hf.engine.gate import PATIENCE, Unreadable
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.control_tokens import broken_up
+from truebench_hf.models.hosted import providers
 from truebench_hf.models.openai_connection import Connection
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
@@ -28,18 +29,24 @@ _FILTERED = ("content_filter", "sensitive")
 
 
 class OpenAIModel:
-    """`openai:MODEL`: one chat model on an OpenAI-compatible server."""
+    """`openai:MODEL`, `groq:MODEL` and the like: one chat model on an OpenAI-compatible server."""
 
     batch: int | None = None
-    takes_schema = True
 
-    def __init__(self, name: str, options: OpenAIOptions, patience: float = PATIENCE) -> None:
-        """`patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`."""
-        self.spec = f"openai:{name}"
+    def __init__(
+        self, name: str, options: OpenAIOptions, patience: float = PATIENCE, host: str = "openai", asked: bool = True
+    ) -> None:
+        """`host` is the provider's name in `providers.yaml`; a model that is not `asked` needs no key.
+
+        `patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`.
+        """
+        self.spec = f"{host}:{name}"
         learn_entries(options.extra_body)
+        self._host = providers()[host]
+        self.takes_schema = self._host.schema
         self._name, self._options = name, options
-        self._server = server_of(self.spec, options)
-        self.identity = Identity(provider(name, self._server.url), name, "", _shaping(options))
+        self._server = server_of(self.spec, options, self._host, needs_key=asked)
+        self.identity = Identity(provider(name, self._server.url, host), name, "", _shaping(options))
         self._connection = Connection(self._server, options, patience)
 
     @property
@@ -83,7 +90,10 @@ class OpenAIModel:
         await self._connection.close()
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        return chat_body(self._name, self._options, request, public=self._server.public)
+        body = chat_body(self._name, self._options, request, public=self._server.public)
+        if self._host.limit not in body and "max_tokens" in body:
+            body[self._host.limit] = body.pop("max_tokens")
+        return {key: value for key, value in body.items() if key not in self._host.omit}
 
 
 def chat_body(name: str, options: OpenAIOptions, request: ChatRequest, *, public: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pydantic import Field, PositiveInt
 
 from truebench_hf.confidential import learn_url
 from truebench_hf.errors import UserError
+from truebench_hf.models.hosted import Provider
 from truebench_hf.redaction import MARK, basic, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
@@ -95,21 +96,23 @@ class Server:
         return f"{path}?{self.query}" if self.query else path
 
 
-def server_of(spec: str, options: OpenAIOptions) -> Server:
-    """The server that options, or else the environment, name. Raises UserError on what is no URL, or no key.
+def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: bool = True) -> Server:
+    """Return the server that options, the environment or the provider name. Raises UserError on a bad URL or no key.
 
-    A login in the URL goes before the key in OPENAI_API_KEY, which is then not sent.
+    A login in the URL goes before the provider's key, which is then not sent.
     """
+    url = options.base_url or (os.environ.get("OPENAI_BASE_URL") if host.name == "openai" else "") or host.url(spec)
     try:
-        server = server_at((options.base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API).strip())
+        server = server_at(url.strip())
     except ValueError as error:
         raise UserError(f"{spec}: {error}") from None
-    server = replace(server, spec=spec, key_env=options.api_key_env or server.key_env, omitted=options.omitted)
+    server = replace(server, spec=spec, key_env=options.api_key_env or host.key, omitted=options.omitted)
     if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
     key = "" if server.login else _api_key(server.key_env)
     learn(key)
-    if not key and (options.api_key_env or (server.public and not server.login)):
+    needed = options.api_key_env or ((server.public or not host.key_optional) and not server.login)
+    if not key and needed and needs_key:
         raise UserError(f"{spec}: set the environment variable {server.key_env} to your API key")
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{spec}: the API key in {server.key_env} holds a character that no key has; copy it again")

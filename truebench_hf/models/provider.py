@@ -19,15 +19,15 @@ _TOLD = ("provider", "model", "system_fingerprint")  # in the body of an answer
 _MOST, _LONGEST = 20, 100  # values of one kind that are kept, and characters of each: servers may say anything
 
 
-def provider(name: str, url: str) -> str:
-    """The provider of a model at a base URL, as its identity has it.
+def provider(name: str, url: str, host: str = "openai") -> str:
+    """Return the provider of a model at a base URL, as its identity has it.
 
-    `huggingface:together` for `Qwen/Qwen3-8B:together` at the router, `OPEN` where the router chooses, `openai` at any
-    other server.
+    `huggingface:together` for `Qwen/Qwen3-8B:together` at the router, `OPEN` where the router chooses, at any other
+    server the `host` that the spec names.
     """
     place = urlsplit(url)
     if place.hostname != _ROUTER:
-        return "openai"
+        return host
     route = place.path.strip("/").partition("/")[0]
     chosen = route if route not in ("", "v1") else name.rpartition("/")[2].partition(":")[2]
     return f"huggingface:{chosen.lower()}" if chosen and chosen.lower() not in _POLICIES else OPEN

@@ -6,6 +6,7 @@ import json
 import re
 import typing
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from truebench_hf.confidential import arguments as shown
@@ -14,30 +15,44 @@ from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.in_memory import InMemory
+from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.provider import OPEN, pinning
 from truebench_hf.terminal import warn
 
 Options = TypeVar("Options")
 
-SPECS = {
+_OWN_SPECS = {
     "smollm2": "the embedded SmolLM2-135M-Instruct; no network, no key, a weak judge",
     "hf:REPO_OR_PATH": "a chat model run by transformers in this process",
     "vllm:REPO_OR_PATH": "a chat model run by vLLM in this process",
     "hf-classifier:REPO_OR_PATH": "a small judge of grounding, run by transformers; decides whether a document supports a claim",
-    "openai:MODEL": "a model behind any OpenAI-compatible server",
     "reward:REPO_OR_PATH": "a reward model run by transformers, to select answers by",
     "scripted:FILE": "a test double that answers by the rules in a JSON file",
 }
 
 
+@cache
+def specs() -> dict[str, str]:
+    """Return the forms that a spec may have, each with what it means."""
+    return _OWN_SPECS | {f"{name}:MODEL": provider.title for name, provider in providers().items()}
+
+
+@cache
+def kinds() -> frozenset[str]:
+    """Return what may stand before the colon of a spec."""
+    return frozenset(form.partition(":")[0] for form in specs() if ":" in form)
+
+
 def open_model(
-    spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, patience: float = PATIENCE
-) -> ChatModel:
+    spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, patience: float = PATIENCE,
+    asked: bool = True,
+) -> ChatModel:  # fmt: skip
     """The model a spec names, or holds (`InMemory`). Nothing heavy is loaded before its first request.
 
-    `arguments` are the provider's options as text; `base_url` is for `openai:`, and gives way to one among them;
-    `patience` is how many seconds a server may be away before the run is stopped.
+    `arguments` are the provider's options as text; `base_url` is for servers (`openai:`, `groq:`), and gives way to one
+    among them; `patience` is how many seconds a server may be away before the run is stopped. One that is not `asked`
+    (an estimate) needs no key.
     Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
@@ -46,15 +61,32 @@ def open_model(
     learn_arguments(given)
     learn_url(base_url or "")
     if base_url is not None:
-        if kind != "openai":
-            raise UserError(f"{spec}: a base URL only goes with openai: specs; leave it out")
+        if not takes_url(spec):
+            raise UserError(f"{spec}: a base URL only goes with specs of servers, such as openai:; leave it out")
         given.setdefault("base_url", base_url)  # an argument is about this very model
     if isinstance(spec, InMemory):
         if given:
             raise UserError(f"{spec}: takes no options here; give them to truebench_hf.model(...)")
         return typing.cast(ChatModel, spec.value)
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
-        raise unknown("spec", spec, SPECS)
+        raise _unknown_spec(spec)
+    if takes_url(spec):
+        from truebench_hf.models.openai_model import OpenAIModel
+        from truebench_hf.models.openai_options import OpenAIOptions
+
+        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience, kind, asked)
+        if model.identity.provider == OPEN:
+            warn(pinning(spec))
+        return model
+    if kind == "scripted":
+        from truebench_hf.models.scripted import ScriptedOptions, from_file
+
+        return from_file(name, read_options(ScriptedOptions, given, spec))
+    return _open_local(kind, name, given, spec)
+
+
+def _open_local(kind: str, name: str, given: Mapping[str, str], spec: str) -> ChatModel:
+    """Return a model that runs in this process; raise UserError where `kind` is none."""
     if kind in ("smollm2", "hf"):
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
@@ -76,19 +108,21 @@ def open_model(
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
         return VllmModel(name, read_options(VllmOptions, given, spec))
-    if kind == "openai":
-        from truebench_hf.models.openai_model import OpenAIModel
-        from truebench_hf.models.openai_options import OpenAIOptions
+    raise _unknown_spec(spec)
 
-        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience)
-        if model.identity.provider == OPEN:
-            warn(pinning(spec))
-        return model
-    if kind == "scripted":
-        from truebench_hf.models.scripted import ScriptedOptions, from_file
 
-        return from_file(name, read_options(ScriptedOptions, given, spec))
-    raise unknown("spec", spec, SPECS)
+def takes_url(spec: str) -> bool:
+    """Return whether a spec names a model behind a server, so that a base URL may go with it."""
+    return spec.partition(":")[0] in providers()
+
+
+def _unknown_spec(spec: str) -> UserError:
+    """The error for what is no spec: a bare name is answered with the provider that has such models."""
+    if ":" not in spec and (meant := provider_spec_for(spec)):
+        return UserError(f"unknown spec {spec!r}: did you mean {meant}?")
+    if ":" not in spec and "/" in spec.strip("/"):
+        return UserError(f"unknown spec {spec!r}: did you mean hf:{spec} (in this process) or hf-router:{spec}?")
+    return unknown("spec", spec, specs())
 
 
 def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Options:
@@ -138,13 +172,13 @@ _FAMILIES = {
     "nova": "(?<![a-z])nova(?![a-z])",
     "yi": "(?<![a-z])yi(?![a-z])",
 } | {word: word for word in ("smollm", "exaone", "glm", "kimi", "grok", "granite", "olmo", "falcon", "minimax")}
-_PROVIDERS = frozenset(spec.partition(":")[0] for spec in SPECS if ":" in spec) | {"loaded", "function"}
+_OBJECTS = ("loaded", "function")  # what stands there for models that are objects of this process
 
 
 def without_kind(spec: str) -> str:
     """A model's name as its kind of spec has it: `openai:org/m:free` -> `org/m:free`; a name that is no spec as it is."""
     kind, colon, rest = spec.partition(":")
-    return rest if colon and rest and kind in _PROVIDERS else spec
+    return rest if colon and rest and (kind in kinds() or kind in _OBJECTS) else spec
 
 
 def without_provider(spec: str) -> str:
@@ -158,8 +192,7 @@ def family(spec: str) -> str:
 
     Of several the first counts, the last part of a path before its folder; with none it is that last part itself.
     """
-    kind, _, rest = spec.lower().rstrip("/").partition(":")
-    name = rest if kind in _PROVIDERS else f"{kind}:{rest}".rstrip(":")
+    name = without_kind(spec.lower().rstrip("/"))
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
         found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]

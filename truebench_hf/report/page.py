@@ -27,7 +27,7 @@ _SHORT = 40  # characters
 # Macro by type, in sections.html.jinja.
 _MACROS: dict[type, str] = {
     Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
-    kinds.Plot: "plot", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
+    kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
     Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
 }  # fmt: skip
 

@@ -178,7 +178,26 @@ class Beside:
     note: str = ""
 
 
-Section = Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations
+@dataclass(frozen=True)
+class Outcomes:
+    """What became of one requirement: per model the outcome, a short figure (what was measured, say) and the answer."""
+
+    requirement: str
+    prompt: str
+    cells: tuple[tuple[Outcome, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Requirements as rows, models as columns, the answers on a click; those that are missed most come first."""
+
+    title: str
+    models: tuple[str, ...]
+    rows: tuple[Outcomes, ...]
+    note: str = ""
+
+
+Section = Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations
 
 
 def exchanges(

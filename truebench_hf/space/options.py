@@ -13,14 +13,14 @@ from pathlib import Path
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.rules.deciding import MODES
-from truebench_hf.models.spec import SPECS
+from truebench_hf.models.spec import kinds, specs, takes_url
 from truebench_hf.options import at_least_one, option, pairs
 
 _LEAST_ONE = (
     "refresh", "max_prompt", "max_document", "max_criteria", "max_seconds", "max_queue", "concurrency", "max_upload_mb",
 )  # fmt: skip
 # What only rates or classifies writes no answer and decides no criterion.
-_KINDS = {spec.partition(":")[0] for spec in SPECS} - {"smollm2", "reward", "hf-classifier"}
+_NO_CHAT = ("reward", "hf-classifier")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +129,10 @@ def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
 
 def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:
     kind, _, name = spec.partition(":")
-    if spec != "smollm2" and (kind not in _KINDS or not name):
-        raise unknown(f"{flag} spec", spec, SPECS)
-    if base_url is not None and kind != "openai":
-        raise UserError(f"{flag}-base-url {base_url}: only goes with openai: specs, not with {flag} {spec}")
+    if spec != "smollm2" and (kind not in kinds() or kind in _NO_CHAT or not name):
+        raise unknown(f"{flag} spec", spec, specs())
+    if base_url is not None and not takes_url(spec):
+        raise UserError(
+            f"{flag}-base-url {base_url}: only goes with specs of servers such as openai:, not with {flag} {spec}"
+        )
     pairs(arguments, f"{flag}-arg")

@@ -10,7 +10,7 @@ from truebench_hf.engine.gate import Missing
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, NoDecisions
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import open_model, takes_url
 from truebench_hf.models.streaming import StreamedModel
 from truebench_hf.options import pairs
 from truebench_hf.space.board import words
@@ -30,7 +30,7 @@ def shown_name(spec: str) -> str:
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
     """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
     given = pairs(arguments, flag)
-    return open_model(spec, _SOON | given if spec.startswith("openai:") else given, base_url, inf)
+    return open_model(spec, _SOON | given if takes_url(spec) else given, base_url, inf)
 
 
 class SeenModel(StreamedModel):

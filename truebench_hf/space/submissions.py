@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from truebench_hf.hub.submitted import State, Submitted, submissions
-from truebench_hf.models.spec import SPECS
+from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import inert
 from truebench_hf.report.spoken import spoken
 from truebench_hf.terminal import warn
 
 _MOST = 30
 _FRESH, _PATIENCE = 60.0, 10.0  # seconds
-_PROVIDED = re.compile("^(?:" + "|".join({spec.partition(":")[0] for spec in SPECS}) + ")-")
+_PROVIDED = re.compile("^(?:" + "|".join(kinds() | {"smollm2"}) + ")-")
 _WORDS: dict[State, str] = {"waiting": "open", "merged": "yes", "refused": "no"}  # by the colours of verdicts
 
 

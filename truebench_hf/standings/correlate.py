@@ -64,7 +64,7 @@ def correlate(
     scores: Sequence[str], others: Sequence[str], *, column: Sequence[str] = (), with_column: Sequence[str] = (),
     seed: int = 0,
 ) -> Correlated:  # fmt: skip
-    """Hold scores against others; `truebench correlate` as a Python call. What each may be: `read_scores`.
+    """Hold scores against others; `truebench study correlate` as a Python call. What each may be: `read_scores`.
 
     Models are the same where their names are, without who provides them; nothing is guessed. Raises UserError as
     `read_scores`.

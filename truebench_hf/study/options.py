@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import date
 from functools import cached_property
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check
@@ -27,22 +30,25 @@ class FolderOptions(Options):
 
     PANEL: ClassVar[str] = "Output"
 
-    out: str = option(help="Folder of the study: made if absent, continued if it holds the same one.")
+    out: str = option(
+        "", help="Folder of the study: made if absent, continued if it holds the same one. If not given, runs/ and a name "
+        "of model and date, where the same command of the same day goes on."
+    )  # fmt: skip
     patience: float = option(
-        PATIENCE, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
+        PATIENCE, rare=True, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
         "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
     engine: str = option(
-        "asyncio", panel="Models", help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "asyncio", panel="Models", rare=True, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
         "Ray cluster)."
     )  # fmt: skip
     ray_address: str | None = option(
-        None, panel="Models", help="HOST:PORT of the head of that cluster, or auto for the one this machine is part of. If "
+        None, panel="Models", rare=True, help="HOST:PORT of the head of that cluster, or auto for the one this machine is part of. If "
         "not given: RAY_ADDRESS, else a cluster of its own on this machine."
     )  # fmt: skip
     log: str | None = option(
-        None, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
+        None, rare=True, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
         "OTEL_EXPORTER_OTLP_ variables name."
     )  # fmt: skip
 
@@ -53,7 +59,7 @@ class FolderOptions(Options):
         if self.ray_address and self.engine != "ray":
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
-            raise UserError("--out names no folder")
+            object.__setattr__(self, "out", default_folder(self))
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
         if self.log not in (None, *LOGS):
@@ -113,7 +119,7 @@ class PromptOptions(Options):
     PANEL: ClassVar[str] = "Judging"
 
     prompt: tuple[str, ...] = option(
-        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench prompts list`); may be repeated.",
+        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench study prompts `); may be repeated.",
     )  # fmt: skip
 
     @cached_property
@@ -178,7 +184,7 @@ class PanelOptions(Options):
     panel: str | None = option(None, help="How several judges decide together: majority, unanimous or weighted.")
     weights: str | None = option(None, help="Weights of a weighted panel in the order of the judges, e.g. 2,1,1.")
     tie_breaker: str | None = role(
-        None, help="Judge who settles what the panel is tied on: a spec.", binds=Binds(late=True)
+        None, rare=True, help="Judge who settles what the panel is tied on: a spec.", binds=Binds(late=True)
     )
 
     def check_panel(self, judges: int) -> None:
@@ -266,6 +272,23 @@ class WritingOptions(Options):
 @dataclass(frozen=True, kw_only=True)
 class LabellingOptions(StudyOptions, JudgingOptions, WritingOptions):
     """How studies make their texts and have them judged."""
+
+
+def default_folder(options: Any) -> str:
+    """Return the folder of a study that names none: runs/ and a name of model, date and everything that is asked."""
+    parts = roles(options)
+    specs = [spec for role in ("model", *parts) for spec in parts.get(role, ())] or [type(options).__name__]
+    name = re.sub(r"[^\w.-]+", "-", specs[0].partition(":")[2].rpartition("/")[2] or specs[0]).strip("-.") or "run"
+    reach = ("_concurrency", "_base_url")  # how models are reached
+    asked = {
+        field.name: getattr(options, field.name)
+        for field in fields(options)
+        if field.name not in _BESIDE and not field.name.endswith(reach)
+    }
+    return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, asked]))[:4]}"
+
+
+_BESIDE = ("out", "limit", "estimate", "patience", "engine", "ray_address", "log", "allow_unscored", "fail_under")
 
 
 def level_of(given: str | None, spec: str, text_level: str) -> str:

@@ -14,7 +14,7 @@ from truebench_hf.extras import need
 from truebench_hf.in_memory import InMemory
 from truebench_hf.models.on_ray import OnRay, Opening
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import open_model, takes_url
 from truebench_hf.options import flag, pairs, roles
 from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered
@@ -101,7 +101,7 @@ class Roles:
     ) -> ChatModel:
         arguments = _arguments(f"{flag(role)}-arg", given, number, count)
         # One URL for all means: for those that take one. A lone model that takes none is told so.
-        url = url if count == 1 or spec.startswith("openai:") else None
+        url = url if count == 1 or takes_url(spec) else None
         key = (spec, tuple(sorted(arguments.items())), url)
         if key not in self._opened:
             self._opened[key] = self._made(spec, arguments, url)
@@ -111,7 +111,7 @@ class Roles:
         return model
 
     def _made(self, spec: str, arguments: Mapping[str, str], url: str | None) -> ChatModel:
-        model = open_model(spec, arguments, url, self.options.patience)
+        model = open_model(spec, arguments, url, self.options.patience, asked=not self.options.estimate)
         if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
             return model
         opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)

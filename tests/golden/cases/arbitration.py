@@ -32,12 +32,12 @@ CASES = (
     Case(
         "arbitrate", _write,
         (
-            f"arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidate scripted:writer.json --out out",
-            "arbitrate-sheets out --annotators eva,jon",
+            f"study arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidate scripted:writer.json --out out",
+            "study arbitrate-sheets out --annotators eva,jon",
             fill("out/sheets/eva.csv", no=["settled against the majority"]),
             fill("out/sheets/jon.csv", no=["settled against the majority", "two against two"]),
-            "arbitrate-sheets out --read out/sheets/eva.csv --read out/sheets/jon.csv",
-            f"arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --no-coarse-reasoning --out asked",
+            "study arbitrate-sheets out --read out/sheets/eva.csv --read out/sheets/jon.csv",
+            f"study arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --no-coarse-reasoning --out asked",
         ),
     ),
 )  # fmt: skip

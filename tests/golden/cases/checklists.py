@@ -62,10 +62,10 @@ CASES = (
     Case(
         "validate", _write,
         (
-            "checklist validate --data data.jsonl --generator scripted:writer.json --judge scripted:judge.json --votes 3 "
+            "study checklist validate --data data.jsonl --generator scripted:writer.json --judge scripted:judge.json --votes 3 "
             "--out out",
-            "checklist validate --data out/rows.jsonl --out again",
+            "study checklist validate --data out/rows.jsonl --out again",
         ),
     ),
-    Case("categories", _write, ("checklist categories --data data.jsonl --model scripted:sorter.json --out out",)),
+    Case("categories", _write, ("study checklist categories --data data.jsonl --model scripted:sorter.json --out out",)),
 )  # fmt: skip

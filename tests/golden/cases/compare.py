@@ -41,7 +41,7 @@ def _write() -> None:
     scripts({"judge": judge}, {"reply": "?"})
 
 
-_COMPARE = "compare-criteria --data data.jsonl --responses responses.jsonl --judge scripted:judge.json --out out"
+_COMPARE = "study compare-criteria --data data.jsonl --responses responses.jsonl --judge scripted:judge.json --out out"
 
 CASES = (
     Case(
@@ -49,7 +49,7 @@ CASES = (
         (
             f"{_COMPARE} --estimate",
             _COMPARE,
-            "compare-criteria-sheets out --annotators eva,jon,kim",
+            "study compare-criteria-sheets out --annotators eva,jon,kim",
             fill("out/sheets/eva.csv", no=["of course", "what?"]),
             fill("out/sheets/jon.csv", no=["of course", "what?"], blank=["Say bravo"]),
             fill("out/sheets/kim.csv", no=["what?"]),

@@ -60,8 +60,8 @@ CASES = (
     Case(
         "contrast", _write,
         (
-            "contrast --data data.jsonl --writer scripted:writer.json --judge scripted:judge.json --max-edit 0.7 --out out",
-            "contrast --data data.jsonl --writer scripted:writer.json --judge scripted:judge.json --max-edit 0.7 --limit 3 "
+            "study contrast --data data.jsonl --writer scripted:writer.json --judge scripted:judge.json --max-edit 0.7 --out out",
+            "study contrast --data data.jsonl --writer scripted:writer.json --judge scripted:judge.json --max-edit 0.7 --limit 3 "
             "--out few",
         ),
     ),

@@ -41,8 +41,8 @@ CASES = (
     Case(
         "criteria", _write,
         (
-            "validate --data data.jsonl --validator scripted:validator.json --analysis-language Korean --out out",
-            "validate --data data.jsonl --validator scripted:validator.json --stage prompt --out prompts",
+            "study validate --data data.jsonl --validator scripted:validator.json --analysis-language Korean --out out",
+            "study validate --data data.jsonl --validator scripted:validator.json --stage prompt --out prompts",
         ),
     ),
 )  # fmt: skip

@@ -76,6 +76,6 @@ CASES = (
         "flex build travel.md --builder scripted:builder.json --out out",
         "flex simulate out --model scripted:assistant.json --simulator scripted:users.json --conversations 2 --out talks",
         "flex score out --conversations talks/conversations.jsonl --judge scripted:judge.json --out scored",
-        "flex profiles --dialogues people.jsonl --model scripted:users.json --out people",
+        "flex study profiles --dialogues people.jsonl --model scripted:users.json --out people",
     )),
 )  # fmt: skip

@@ -43,9 +43,9 @@ CASES = (
     Case(
         "pairwise", _write,
         (
-            "pairwise --data data.jsonl --judge scripted:judge.json --generator scripted:writer.json --recorded recorded.jsonl "
+            "study pairwise --data data.jsonl --judge scripted:judge.json --generator scripted:writer.json --recorded recorded.jsonl "
             "--out out",
-            "pairwise --data data.jsonl --judge scripted:judge.json --protocol preference --orders single --out single",
+            "study pairwise --data data.jsonl --judge scripted:judge.json --protocol preference --orders single --out single",
         ),
     ),
 )  # fmt: skip

@@ -49,7 +49,7 @@ _CHANGES = {
     "colour": {"kind": "too strict", "criterion": "2", "new text": "remove"},
 }
 _RUN = (
-    "refine-criteria --data data.jsonl --model scripted:one.json --model scripted:other.json --judge scripted:judge.json "
+    "study refine-criteria --data data.jsonl --model scripted:one.json --model scripted:other.json --judge scripted:judge.json "
     "--validator scripted:validator.json --out out"
 )
 _TAKEN = f"{_RUN} --human out/sheets --revisions out/worklist.csv"

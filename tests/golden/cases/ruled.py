@@ -39,7 +39,7 @@ CASES = (
     Case(
         "rules", _write,
         (
-            "rules --data data.jsonl --model scripted:reader.json --out found",
+            "data rules --data data.jsonl --model scripted:reader.json --out found",
             "run --data found/data.jsonl --model scripted:model.json --judge scripted:judge.json --rules decide --out out",
         ),
     ),

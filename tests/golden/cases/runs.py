@@ -133,7 +133,7 @@ def _probabilities() -> None:
 CASES = (
     Case(
         "run", _own,
-        (f"run --data data.jsonl {MODEL} {JUDGE} --out out", "score out --allow-unscored", "score --protocol official out"),
+        (f"run --data data.jsonl {MODEL} {JUDGE} --out out", "study score out --allow-unscored", "study score --protocol official out"),
     ),
     Case(
         "run-mini", _mini,  # a sample that grows, and a folder that keeps to its options
@@ -166,9 +166,9 @@ CASES = (
     Case(
         "stages", _own,  # answers, verdicts and scores one after the other
         (
-            f"generate --data data.jsonl --category Multi-Turn --category Summarization --category Safety {MODEL} --out out",
+            f"study generate --data data.jsonl --category Multi-Turn --category Summarization --category Safety {MODEL} --out out",
             f"judge {JUDGE} --no-reasoning --prompt checklist=own.jinja --out out --allow-unscored",
-            "score out --allow-unscored",
+            "study score out --allow-unscored",
         ),
     ),
     Case(
@@ -192,13 +192,13 @@ CASES = (
             f"run --data data.jsonl {MODEL} {JUDGE} --limit 0 --out out",
             f"run --data data.jsonl {MODEL} {JUDGE} --votes 3 --out out",
             f"judge {JUDGE} --out out",
-            "score out",
+            "study score out",
             f"metaeval --data data.jsonl {JUDGE} --out out",
             f"metaeval --data rubric_mini {JUDGE} --paradigms rubrics --out out",
-            f"calibrate --data rubric_mini {JUDGE} --kind plat --out out",
-            f"contrast --data rubric_mini --writer openai {JUDGE} --out out",
-            "arbitrate --data rubric_mini --judge scripted:judge.json --meta-judge scripted:judge.json --out out",
-            "taxonomy --data nobench:x --out out",
+            f"study calibrate --data rubric_mini {JUDGE} --kind plat --out out",
+            f"study contrast --data rubric_mini --writer openai {JUDGE} --out out",
+            "study arbitrate --data rubric_mini --judge scripted:judge.json --meta-judge scripted:judge.json --out out",
+            "study taxonomy --data nobench:x --out out",
         ),
     ),
 )  # fmt: skip

@@ -47,7 +47,7 @@ CASES = (
             "compare runs/bob-7b runs/bob-7b-rubric",
             "leaderboard --runs runs/ann runs/bob-7b runs/bob-7b-rubric --out board",
             "leaderboard --with-published",
-            "correlate --scores runs/ann runs/bob-7b --with outside.jsonl --out correlated",
+            "study correlate --scores runs/ann runs/bob-7b --with outside.jsonl --out correlated",
         ),
     ),
 )  # fmt: skip

@@ -54,7 +54,7 @@ _GIVEN = "--data data.jsonl --model scripted:model.json --outside drfr --outside
 CASES = (
     Case(
         "refine", _write,
-        (f"refine {_GIVEN} --iterations 2 --out out", f"refine {_GIVEN} --critique free --iterations 1 --out free"),
+        (f"study refine {_GIVEN} --iterations 2 --out out", f"study refine {_GIVEN} --critique free --iterations 1 --out free"),
     ),
-    Case("best-of", _write, (f"best-of {_GIVEN} --n 3 --by stick --by direct --out out",)),
+    Case("best-of", _write, (f"study best-of {_GIVEN} --n 3 --by stick --by direct --out out",)),
 )  # fmt: skip

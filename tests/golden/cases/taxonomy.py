@@ -28,8 +28,8 @@ CASES = (
     Case(
         "taxonomy", _write,
         (
-            "taxonomy --data data.jsonl --model scripted:model.json --no-tsne --out out",
-            "taxonomy --data rubric_mini --limit 8 --no-tsne --out known",
+            "study taxonomy --data data.jsonl --model scripted:model.json --no-tsne --out out",
+            "study taxonomy --data rubric_mini --limit 8 --no-tsne --out known",
         ),
     ),
 )  # fmt: skip

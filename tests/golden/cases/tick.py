@@ -61,10 +61,10 @@ CASES = (
     Case(
         "checklist", _write,
         (
-            "checklist generate --data data.jsonl --model scripted:writer.json --out written",
-            "checklist generate --instruction 'Say alfa.' --model scripted:writer.json --generator-temperature 1 "
+            "study checklist generate --data data.jsonl --model scripted:writer.json --out written",
+            "study checklist generate --instruction 'Say alfa.' --model scripted:writer.json --generator-temperature 1 "
             "--runs 2 --out one",
-            "checklist score --data responses.jsonl --judge scripted:judge.json --out scored",
+            "study checklist score --data responses.jsonl --judge scripted:judge.json --out scored",
         ),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`truebench checklist generate`: a checklist for every instruction, written by a model (paper 004, section 3.1.1)."""
+"""`truebench study checklist generate`: a checklist for every instruction, written by a model (paper 004, section 3.1.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`truebench checklist score`: responses that are there already, judged by checklists (paper 004, section 3.1.2).
+"""`truebench study checklist score`: responses that are there already, judged by checklists (paper 004, section 3.1.2).
 
 A row of the data may hold its response (`response`, `output`, `completion`, `answer`, or the last of its `messages`) and
 `model`; rows that differ in nothing else are one instruction with several models' responses. Others come from files by

@@ -8,6 +8,7 @@ from typing import cast
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.models import models_of, scores_of
+from truebench_hf.benchmarks.truebench.requirements import requirements
 from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.benchmarks.truebench.sections import HEADLINES, conversations, hardest, is_official, unscored
 from truebench_hf.records import Judged
@@ -28,6 +29,8 @@ def model_sections(report: Report, judged: Sequence[Judged] = ()) -> list[Sectio
     samples = {model: scores_of(scores, model).get(REPEATED) for model in models}
     several = any(samples.values())
     shown: list[Section] = [_models(report, scores), _dots(scores["overall"])]
+    if judged:
+        shown.append(requirements(judged))
     shown += [repeated(found, f"Repeated samples: {model}") for model, found in samples.items() if found]
     shown += [matrix for name in _GROUPS if (matrix := _groups(name, scores, models)).rows]
     for model, found in report.bias_corrected.items():

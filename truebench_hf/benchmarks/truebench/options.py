@@ -73,8 +73,8 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
     )
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
-    top_p: float = option(0.98, binds=_SAMPLING, help="Nucleus sampling of the model.")
-    repetition_penalty: float = option(1.0, binds=_SAMPLING, help="Repetition penalty of the model.")
+    top_p: float = option(0.98, rare=True, binds=_SAMPLING, help="Nucleus sampling of the model.")
+    repetition_penalty: float = option(1.0, rare=True, binds=_SAMPLING, help="Repetition penalty of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,30 +118,30 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         "default", binds=Binds(late=True), help="default, or official: the official pass rule and tables."
     )
     threshold: float | None = option(
-        None, binds=_JUDGING,
+        None, rare=True, binds=_JUDGING,
         help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
     )  # fmt: skip
     abstain_band: str | None = option(
-        None, binds=_JUDGING,
+        None, rare=True, binds=_JUDGING,
         help="LOW,HIGH of P(yes) between which a verdict is left open; in a cascade handed on, then by "
         "default that of --calibration, without a calibration 0.2,0.8."
     )  # fmt: skip
     calibration: str | None = option(
-        None, binds=_JUDGING, help="calibration.json of this judge from `truebench calibrate`."
+        None, rare=True, binds=_JUDGING, help="calibration.json of this judge from `truebench study calibrate`."
     )
     cascade_judge: str | None = role(
-        None, help="Who gets a cascade's doubtful rest; the judge itself if not given.",
+        None, rare=True, help="Who gets a cascade's doubtful rest; the judge itself if not given.",
         binds=Binds("cascade_judge", lambda options: options.cascade_name, late=True),
     )  # fmt: skip
     cascade_level: str = option(
-        "checklist", binds=_JUDGING, help="How the doubtful rest is asked about: checklist or rubric."
+        "checklist", rare=True, binds=_JUDGING, help="How the doubtful rest is asked about: checklist or rubric."
     )
     votes: int = option(
         1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
     judge_temperature: float = option(0.0, binds=_JUDGING, help="Sampling temperature of the judge.")
     panel: str | None = option(
-        None, binds=_PANEL, help="How several judges decide together: majority, unanimous or weighted."
+        None, rare=True, binds=_PANEL, help="How several judges decide together: majority, unanimous or weighted."
     )
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
@@ -290,7 +290,7 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
 
     responses: str | None = option(
         None, panel="Data", help="File of answers: {id, response} rows, official evaluation files, lm-eval samples, "
-        "lighteval details or inspect logs. Without one those of `truebench generate` in --out."
+        "lighteval details or inspect logs. Without one those of `truebench study generate` in --out."
     )  # fmt: skip
     data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")  # type: ignore[assignment]
     model_name: str | None = option(

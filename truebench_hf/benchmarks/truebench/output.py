@@ -160,15 +160,17 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
     file, info = path / RESPONSES, read_info(path)
     settings = info.get("settings")
     if info.get("kind", KIND) not in ("", KIND):
-        raise UserError(f"--out {path}: is a study of kind {info['kind']}; give the folder of `truebench generate`")
+        raise UserError(
+            f"--out {path}: is a study of kind {info['kind']}; give the folder of `truebench study generate`"
+        )
     if not settings or not file.is_file() or not file.stat().st_size:
-        raise UserError(f"--out {path}: holds no answers; run `truebench generate` with this folder first")
+        raise UserError(f"--out {path}: holds no answers; run `truebench study generate` with this folder first")
     reader = Reader()
     try:
         found = [reader.answered(row, where) for where, row in jsonl.read(file)]
     except UserError as error:
         raise UserError(f"{error}; generate again") from error
-    models, again = models_of(settings), "finish `truebench generate` with this folder first"
+    models, again = models_of(settings), "finish `truebench study generate` with this folder first"
     if others := {response.model for _, response in found} - set(models):
         raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {', '.join(models)}; {again}")
     for model in models:

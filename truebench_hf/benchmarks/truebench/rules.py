@@ -1,4 +1,4 @@
-"""`truebench rules`: a rule for every criterion of some data that states one, by what is known, by phrases or by a model.
+"""`truebench data rules`: a rule for every criterion of some data that states one, by what is known, by phrases or by a model.
 
 Abstract: a criterion is decidable where it says nothing but what a program can measure, measurable where that is a part of
 it, else neither. What is found stands in the field `rule` of rows that people check, edit and judge by; a rule that the
@@ -185,5 +185,5 @@ def vocabulary() -> str:
 
 
 def rules(options: RulesOptions) -> dict[str, Any]:
-    """Find the rules of criteria; `truebench rules` in Python. Returns the content of rules.json. Raises UserError."""
+    """Find the rules of criteria; `truebench data rules` in Python. Returns the content of rules.json. Raises UserError."""
     return Rules(options).run().value

@@ -29,7 +29,7 @@ def fitted(
     folds: int,
     seed: int,
 ) -> Fitted | None:
-    """Fit as `truebench calibrate` does; None where labels and probabilities do not allow it."""
+    """Fit as `truebench study calibrate` does; None where labels and probabilities do not allow it."""
     calibrator = fit(kind, shares, gold)
     fair = cross_fit(kind, shares, gold, groups, folds=folds, seed=seed)
     best = best_threshold(fair, gold)

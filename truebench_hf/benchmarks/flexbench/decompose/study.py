@@ -1,4 +1,4 @@
-"""`truebench flex decompose`: our dimensions against human ones (paper 001, section 5.2 and appendix C)."""
+"""`truebench flex study decompose`: our dimensions against human ones (paper 001, section 5.2 and appendix C)."""
 
 from __future__ import annotations
 

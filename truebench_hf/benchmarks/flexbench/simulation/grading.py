@@ -1,4 +1,4 @@
-"""`truebench flex profiles`: kinds of users out of real conversations, in three stages (appendix D.1).
+"""`truebench flex study profiles`: kinds of users out of real conversations, in three stages (appendix D.1).
 
 A conversation's user is graded for cooperativeness; conversations of one grade make one kind of user; `flex simulate`
 fits the kinds to an instruction.

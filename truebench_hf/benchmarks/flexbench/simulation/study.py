@@ -69,7 +69,9 @@ class SimulateOptions(FolderOptions, PromptOptions):
         20, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )
     max_tokens: int = option(2048, binds=True, help="Token limit of one message.")
-    profiles: str | None = option(None, panel="Data", help="JSON file of other kinds of users (see `flex profiles`).")
+    profiles: str | None = option(
+        None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
+    )
     knowledge: str | None = option(None, panel="Data", help="Text file that the assistant is given to know.")
     human: str | None = option(None, panel="Data", help="Conversations with people, to compare the users with.")
     similarity: bool = option(

@@ -190,7 +190,7 @@ def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int
         notes.append(f"judged by a model of its own family: {', '.join(own)}")
     if untyped:
         notes.append(
-            f"{untyped} rows have no rubric type: `truebench taxonomy --data {options.out}/labels` writes rows that do"
+            f"{untyped} rows have no rubric type: `truebench study taxonomy --data {options.out}/labels` writes rows that do"
         )
     if deciding := [spec for spec in options.judge if options.decides(spec)]:
         notes.append(

@@ -74,7 +74,7 @@ def compare(folder: str, answers: Iterable[str], decisions: Iterable[str] = ()) 
 def _labelled(folder: str) -> list[Row]:
     labels = Path(folder) / "labels"
     if not labels.is_dir():
-        raise UserError(f"{folder}: holds no labels; give the folder of a finished `truebench arbitrate`")
+        raise UserError(f"{folder}: holds no labels; give the folder of a finished `truebench study arbitrate`")
     if not any(file.stat().st_size for file in labels.glob("*.jsonl")):
         raise UserError(f"{folder}: the judges left no rubric with a label, so there is nothing to hold people against")
     return list(data.load(str(labels)))

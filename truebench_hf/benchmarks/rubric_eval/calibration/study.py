@@ -144,7 +144,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
 
 def calibrate(options: CalibrateOptions) -> Fit:
-    """Calibrate a decision judge; `truebench calibrate` as a Python call. Writes the study into `options.out`.
+    """Calibrate a decision judge; `truebench study calibrate` as a Python call. Writes the study into `options.out`.
 
     Other runs read `calibration.json` there. Raises UserError on what the caller can fix.
     """

@@ -46,7 +46,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         help="Decision paradigm: P(yes) from which a rubric is met; that of --calibration, otherwise 0.5."
     )  # fmt: skip
     calibration: str | None = option(
-        None, binds=_FITTED, help="calibration.json of the one judge, from `truebench calibrate`."
+        None, binds=_FITTED, help="calibration.json of the one judge, from `truebench study calibrate`."
     )
     votes: int = option(
         1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."

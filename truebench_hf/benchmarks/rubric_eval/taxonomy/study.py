@@ -1,4 +1,4 @@
-"""`truebench taxonomy`: a model sorts rubrics into the 13 types (paper 003, section 3.5 and appendix L).
+"""`truebench study taxonomy`: a model sorts rubrics into the 13 types (paper 003, section 3.5 and appendix L).
 
 Where the data knows the types, the model's accuracy on them is measured; where a source has labels of its own, they
 are given as hints. The charts show how rubrics spread over types and dimensions (figures 4 and 7), how alike they are
@@ -113,7 +113,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
 
 
 def taxonomy(options: TaxonomyOptions) -> Taxonomy:
-    """Sort rubrics by type; `truebench taxonomy` as a Python call. Writes the study into `options.out`.
+    """Sort rubrics by type; `truebench study taxonomy` as a Python call. Writes the study into `options.out`.
 
     Raises UserError on what the caller can fix.
     """

@@ -1,4 +1,4 @@
-"""`truebench checklist categories`: what the questions of checklists ask for, and how responses do by that (appendix A).
+"""`truebench study checklist categories`: what the questions of checklists ask for, and how responses do by that (appendix A).
 
 A model names any number of categories for a question. What three annotators all named is right; how well the model
 finds it is told per question, then averaged (Table 7). Figure 4 is the pass rate of the questions of a category.

@@ -1,4 +1,4 @@
-"""`truebench pairwise`: judges held against people's preferences, by four protocols (paper 004, section 3.2.2, Table 4)."""
+"""`truebench study pairwise`: judges held against people's preferences, by four protocols (paper 004, section 3.2.2, Table 4)."""
 
 from __future__ import annotations
 
@@ -218,5 +218,5 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
 
 
 def pairwise(options: PairwiseOptions) -> tuple[LineScores, ...]:
-    """Hold judges against labelled pairs; `truebench pairwise` as a Python call. Raises UserError."""
+    """Hold judges against labelled pairs; `truebench study pairwise` as a Python call. Raises UserError."""
     return Pairwise(options).run().value

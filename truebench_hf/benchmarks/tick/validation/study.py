@@ -1,4 +1,4 @@
-"""`truebench checklist validate`: how far checklists, and judges who answer them, can be trusted (paper 004, section 3.2).
+"""`truebench study checklist validate`: how far checklists, and judges who answer them, can be trusted (paper 004, section 3.2).
 
 Models add to the rows what the data does not hold: generators their checklists, judges their answers. All scores are
 then read off the rows, so that rows which hold everything need no model, and the rows written here are such.

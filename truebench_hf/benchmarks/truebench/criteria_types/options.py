@@ -1,4 +1,4 @@
-"""Options of `truebench compare-criteria`."""
+"""Options of `truebench study compare-criteria`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
     humans: tuple[str, ...] = option(
         (),
         panel="Data",
-        help="Filled-in sheets of `truebench compare-criteria-sheets`, or folders of them; may be repeated.",
+        help="Filled-in sheets of `truebench study compare-criteria-sheets`, or folders of them; may be repeated.",
     )
 
     def __post_init__(self) -> None:

@@ -68,7 +68,9 @@ def export(folder: str, annotators: Sequence[str], out: str | None = None, seed:
 def read_answered(folder: Path) -> list[Answered]:
     """The responses that `compare-criteria` left in its folder. Raises UserError."""
     if read_info(folder).get("kind") != KIND or not (folder / RESPONSES).is_file():
-        raise UserError(f"{folder}: holds no responses; give the --out of a finished `truebench compare-criteria`")
+        raise UserError(
+            f"{folder}: holds no responses; give the --out of a finished `truebench study compare-criteria`"
+        )
     reader = Reader()
     return [reader.answered(row, where) for where, row in jsonl.read(folder / RESPONSES)]
 
@@ -124,7 +126,7 @@ def check(given: Annotations) -> None:
     if other := [name for name, options in given.options.items() if set(options) != set(OPTIONS)]:
         raise UserError(
             f"--humans: row {other[0]} asks for {' or '.join(given.options[other[0]])}, not for pass or fail; give sheets of "
-            "`truebench compare-criteria-sheets`"
+            "`truebench study compare-criteria-sheets`"
         )
 
 

@@ -1,4 +1,4 @@
-"""`truebench compare-criteria`: the same responses judged by four types of criteria, and held against people.
+"""`truebench study compare-criteria`: the same responses judged by four types of criteria, and held against people.
 
 Abstract: TRUEBench's claim that a checklist agrees with people better than ratings do, on responses, data and a judge of
 one's own (paper 000, section 5.1, appendices C.3 and E, Figures 7 and 8).
@@ -133,7 +133,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
             out = self.options.out
             return [
                 *notes,
-                f"Nobody has rated these responses yet: `truebench compare-criteria-sheets {out}` writes sheets without "
+                f"Nobody has rated these responses yet: `truebench study compare-criteria-sheets {out}` writes sheets without "
                 "criteria; this command with --humans SHEETS then compares, and asks nothing again.",
             ]
         if people.asked < raters.RATERS:

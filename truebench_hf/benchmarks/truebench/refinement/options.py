@@ -1,4 +1,4 @@
-"""Options of `truebench refine-criteria`."""
+"""Options of `truebench study refine-criteria`."""
 
 from __future__ import annotations
 

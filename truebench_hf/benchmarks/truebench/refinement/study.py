@@ -1,4 +1,4 @@
-"""`truebench refine-criteria`: criteria are refined until judge and people agree, and a validator finds no defect.
+"""`truebench study refine-criteria`: criteria are refined until judge and people agree, and a validator finds no defect.
 
 Abstract: responses of several models are judged by the criteria, people say of each whether it passes, and where the two
 differ people change criteria or prompts; what changed is judged anew and validated, round by round (paper 000, section
@@ -254,5 +254,5 @@ def _unscored(last: Sequence[Judged]) -> list[Judged]:
 
 
 def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:
-    """One step of the loop; `truebench refine-criteria` in Python. Returns refinement.json. Raises UserError."""
+    """One step of the loop; `truebench study refine-criteria` in Python. Returns refinement.json. Raises UserError."""
     return RefineCriteria(options).run().value

