@@ -213,7 +213,7 @@ def test_python_takes_several_models(tmp_path: Path) -> None:
     assert list(report.unscored) == [f"hello ({failing})"]
     with pytest.raises(UserError, match="stands twice"):
         truebench_hf.run(data=ROWS, model=[models[0], models[0]], judge=judge)
-    with pytest.raises(UserError, match="name at least one --model"):
+    with pytest.raises(UserError, match="name at least one model="):
         truebench_hf.run(data=ROWS, model=[], judge=judge)
 
 

@@ -124,7 +124,7 @@ def test_a_built_folder_has_what_the_source_has(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        (None, "training needs --source: labelled rows"),
+        (None, "training needs source=: labelled rows"),
         ("absent.jsonl", "no such file"),
         ("profbnch:absent.jsonl", "unknown source of rubrics"),
     ],

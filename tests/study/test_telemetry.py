@@ -303,8 +303,8 @@ def test_the_library_can_be_switched_off(
 
 
 def test_an_unknown_log_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown log 'oltp': did you mean otel"):
-        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out=str(tmp_path / "o"), log="oltp")
+    with pytest.raises(UserError, match="unknown log 'otl': did you mean otel"):
+        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out=str(tmp_path / "o"), log="otl")
 
 
 @pytest.mark.parametrize("name", _COMMANDS)

@@ -90,7 +90,7 @@ def later(
 
         def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
             if show and args == ["--show"]:
-                typer.echo(show())
+                say(show())
                 raise typer.Exit
             return self.made.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
