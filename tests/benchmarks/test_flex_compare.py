@@ -114,7 +114,7 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path) -> None:
     place = folder(
         tmp_path / "a", [*corpus("a", "0", 8), *corpus("b", "0", 5), *corpus("a", "1", 7), *corpus("b", "1", 9)]
     )
-    code, told = run("stability", str(place), "--seeds", "0,1", "--out", str(tmp_path / "page" / "s.html"))
+    code, told = run("study", "stability", str(place), "--seeds", "0,1", "--out", str(tmp_path / "page" / "s.html"))
     assert code == 0
     assert "1 pairs of models change places" in told
     page = (tmp_path / "page" / "s.html").read_text()
@@ -130,7 +130,7 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path) -> None:
     )
     third = folder(tmp_path / "c", corpus("a", "0", 2))
     assert f"hotel ({tmp_path}" in "".join(run("study", "table", str(place), str(third / "scores"))[1].split("\n"))
-    assert "two different seeds" in run("stability", str(place), "--seeds", "0,0")[1]
+    assert "two different seeds" in run("study", "stability", str(place), "--seeds", "0,0")[1]
 
 
 # --- agreement -------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ OPTIONS = DistilOptions(runs=("r",), base="hf:m", out="o")
 ONE = Example("run", "1", "i", "state", (Criterion("a"),), ("a",), ("yes",))
 
 
+@pytest.mark.slow
 def test_a_base_without_chat_template_is_refused(tmp_path: Path) -> None:
     model, tokenizer = tiny_chat()
     tokenizer.chat_template = None
@@ -74,6 +75,7 @@ def test_a_tokenizer_without_the_words_is_refused(labels: tuple[str, ...]) -> No
     assert len(list(rows(*tiny_chat(), [ONE], Prompts()))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("losses", "step"), [((1.0, float("nan"), 2.0), 2), ((float("inf"),), 1)])
 def test_a_lost_loss_leaves_no_judge(losses: Sequence[float], step: int) -> None:
     log = [{"loss": loss} for loss in losses] + [{"train_runtime": 1.0}]
@@ -158,6 +160,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return where
 
 
+@pytest.mark.slow
 def test_the_base_is_asked_first_and_only_what_is_held_out(
     tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +197,7 @@ def test_the_base_is_asked_first_and_only_what_is_held_out(
     assert asked == ["trained", "trained", "unloaded hf:org/m", *["pupil"] * 12]
 
 
+@pytest.mark.slow
 def test_few_held_out_instructions_are_told_to_have_no_interval(
     tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,6 +208,7 @@ def test_few_held_out_instructions_are_told_to_have_no_interval(
     assert told["agreement"]["distilled"]["accuracy"]["ci95"] is None
 
 
+@pytest.mark.slow
 def test_a_judge_is_calibrated_wherever_it_is_copied_and_no_longer_once_it_changes(
     tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

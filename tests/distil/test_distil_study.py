@@ -56,6 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     return finished(tmp_path_factory.mktemp("given"), LEARNABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -81,6 +82,7 @@ def test_what_cannot_be_distilled_is_told_before_anything_is_made(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdicts", "told"),
     [
@@ -98,6 +100,7 @@ def test_verdicts_of_one_kind_teach_nothing(
     assert told in done.stderr
 
 
+@pytest.mark.slow
 def test_folders_of_others_are_left_alone(tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model.safetensors").write_text("mine")
     given = ("study", "distil", "--runs", run, "--base", "hf:m", "--out")
@@ -106,6 +109,7 @@ def test_folders_of_others_are_left_alone(tmp_path: Path, run: str, capsys: pyte
     assert (tmp_path / "model.safetensors").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_several_runs_may_follow_and_an_estimate_trains_nothing(
     tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

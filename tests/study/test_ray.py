@@ -226,6 +226,7 @@ def test_what_is_wrong_with_the_options_is_said_at_once(data: str, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_estimate_and_a_finished_run_need_no_cluster(data: str, tmp_path: Path) -> None:
     model = script(tmp_path / "m.json", [])
     gone = {"engine": "ray", "ray_address": "127.0.0.1:1"}
@@ -237,6 +238,7 @@ def test_an_estimate_and_a_finished_run_need_no_cluster(data: str, tmp_path: Pat
     assert ledger(tmp_path / "out") == answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "why"),
     [
