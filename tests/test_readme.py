@@ -47,6 +47,7 @@ RUN = (
 PARSED_ONLY = (
     "--data v0.6.1",
     "truebench space",
+    "truebench label read",
     "--data mini",
     "truebench publish results . --check",
     "truebench demo",

@@ -154,7 +154,8 @@ def test_what_each_protocol_costs(tmp_path: Path) -> None:
     # Both orders, two ratings, two ratings, two responses times two questions, for each of six pairs.
     assert calls == {"preference": 12, "direct": 12, "check-then-score": 12, "tick": 24}
     content = json.loads((tmp_path / "out/scores.json").read_text())
-    assert content["usage"]["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
+    spent = json.loads((tmp_path / "out/run.json").read_text())["usage"]["total"]
+    assert spent["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
     assert content["checklists"] == {
         "n": 6, "given": 0, "empty": 0, "questions": 12, "duplicates": 0, "no_questions": 0,
     }  # fmt: skip

@@ -323,7 +323,8 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     for table in ("table 2", "table 3", "table 4"):
         assert f"like the paper&#39;s {table}" in page
     assert page.count('class="tb-paper"') == 22 + 8  # the paper's judges, and its paradigms by model
-    assert "http:" not in page.replace("http://www.w3.org", "") and "https:" not in page
+    assert "http:" not in page.replace("http://www.w3.org", "")
+    assert "https:" not in page
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ class Bench:
             *(["--data", self.data] if models else []),
             *named,
             *records,
-            *(judge if command != "generate" else []),
+            *(judge if command != "study generate" else []),
         ]
-        return command_here(self.capsys, command, "--out", str(out or self.out), *words, *more)
+        return command_here(self.capsys, *command.split(), "--out", str(out or self.out), *words, *more)
 
     def asked(self, name: str) -> int:
         """How many prompts a model was sent so far, under the number it had in its command."""
@@ -113,7 +113,8 @@ def test_two_models_in_one_command(bench: Bench) -> None:
 
     page = (bench.out / "report.html").read_text(encoding="utf-8")
     assert "TRUEBench: 2 models" in page
-    assert page.count("The Nile.") == page.count("The Rhine.") == 1
+    # Each model's answers stand in its conversations; the requirements show both models' answers beside each other.
+    assert page.count("The Nile.") == page.count("The Rhine.") == 3
     table = list(csv.reader((bench.out / "scores_category.csv").open(encoding="utf-8")))
     assert [cells[:2] for cells in table[1:]] == [[first, "66.67"], [second, "66.67"]]
     (line,) = [line for line in done.stdout.splitlines() if "│" in line and "second.json" in line]
@@ -189,7 +190,7 @@ def test_a_run_of_two_models_goes_on_where_it_was_killed(tmp_path: Path) -> None
 
 
 def test_answers_of_several_models_are_judged_in_a_second_stage(bench: Bench) -> None:
-    assert bench.run(bench.first, bench.second, command="generate").returncode == 0
+    assert bench.run(bench.first, bench.second, command="study generate").returncode == 0
     done = bench.run(command="judge")
     assert done.returncode == 0, done.stderr
     staged = bench.json("scores.json")["overall"]

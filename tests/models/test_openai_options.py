@@ -26,10 +26,14 @@ class Door:
         self.port = 0
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        await request.content.read()
         self.asked.append((request.path, request.rel_url.raw_query_string, request.headers.getall("Authorization", [])))
         if request.path.endswith("/systemone"):
             return web.json_response({"answers": {"criteria_1": {"noul": 0.5}}})
+        if (await request.json()).get("stream"):
+            return web.Response(
+                text='data: {"choices": [{"delta": {"content": "Rhine"}}]}\n\ndata: [DONE]\n\n',
+                content_type="text/event-stream",
+            )
         if "refuse" in request.query_string:
             return web.Response(text=f"who is {request.headers['Authorization']}?", status=401)
         return web.json_response({"choices": [{"message": {"content": "Rhine"}, "finish_reason": "stop"}]})

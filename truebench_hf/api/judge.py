@@ -119,10 +119,7 @@ class Judge:
              "rules": mode(rules),
              "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
         )  # fmt: skip
-        if (second or cascade_arg) and settings.level != "cascade":
-            raise UserError(f"cascade_judge and cascade_arg go with level='cascade', not with {settings.level!r}")
-        if cascade_arg and second is None:
-            raise UserError("cascade_arg is about cascade_judge; name one")
+        _check_cascade(second, cascade_arg, settings.level)
         if concurrency < 1 or not patience >= 0:
             raise UserError("concurrency is at least 1, patience at least 0")
         if spec == NOBODY:
@@ -293,6 +290,13 @@ def _settings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
         sampling=Sampling(temperature, max_tokens=max_tokens), **more,
     )  # fmt: skip
+
+
+def _check_cascade(second: str | None, arguments: Mapping[str, Any] | None, level: str) -> None:
+    if (second or arguments) and level != "cascade":
+        raise UserError(f"cascade_judge and cascade_arg go with level='cascade', not with {level!r}")
+    if arguments and second is None:
+        raise UserError("cascade_arg is about cascade_judge; name one")
 
 
 def _check_nobody(rules: str, level: str | None, judge_arg: object, base_url: str | None) -> None:
