@@ -116,8 +116,7 @@ class Judge:
         settings = _settings(
             spec, level, texts, threshold, calibration,
             {"reasoning": reasoning, "structured": structured, "abstain_band": abstain_band, "votes": votes,
-             "rules": mode(rules),
-             "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
+             "rules": mode(rules), "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
         )  # fmt: skip
         _check_cascade(second, cascade_arg, settings.level)
         if concurrency < 1 or not patience >= 0:
