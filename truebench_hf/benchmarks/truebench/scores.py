@@ -15,6 +15,7 @@ from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.options import NOBODY
 from truebench_hf.records import Compact, Judged, compact, sample_name
 from truebench_hf.redaction import masked_note
+from truebench_hf.report.sections import percent
 from truebench_hf.study.notes import by_rules, weak_judges, without_judge
 from truebench_hf.types import Instance, Label, Report, Score
 
@@ -52,7 +53,8 @@ def score(
         scores["conflicting"] = Score(conflicting / criteria, criteria)
     beside = any(kind.response.sample > 1 for kind in rows.kinds)
     unscored = {sample_name(*key, beside=beside): reason for key, reason in rows.undecided()}
-    return Report(scores, unscored, usage or {}, made, _notes(ours, official, rows, made))
+    notes = (*_bounds(passed), *_notes(ours, official, rows, made))
+    return Report(scores, unscored, usage or {}, made, notes)
 
 
 def ordered(names: Iterable[Key], first: Sequence[Key]) -> list[Key]:
@@ -139,6 +141,17 @@ def _by_group(rows: Compact, passed: Sequence[bool | None]) -> dict[str, dict[st
 
 def _task(instance: Instance) -> str | None:
     return "/".join(filter(None, (instance.category, instance.task))) if instance.task else None
+
+
+def _bounds(passed: Sequence[Sequence[bool | None]]) -> list[str]:
+    """Say between which figures the pass rate would lie, had all that is open been no, and had it been yes."""
+    if not any(value is None for values in passed for value in values):
+        return []
+    low = over_instances([[value is True for value in values] for values in passed]).value
+    high = over_instances([[value is not False for value in values] for values in passed]).value
+    return [
+        f"Had all that is open been no, the pass rate would be {percent(low)} %; had it been yes, {percent(high)} %."
+    ]
 
 
 def _notes(overall: Score, official: Score, rows: Compact, provenance: Mapping[str, Any]) -> tuple[str, ...]:
