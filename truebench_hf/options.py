@@ -181,8 +181,11 @@ def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
 
 def columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The columns that `OURS=THEIRS` texts name, by our names; criteria may stand in several. Raises as `pairs`."""
-    found = _by_name(texts, "--column")
-    return {name: tuple(v) if name == "criteria" else (_only("--column", name, v),) for name, v in found.items()}
+    named = _by_name(texts, "--column")
+    for theirs in named.get("criteria", ()):
+        if named["criteria"].count(theirs) > 1:
+            raise UserError(f"--column criteria={theirs}: is given twice, so that each criterion would count twice")
+    return {name: tuple(v) if name == "criteria" else (_only("--column", name, v),) for name, v in named.items()}
 
 
 def _by_name(texts: Sequence[str], flag: str) -> dict[str, list[str]]:

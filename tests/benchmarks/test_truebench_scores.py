@@ -115,6 +115,14 @@ def test_notes_on_the_judge(provenance: dict[str, Any], words: str) -> None:
     assert any(words in note for note in score(ITEMS[:2], provenance=provenance).notes)
 
 
+def test_the_report_bounds_the_pass_rate_by_what_is_open() -> None:
+    # Of seven, two pass and two are open: 2 of 7 had the open ones been no, 4 of 7 had they been yes.
+    notes = score(ITEMS).notes
+    assert "Had all that is open been no, the pass rate would be 28.57 %; had it been yes, 57.14 %." in notes
+    decided = [item for item in ITEMS if item.instance.id not in ("3", "4")]
+    assert not any(note.startswith("Had all that is open") for note in score(decided).notes)
+
+
 @pytest.mark.parametrize("items", [[], ITEMS[3:4]], ids=["no instance", "unscored only"])
 def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
     report = score(items)

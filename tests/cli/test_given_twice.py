@@ -100,6 +100,8 @@ def test_several_columns_of_criteria_are_joined(
     assert [[v.criterion.text for v in item.verdicts[0]] for item in report.verdicts] == wanted
     twice = command_here(capsys, "run", f"--data={data}", *columns, "--column=prompt=Answer", *roles, "--out=o")
     assert (twice.returncode, "--column prompt: is given 2 times (Question, Answer)" in twice.stderr) == (2, True)
+    again = command_here(capsys, "run", f"--data={data}", *columns, "--column=criteria=Criterion 1", *roles, "--out=o")
+    assert (again.returncode, "--column criteria=Criterion 1: is given twice" in again.stderr) == (2, True)
     absent = command_here(capsys, "run", f"--data={data}", *columns, "--column=criteria=Third", *roles, "--out=o")
     assert (absent.returncode, "no row has a column 'Third'" in absent.stderr) == (2, True)
 

@@ -126,6 +126,10 @@ def test_an_unusable_script_is_the_users_error(tmp_path: Path, content: str | No
         ([], {"text": "b"}, "default, 'text': choose from reply"),
         ([], {"contains": "a", "reply": "b"}, "default, 'contains': choose from reply"),
         ([{"contains": "a"}], None, "rule 1: answers nothing; give one of reply, error, verdicts, probability"),
+        ([{"contains": "a", "reply": []}], None, "rule 1: reply must be a text, an object, or a list"),
+        ([{"contains": "a", "reply": 5}], None, "rule 1: reply must be a text, an object, or a list"),
+        ([{"contains": "a", "verdicts": ["x"]}], None, 'rule 1: verdicts must be an object such as {"is short": "PASS"}'),
+        ([{"reply": "a"}], None, "rule 1: contains must be a text or a list of texts"),
     ],
 )  # fmt: skip
 def test_a_key_that_says_nothing_is_refused(tmp_path: Path, rules: list[Any], default: Any, told: str) -> None:

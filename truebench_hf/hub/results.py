@@ -52,7 +52,12 @@ def publish_run(
         run_ids = _stage(Path(run), Path(folder))
         check_real(run, force)
         if faults := check(Path(folder), again=False).faults:
-            raise UserError(f"{run}: {faults[0]}; nothing was pushed")
+            raise UserError(
+                f"{run}: {faults[0]}; nothing was pushed; results whose models share a name and revision go apart: publish "
+                "one run for each"
+                if "stands twice" in faults[0]
+                else f"{run}: {faults[0]}; nothing was pushed"
+            )
         texts = _own_texts(Path(run), Path(folder))
         if texts and not (public or how.get("private") or how.get("dry_run")):
             raise UserError(

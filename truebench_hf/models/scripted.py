@@ -101,6 +101,8 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
     """The model that a rules file describes. Raises UserError when the file cannot be used."""
     try:
         script = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(script, dict):
+            raise UserError(f'scripted:{path}: must be an object such as {{"default": {{"reply": "OK"}}}}')
         _check(script, path)
         rules, default = list(script.get("rules", [])), dict(script.get("default", {"reply": "OK", "probability": 0.5}))
         needles = [[r["contains"]] if isinstance(r["contains"], str) else list(r["contains"]) for r in rules]
@@ -140,6 +142,26 @@ def _check(script: Any, path: str) -> None:
             raise unknown(f"key of scripted:{path}, {where},", wrong[0], keys)
         if "contains" in keys and not set(_ANSWERS) & set(part):
             raise UserError(f"scripted:{path}, {where}: answers nothing; give one of {', '.join(_ANSWERS)}")
+        if "contains" in keys and not _texts(part.get("contains")):
+            raise UserError(f"scripted:{path}, {where}: contains must be a text or a list of texts")
+        if fault := _fault(part):
+            raise UserError(f"scripted:{path}, {where}: {fault}")
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value))
+
+
+def _fault(part: Mapping[str, Any]) -> str:
+    """Return what is wrong with the answers of a rule, "" where nothing is."""
+    replies = part.get("reply", "")
+    replies = replies if isinstance(replies, list) else [replies]
+    if not replies or not all(isinstance(reply, str | Mapping) for reply in replies):
+        return "reply must be a text, an object, or a list with at least one of them"
+    labels = part.get("verdicts", {})
+    if not isinstance(labels, Mapping) or not all(isinstance(label, str) for label in labels.values()):
+        return 'verdicts must be an object such as {"is short": "PASS"}'
+    return ""
 
 
 def _parts(script: Any) -> Iterator[tuple[str, Mapping[str, Any], tuple[str, ...]]]:
