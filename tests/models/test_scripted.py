@@ -110,7 +110,7 @@ def test_an_unusable_script_is_the_users_error(tmp_path: Path, content: str | No
     path = tmp_path / "rules.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(UserError, match="not a usable script") as caught:
+    with pytest.raises(UserError, match="scripted:") as caught:
         from_file(str(path), ScriptedOptions())
     assert str(path) in str(caught.value), reason
 
