@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from truebench_hf import jsonl
+from truebench_hf import anonymous, jsonl
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
@@ -108,11 +108,15 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     assert [read_again(file, line.place) for line in read_lines(file, "")] == items, (
         "any line with the context it names"
     )
-    passed: dict[str, list[bool]] = {item.instance.id: [] for item in items}
+    passed: dict[str, dict[str, list[bool]]] = {}
     for item in items:
-        passed[item.instance.id] += [item.passed] if item.passed is not None else []
-    outcomes = [pair for of in read_outcomes(file).values() for pair in of.items()]
-    assert dict(outcomes) == {name: sum(found) / len(found) if found else None for name, found in passed.items()}
+        own = passed.setdefault(anonymous.name(item.response.model), {}).setdefault(item.instance.id, [])
+        own += [item.passed] if item.passed is not None else []
+    shares = [
+        {name: sum(found) / len(found) if found else None for name, found in own.items()} for own in passed.values()
+    ]
+    if len(passed) == len({item.response.model for item in items}):  # else two models are called alike
+        assert list(read_outcomes(file).values()) == shares
     reader = Reader()
     answered = [(item.instance, item.response) for item in items]
     lines = jsonl.read(written(folder, RESPONSES, response_lines(answered)))

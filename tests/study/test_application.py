@@ -72,7 +72,7 @@ def test_its_help_is_what_the_class_says() -> None:
 
 def test_a_command_among_the_others_needs_no_text_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "truebench_hf.benchmarks.colours", colours)
-    entry = ("colours", "ColourOptions", "Colours", "Which colour is a thing?")
+    entry = ("colours", "ColourOptions", "Colours")
     monkeypatch.setattr(studies, "_COMMANDS", {"colours": entry, "run": studies._COMMANDS["run"]})
     app = typer.Typer()
     studies.add_to(app)

@@ -116,7 +116,8 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     Nothing is decided of an empty response, which keeps to every upper limit. What is counted of a work, such as a
     summary, may be one part of a response among others: then its parts are measured, too.
     """
-    from truebench_hf.judging.rules.measuring import all_of, measure
+    from truebench_hf.judging.rules.forms import all_of
+    from truebench_hf.judging.rules.measuring import measure
     from truebench_hf.judging.rules.readings import in_parts, paragraphs, tidy
     from truebench_hf.rules import Count
 

@@ -97,12 +97,8 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
             rule |= {"unit": name, "min": low, "max": high} | ({"mark": mark} if mark else {})
             per = held.get("{part}")
             rule |= {"per": per} if per else {}
-        loose = (
-            plain
-            and name in _AT_LEAST_PERHAPS
-            and (rule.pop("holds", False) or name in ("emoji", "hashtags", "questions"))
-        )
-        rule.pop("holds", None)
+        holds = rule.pop("holds", False) or name in ("emoji", "hashtags", "questions")
+        loose = plain and name in _AT_LEAST_PERHAPS and holds
         summary_lines = name == "lines" and "{work}" in key
         return _valid(rule), not loose and not summary_lines
     if kind == "none":
@@ -256,7 +252,7 @@ def expand(phrase: str) -> Iterator[str]:
     """Yield every text that a phrase of a table stands for."""
     match = _GROUP.search(phrase)
     if match is None:
-        yield " ".join(phrase.split())
+        yield re.sub(r" (?=[?,:])", "", " ".join(phrase.split()))  # where what stood before it is left out
         return
     choices = ["", *match[1].split("|")] if match[1] is not None else match[2].split("|")
     for choice in choices:
