@@ -80,8 +80,8 @@ def _read(text: str, code: str) -> tuple[tuple[Rule, ...], bool]:
 def _core(key: str, code: str, held: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a fragment may state whose every word is a token or filling, whatever their order; () otherwise."""
     pattern, names = _tokens(code)
-    tokens = []
-    rest = pattern.sub(lambda match: tokens.append(names[match.group()]) or " ", key)
+    tokens = [names[match.group()] for match in pattern.finditer(key)]
+    rest = pattern.sub(" ", key)
     if re.search(r"[^\s,:;?!]", rest) or ("{n}" in tokens and held.get("{n}") != 1):
         return ()
     if tokens.count("{not}") > 1 or {"{answer}", "{work}"} <= set(tokens):
