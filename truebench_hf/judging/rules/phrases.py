@@ -29,6 +29,7 @@ _QUOTED = re.compile(
 _GROUP = re.compile(r"\[([^\[\]]*)\]|\(([^()]*)\)")
 # A bare number of these need not be an exact one: "contains 2 emoji", "has 10 words" that were asked for.
 _AT_LEAST_PERHAPS = ("emoji", "hashtags", "words", "questions", "characters")
+_TEXT_UNITS = ("words", "sentences", "hashtags", "characters", "lines")  # "the word": what a quoted text is called
 _SLOT = re.compile(r"\{\w+\}")
 _NEGATIONS = ("excludes", "none", "no_digits", "no_commas", "no_markdown", "no_punctuation", "no_sign")
 _NONE = ("emoji", "hashtags", "questions", "list_items", "headings")  # of which an answer may have none
@@ -60,16 +61,37 @@ def _read(text: str, code: str) -> tuple[tuple[Rule, ...], bool]:
     for fragment in re.split(_splits(code), words):
         held = {slot: next(queue[slot]) for slot in _SLOT.findall(fragment) if slot in queue}
         key = fragment.strip(" ,;:")
-        kind = table.get(key)
-        if kind is None or (negated and "{answer}" not in key) or fragment.count("{text}") > 1:
+        if any(fragment.count(slot) > 1 for slot in ("{text}", "{count}", "{unit}", "{sign}", "{language}")):
             complete = False
             continue
-        made = _made(kind, key, held)
+        kinds = (table[key],) if key in table else _core(key, code, held)
+        made = next(filter(None, (_made(kind, key, held) for kind in kinds)), ([], False))
+        kind = kinds[0] if kinds else ""
+        if not made[0] or (negated and "{answer}" not in key) or (kind == "one_of" and key != words.strip(" ,;:")):
+            complete = False
+            continue
         rules += made[0]
         complete = complete and made[1]
         negated = negated or kind in _NEGATIONS
     unique = tuple(dict.fromkeys(rules))
     return unique, complete and bool(unique)
+
+
+def _core(key: str, code: str, held: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a fragment may state whose every word is a token or filling, whatever their order; () otherwise."""
+    pattern, names = _tokens(code)
+    tokens = [names[match.group()] for match in pattern.finditer(key)]
+    rest = pattern.sub(" ", key)
+    if re.search(r"[^\s,:;?!]", rest) or ("{n}" in tokens and held.get("{n}") != 1):
+        return ()
+    if tokens.count("{not}") > 1 or {"{answer}", "{work}"} <= set(tokens):
+        return ()
+    core = {token for token in tokens if token not in ("", "{n}", "{answer}", "{work}", "{must}", "{made}")}
+    if {"{text}", "{unit}"} <= core and held["{unit}"] in _TEXT_UNITS:
+        core = core - {"{unit}"} | {"{noun}"}
+    if "{not}" in core or "{count}" in core:
+        core -= {"{any}"}
+    return _cores().get(frozenset(core), ())
 
 
 def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], bool]:
@@ -115,6 +137,10 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
             if len(texts) > 1:
                 return [], False
             rule["language" if rule["kind"] == "code_block" else "value"] = texts[0]
+        elif key.endswith("{text}"):  # “SDBot.” at the end: the period is the criterion's
+            texts = tuple(text.rstrip(".,。，") or text for text in texts)
+        if rule["kind"] in ("starts_with", "ends_with", "code_block"):
+            pass
         elif rule["kind"] in ("json", "csv", "table"):
             rule["keys" if rule["kind"] == "json" else "header"] = texts
         else:
@@ -128,7 +154,9 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
         if any("..." in text or "…" in text for text in texts):
             return _valid(rule), False
     if "{sign}" in held:
-        rule["characters"] = held["{sign}"]
+        rule["value" if rule["kind"] == "ends_with" else "characters"] = (
+            held["{sign}"][0] if rule["kind"] == "ends_with" else held["{sign}"]
+        )
     return _valid(rule), True
 
 
@@ -162,7 +190,6 @@ def _rewritten(text: str, code: str) -> tuple[str, dict[str, list[Any]]]:
 
     def quoted(match: re.Match[str]) -> str:
         found = next(group for group in match.groups() if group).strip()
-        found = found if match.end() < len(text.rstrip(" .。")) else found.rstrip(".,。，")  # “SDBot.” at the end
         values.setdefault("{text}", []).append(((found,), False))
         return " {text} " if code not in _UNSPACED else "{text}"
 
@@ -213,11 +240,14 @@ def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
     pattern, bounds = _amounts(code)
     numbers, units = values.get("{n}", []), values.get("{unit}", [])
     found, times, out, at = [], [], [], 0
+    taken: dict[str, set[int]] = {"{n}": set(), "{unit}": set()}
     for match in pattern.finditer(text):
         before = text[: match.start()]
         n, u = before.count("{n}"), before.count("{unit}")
         kind = bounds[match.group()]
         here = numbers[n : n + match.group().count("{n}")]
+        taken["{n}"] |= set(range(n, n + match.group().count("{n}")))
+        taken["{unit}"] |= set(range(u, u + match.group().count("{unit}")))
         low, high = _bounds(kind, here)
         out.append(text[at : match.start()])
         if "{unit}" in match.group():
@@ -228,6 +258,8 @@ def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
             out.append("{times}")
         at = match.end()
     values["{count}"], values["{times}"] = found, times
+    for slot, places in taken.items():
+        values[slot] = [value for place, value in enumerate(values.get(slot, [])) if place not in places]
     return "".join([*out, text[at:]])
 
 
@@ -298,6 +330,53 @@ def _table(code: str) -> dict[str, Any]:
             )
         steps.append((slot if slot != "{drop}" else "", re.compile(pattern), held))
     return {"steps": steps, "joints": list(_every(table["joints"])), "either": table["either"]}
+
+
+@cache
+def _cores() -> dict[frozenset[str], tuple[str, ...]]:
+    """Return what a set of tokens may state: the kinds in the order in which they are tried."""
+    cores = dict[frozenset[str], tuple[str, ...]]()
+    for kind, texts in _load("cores").items():
+        for text in _every(texts):
+            tokens = frozenset(text.split())
+            cores[tokens] = (*cores.get(tokens, ()), kind)
+    return cores
+
+
+@cache
+def _tokens(code: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return the pattern of all tokens of a language, and the name of each; "" is what only fills."""
+    slots = [
+        "text",
+        "count",
+        "language",
+        "part",
+        "answer",
+        "unit",
+        "sign",
+        "n",
+        "work",
+        "made",
+        "must",
+        "have",
+        "times",
+    ]
+    names = {f"{{{slot}}}": f"{{{slot}}}" for slot in slots}
+    for name, words in _load(code)["tokens"].items():
+        for word in expand(f"({words.casefold()})"):
+            word = word.replace(" ", "") if code in _UNSPACED else word
+            rewritten = word
+            for slot, pattern, _ in _table(code)["steps"]:
+                rewritten = pattern.sub(slot, rewritten)
+            for text in (word, rewritten):
+                if text.strip() and "{n}" not in text and not _SLOT.fullmatch(text):
+                    names.setdefault(text.strip(), "" if name == "filler" else f"{{{name}}}")
+    edges = ("", "") if code in _UNSPACED else (r"(?<!\w)", r"(?!\w)")
+    body = "|".join(
+        (edges[0] if word[0].isalnum() else "") + re.escape(word) + (edges[1] if word[-1].isalnum() else "")
+        for word in sorted(names, key=len, reverse=True)
+    )
+    return re.compile(body), names
 
 
 def _every(phrases: list[str]) -> Iterator[str]:
