@@ -11,24 +11,31 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-from pathlib import Path
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.judging.rules.phrase_tables import (
+    UNSPACED,
+    amounts_of,
+    cores,
+    phrases_of,
+    rules_by_kind,
+    splits_of,
+    table_of,
+    tokens_of,
+)
 from truebench_hf.rules import Rule, rule_of
 
-_FOLDER = Path(__file__).parent / "phrases"
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "pl", "vi")  # of Latin letters; the others are told by their script
 _SCRIPTS = {"ko": "[가-힣]", "ja": "[ぁ-ヿ]", "zh": "[一-鿿]", "ru": "[а-яё]"}
-_UNSPACED = ("ko", "ja", "zh")
 _QUOTED = re.compile(
     r"“([^“”]+)”|\"([^\"]+)\"|«\s?([^«»]+?)\s?»|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|`([^`]+)`|(?<!\w)['‘’]([^'‘’]+(?:['’][^'‘’ ]+)*)['’](?![A-Za-z\u00c0-\u024f])"
 )
-_GROUP = re.compile(r"\[([^\[\]]*)\]|\(([^()]*)\)")
 # A bare number of these need not be an exact one: "contains 2 emoji", "has 10 words" that were asked for.
 _AT_LEAST_PERHAPS = ("emoji", "hashtags", "words", "questions", "characters")
+_TEXT_UNITS = ("words", "sentences", "hashtags", "characters", "lines")  # "the word": what a quoted text is called
 _SLOT = re.compile(r"\{\w+\}")
 _NEGATIONS = ("excludes", "none", "no_digits", "no_commas", "no_markdown", "no_punctuation", "no_sign")
 _NONE = ("emoji", "hashtags", "questions", "list_items", "headings")  # of which an answer may have none
@@ -55,16 +62,20 @@ def _candidates(text: str) -> tuple[str, ...]:
 
 def _read(text: str, code: str) -> tuple[tuple[Rule, ...], bool]:
     words, values = _rewritten(text, code)
-    table, rules, complete, negated = _phrases(code), list[Rule](), True, False
+    table, rules, complete, negated = phrases_of(code), list[Rule](), True, False
     queue = {slot: iter(held) for slot, held in values.items()}
-    for fragment in re.split(_splits(code), words):
+    for fragment in re.split(splits_of(code), words):
         held = {slot: next(queue[slot]) for slot in _SLOT.findall(fragment) if slot in queue}
         key = fragment.strip(" ,;:")
-        kind = table.get(key)
-        if kind is None or (negated and "{answer}" not in key) or fragment.count("{text}") > 1:
+        if any(fragment.count(slot) > 1 for slot in ("{text}", "{count}", "{unit}", "{sign}", "{language}")):
             complete = False
             continue
-        made = _made(kind, key, held)
+        kinds = (table[key],) if key in table else _core(key, code, held)
+        made = next(filter(None, (_made(kind, key, held) for kind in kinds)), ([], False))
+        kind = kinds[0] if kinds else ""
+        if not made[0] or (negated and "{answer}" not in key) or (kind == "one_of" and key != words.strip(" ,;:")):
+            complete = False
+            continue
         rules += made[0]
         complete = complete and made[1]
         negated = negated or kind in _NEGATIONS
@@ -72,35 +83,31 @@ def _read(text: str, code: str) -> tuple[tuple[Rule, ...], bool]:
     return unique, complete and bool(unique)
 
 
+def _core(key: str, code: str, held: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a fragment may state whose every word is a token or filling, whatever their order; () otherwise."""
+    pattern, names = tokens_of(code)
+    tokens = [names[match.group()] for match in pattern.finditer(key)]
+    rest = pattern.sub(" ", key)
+    if re.search(r"[^\s,:;?!]", rest) or ("{n}" in tokens and held.get("{n}") != 1):
+        return ()
+    if tokens.count("{not}") > 1 or {"{answer}", "{work}"} <= set(tokens):
+        return ()
+    core = {token for token in tokens if token not in ("", "{n}", "{answer}", "{work}", "{must}", "{made}")}
+    if {"{text}", "{unit}"} <= core and held["{unit}"] in _TEXT_UNITS:
+        core = core - {"{unit}"} | {"{noun}"}
+    if "{not}" in core:  # without one, "none of more than 20 words" would state the opposite
+        core -= {"{any}"}
+    return cores().get(frozenset(core), ())
+
+
 def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], bool]:
     """Return the rules of one phrase, and whether they are all that it says."""
-    rule = dict(_rules()[kind])
+    rule = dict(rules_by_kind()[kind])
     unit_named = rule.pop("of", None)
     if unit_named and held.get("{unit}", unit_named) != unit_named:
         return [], False
     if "{count}" in held:
-        low, high, unit, bound = _asked(held["{count}"], rule)
-        if bound == "none":
-            return [], False
-        plain = bound == "plain"
-        name, _, mark = unit.partition("/")
-        if rule["kind"] in ("csv", "table", "headings"):
-            field = {"rows": "_rows", "columns": "_columns", "headings": ""}.get(name)
-            if field is None:
-                return [], False
-            rule |= {f"min{field}": low, f"max{field}": high}
-        elif name in ("rows", "columns", "headings"):
-            if name != "headings":
-                return [], False
-            rule = {"kind": "headings", "min": low, "max": high}
-        else:
-            rule |= {"unit": name, "min": low, "max": high} | ({"mark": mark} if mark else {})
-            per = held.get("{part}")
-            rule |= {"per": per} if per else {}
-        holds = rule.pop("holds", False) or name in ("emoji", "hashtags", "questions")
-        loose = plain and name in _AT_LEAST_PERHAPS and holds
-        summary_lines = name == "lines" and "{work}" in key
-        return _valid(rule), not loose and not summary_lines
+        return _counted(rule, key, held)
     if kind == "none":
         unit, _, mark = held["{unit}"].partition("/")
         if unit not in _NONE:
@@ -115,6 +122,10 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
             if len(texts) > 1:
                 return [], False
             rule["language" if rule["kind"] == "code_block" else "value"] = texts[0]
+        elif key.endswith("{text}"):  # “SDBot.” at the end: the period is the criterion's
+            texts = tuple(text.rstrip(".,。，") or text for text in texts)
+        if rule["kind"] in ("starts_with", "ends_with", "code_block"):
+            pass
         elif rule["kind"] in ("json", "csv", "table"):
             rule["keys" if rule["kind"] == "json" else "header"] = texts
         else:
@@ -128,8 +139,36 @@ def _made(kind: str, key: str, held: Mapping[str, Any]) -> tuple[list[Rule], boo
         if any("..." in text or "…" in text for text in texts):
             return _valid(rule), False
     if "{sign}" in held:
-        rule["characters"] = held["{sign}"]
+        rule["value" if rule["kind"] == "ends_with" else "characters"] = (
+            held["{sign}"][0] if rule["kind"] == "ends_with" else held["{sign}"]
+        )
     return _valid(rule), True
+
+
+def _counted(rule: dict[str, Any], key: str, held: Mapping[str, Any]) -> tuple[list[Rule], bool]:
+    """Return the rule of a phrase that counts, and whether it is all that the phrase says."""
+    low, high, unit, bound = _asked(held["{count}"], rule)
+    if bound == "none":
+        return [], False
+    plain = bound == "plain"
+    name, _, mark = unit.partition("/")
+    if rule["kind"] in ("csv", "table", "headings"):
+        field = {"rows": "_rows", "columns": "_columns", "headings": ""}.get(name)
+        if field is None:
+            return [], False
+        rule |= {f"min{field}": low, f"max{field}": high}
+    elif name in ("rows", "columns", "headings"):
+        if name != "headings":
+            return [], False
+        rule = {"kind": "headings", "min": low, "max": high}
+    else:
+        rule |= {"unit": name, "min": low, "max": high} | ({"mark": mark} if mark else {})
+        per = held.get("{part}")
+        rule |= {"per": per} if per else {}
+    holds = rule.pop("holds", False) or name in ("emoji", "hashtags", "questions")
+    loose = plain and name in _AT_LEAST_PERHAPS and holds
+    summary_lines = name == "lines" and "{work}" in key
+    return _valid(rule), not loose and not summary_lines
 
 
 def _asked(
@@ -158,19 +197,18 @@ def _valid(rule: Mapping[str, Any]) -> list[Rule]:
 def _rewritten(text: str, code: str) -> tuple[str, dict[str, list[Any]]]:
     """Return a text in which slots stand for what they hold, and these values in their order."""
     values: dict[str, list[Any]] = {}
-    table = _table(code)
+    table = table_of(code)
 
     def quoted(match: re.Match[str]) -> str:
         found = next(group for group in match.groups() if group).strip()
-        found = found if match.end() < len(text.rstrip(" .。")) else found.rstrip(".,。，")  # “SDBot.” at the end
         values.setdefault("{text}", []).append(((found,), False))
-        return " {text} " if code not in _UNSPACED else "{text}"
+        return " {text} " if code not in UNSPACED else "{text}"
 
     text = _QUOTED.sub(quoted, unicodedata.normalize("NFC", text))
     text = " ".join(text.casefold().replace("’", "'").replace("–", "-").replace("—", "-").split())
     text = re.sub(r"(?<=\w)[.。!]+\s*$|\s*[.。!]+\s*$", "", text)
     text = re.sub(r"\{text\} ([,.;:])", r"{text}\1", text)
-    if code in _UNSPACED:
+    if code in UNSPACED:
         text = text.replace(" ", "")
     text = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", text)
     for slot, pattern, held in table["steps"]:
@@ -210,14 +248,17 @@ def _lists(text: str, values: dict[str, list[Any]], table: Mapping[str, Any]) ->
 
 def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
     """Replace amounts with their units by {count}, which holds (least, most, unit, how the number is bound)."""
-    pattern, bounds = _amounts(code)
+    pattern, bounds = amounts_of(code)
     numbers, units = values.get("{n}", []), values.get("{unit}", [])
     found, times, out, at = [], [], [], 0
+    taken: dict[str, set[int]] = {"{n}": set(), "{unit}": set()}
     for match in pattern.finditer(text):
         before = text[: match.start()]
         n, u = before.count("{n}"), before.count("{unit}")
         kind = bounds[match.group()]
         here = numbers[n : n + match.group().count("{n}")]
+        taken["{n}"] |= set(range(n, n + match.group().count("{n}")))
+        taken["{unit}"] |= set(range(u, u + match.group().count("{unit}")))
         low, high = _bounds(kind, here)
         out.append(text[at : match.start()])
         if "{unit}" in match.group():
@@ -228,6 +269,8 @@ def _counts(text: str, values: dict[str, list[Any]], code: str) -> str:
             out.append("{times}")
         at = match.end()
     values["{count}"], values["{times}"] = found, times
+    for slot, places in taken.items():
+        values[slot] = [value for place, value in enumerate(values.get(slot, [])) if place not in places]
     return "".join([*out, text[at:]])
 
 
@@ -238,105 +281,3 @@ def _bounds(kind: str, numbers: list[int]) -> tuple[int | None, int | None]:
     return {
         "at_most": (None, first), "below": (None, first - 1), "at_least": (first, None), "above": (first + 1, None),
     }.get(kind, (first, first))  # fmt: skip
-
-
-@cache
-def language_codes() -> dict[str, tuple[str, ...]]:
-    """Return the codes of the languages that lingua tells apart, by their English names in lower case."""
-    return {
-        name: tuple(codes.split()) for codes, names in _load("en")["languages"].items() for name in names.split("|")
-    }
-
-
-def expand(phrase: str) -> Iterator[str]:
-    """Yield every text that a phrase of a table stands for."""
-    match = _GROUP.search(phrase)
-    if match is None:
-        yield re.sub(r" (?=[?,:])", "", " ".join(phrase.split()))  # where what stood before it is left out
-        return
-    choices = ["", *match[1].split("|")] if match[1] is not None else match[2].split("|")
-    for choice in choices:
-        yield from expand(phrase[: match.start()] + choice + phrase[match.end() :])
-
-
-@cache
-def _rules() -> dict[str, Any]:
-    return dict(_load("rules"))
-
-
-def _load(name: str) -> Any:
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), Loader=loader)
-
-
-@cache
-def _table(code: str) -> dict[str, Any]:
-    """Return the steps that rewrite a text: (slot, pattern of its words, what each word stands for)."""
-    table = _load(code)
-    edges = ("", "") if code in _UNSPACED else (r"(?<![\w{])", r"(?![\w}])")
-    steps = []
-    languages = {word: codes.split() for codes, words in table["languages"].items() for word in expand(f"({words})")}
-    numbers = {word: value for value, words in table["numbers"].items() if words for word in expand(f"({words})")}
-    for slot, held in (
-        ("{drop}", dict.fromkeys(_every(table.get("drop", [])))), ("{language}", languages),
-        ("{part}", _named(table["parts"])), ("{answer}", dict.fromkeys(_every(table["answer"]))),
-        ("{unit}", _named(table["units"])), ("{sign}", _named(table.get("signs", {}))), ("{n}", numbers),
-        ("{work}", dict.fromkeys(_every(table["works"]))), ("{made}", dict.fromkeys(_every(table["made"]))),
-        ("{must}", dict.fromkeys(_every(table["must"]))), ("{have}", dict.fromkeys(_every(table["have"]))),
-    ):  # fmt: skip
-        if code in _UNSPACED:
-            held = {word.replace(" ", ""): value for word, value in held.items()}
-        body = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
-        pattern = f"{edges[0]}(?:{body}){edges[1]}" if body else r"(?!)"
-        if slot == "{n}":  # where no blanks set them apart, words are numbers only before a unit
-            pattern = (
-                rf"\d+|(?:{body})(?={{unit}}|번|회|次|度|回)"
-                if code in _UNSPACED
-                else rf"{edges[0]}(?:{body}|\d+){edges[1]}"
-            )
-        steps.append((slot if slot != "{drop}" else "", re.compile(pattern), held))
-    return {"steps": steps, "joints": list(_every(table["joints"])), "either": table["either"]}
-
-
-def _every(phrases: list[str]) -> Iterator[str]:
-    return (text for phrase in phrases for text in expand(phrase))
-
-
-def _named(table: Mapping[str, str]) -> dict[str, str]:
-    return {word: name for name, words in table.items() for word in expand(f"({words})")}
-
-
-@cache
-def _amounts(code: str) -> tuple[re.Pattern[str], dict[str, str]]:
-    table = _load(code)["amounts"]
-    bounds = {text.strip(): kind for kind, phrases in table.items() for text in _every(phrases)}
-    if code in _UNSPACED:
-        bounds = {text.replace(" ", ""): kind for text, kind in bounds.items()}
-    words = sorted(bounds, key=len, reverse=True)
-    edge = "" if code in _UNSPACED else r"(?<!\w)"
-    return re.compile(f"{edge}(?:{'|'.join(map(re.escape, words))})"), bounds
-
-
-@cache
-def _splits(code: str) -> re.Pattern[str]:
-    ends = r"(?<=[^\d\s])[.;。；]\s*"
-    words = "|".join(map(re.escape, _load(code)["splits"]))
-    return re.compile(f"{ends}|{words}" if words else ends)
-
-
-@cache
-def _phrases(code: str) -> dict[str, str]:
-    """Return what each phrase of a language states."""
-    table = _load(code)["phrases"]
-    texts = dict[str, str]()
-    for kind, phrases in table.items():
-        for phrase in phrases:
-            phrase = phrase.replace(" ", "") if code in _UNSPACED else phrase
-            for slot, pattern, _ in _table(code)["steps"]:
-                phrase = pattern.sub(slot, phrase) if slot else phrase
-            for text in expand(phrase):
-                for whole in {text, text.replace("{answer}", "{work}")}:
-                    texts.setdefault(whole.strip(), kind)
-    return texts
