@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -114,7 +114,7 @@ class Cluster:
                 own = {"include_dashboard": False} if self.address == "local" else {}
                 given = {"address": self.address, "log_to_driver": False, "logging_level": "ERROR", **own}
                 try:
-                    self._starter.submit(ray.init, **given).result()
+                    self._starter.submit(_silently, ray.init, **given).result()
                 except (ConnectionError, RuntimeError, ValueError, OSError) as error:
                     raise no_cluster(self.address, " ".join(str(error).split())[:200]) from error
                 self._ours = True
@@ -146,6 +146,18 @@ class Cluster:
             what = f"{seat.gpus} GPUs" if seat.gpus else "a processor"
             raise UserError(f"--engine ray: no machine of the cluster at {self.address} has {what}; add one that has")
         return found, cpus
+
+
+def _silently(function: Callable[..., Any], **arguments: Any) -> Any:
+    """Call a function while what libraries of C++ print goes nowhere; what it raises is raised as ever."""
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        return function(**arguments)
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(nowhere)
 
 
 def _nodes() -> list[dict[str, float]]:
