@@ -158,7 +158,12 @@ def _notes(overall: Score, official: Score, rows: Compact, provenance: Mapping[s
     notes = []
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
-    if official.value is not None and (overall.value is None or abs(overall.value - official.value) > 1e-9):
+    nobody = provenance.get("judge") == NOBODY  # what is left open says nothing of the official rule
+    if (
+        not nobody
+        and official.value is not None
+        and (overall.value is None or abs(overall.value - official.value) > 1e-9)
+    ):
         ours = "undefined" if overall.value is None else f"{100 * overall.value:.2f}"
         gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
         notes.append(f"The official pass rule gives {100 * official.value:.2f} % where ours gives {ours}{gap}.")
