@@ -36,6 +36,7 @@ SORTS = {
     "decidable": "says nothing but what is measured", "measurable": "says more, or may: it is measured for judges",
     "neither": "nothing of it can be measured",
 }  # fmt: skip
+_LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there are for the terminal to list them, too
 SOURCES = ("data", "known", "phrases", "model")  # who spoke first (`ParsedRules.source`)
 
 
@@ -135,7 +136,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
         notes += weak_judges([options.model] if options.model else [])
         return Outcome(
-            result, files, "Rules of criteria", _sections(result), notes=notes,
+            result, files, "Rules of criteria", [*_sections(result), _listed(every)], notes=notes,
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
 
@@ -146,6 +147,16 @@ def _with_rules(instance: Instance, turns: Sequence[Sequence[RuledCriterion]]) -
     return replace(
         instance, turns=tuple(replace(turn, criteria=tuple(x.criterion for x in found)) for turn, found in pairs)
     )
+
+
+def _listed(every: Sequence[RuledCriterion]) -> Grid:
+    """Return what a program can do with each criterion; a few are shown on the terminal, too."""
+    different = list({one.criterion.text: one for one in every}.values())
+    rows = tuple((one.criterion.text, one.sort, one.criterion.rule or "") for one in different[:_LISTED])
+    more = len(different) - len(rows)
+    note = f"And {more:,} more, in criteria.jsonl." if more else ""
+    printed = len(rows) <= _PRINTED
+    return Grid("Criteria", ("Criterion", "by a program", "rule"), rows, note=note, printed=printed, prose=(0, 2))
 
 
 def _sections(result: dict[str, Any]) -> list[Grid]:
