@@ -84,7 +84,7 @@ USERS = {read_profiles()[0].summary: "Why do you ask?", "You play a user": "I se
 def scripts(server: OpenAIServer) -> None:
     """Answers by what prompts hold; everybody's, since no two hold the same."""
     told = {start: json.dumps(reply) for start, reply in (BUILDER | SIMULATOR).items()} | USERS
-    told |= {question: json.dumps(facts) for question, facts in JUDGE.items()}
+    told |= {question: json.dumps({"id": "{id}", **facts}) for question, facts in JUDGE.items()}
     server.add_scripts([{"contains": text, "message": {"content": reply}} for text, reply in told.items()])
 
 

@@ -557,7 +557,7 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         fill(loop.worklist, FIRST)
         taken = [*human, "--revisions", str(loop.worklist)]
         server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
-        command = [sys.executable, "-m", "truebench_hf.cli.main", "refine-criteria", *loop.base, *taken]
+        command = [sys.executable, "-m", "truebench_hf.cli.main", "study", "refine-criteria", *loop.base, *taken]
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         until = time.monotonic() + 60

@@ -188,8 +188,9 @@ def test_a_reward_model_selects(tmp_path: Path) -> None:
         rewards = [one["scores"][spec]["score"] for one in row["answers"]]
         assert len(set(rewards)) == len({one["text"] for one in row["answers"]})
         assert [spec in one["selected_by"] for one in row["answers"]] == [reward == max(rewards) for reward in rewards]
-    assert result["usage"]["reward"]["calls"] == 9
-    models = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]["judge_models"]
+    made = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert made["usage"]["total"]["reward"]["calls"] == 9
+    models = made["settings"]["judge_models"]
     assert "transformers reward" in {model["provider"] for model in models.values()}, models
 
 

@@ -187,7 +187,7 @@ def test_the_loss_falls_and_the_teacher_is_met_where_nothing_was_trained_on(judg
 
 @pytest.mark.slow
 def test_its_figures_are_published_and_nothing_else_of_it(judge: Path, tmp_path: Path) -> None:
-    run_id = _stage(judge, tmp_path)
+    (run_id,) = _stage(judge, tmp_path)
     assert {path.name for path in (tmp_path / "runs" / run_id).iterdir()} == {"run.json", "distil.json"}
     (line,) = (tmp_path / "index" / f"{run_id}.jsonl").read_text(encoding="utf-8").splitlines()
     assert (json.loads(line)["kind"], json.loads(line)["reason"] != "") == ("distil", True)

@@ -168,7 +168,7 @@ def test_nothing_vanishes_from_one_state_to_the_next(made: Path, repo: Path) -> 
 def test_a_run_over_a_whole_release_needs_every_language_and_category(tmp_path: Path) -> None:
     """2 s."""
     run = write_run(tmp_path / "run", [judged(i, len(i.turns)) for i in release_instances()])
-    run_id = _stage(run, tmp_path / "repo")
+    (run_id,) = _stage(run, tmp_path / "repo")
     assert check(tmp_path / "repo", again=False).faults == ()
     (file,) = results(tmp_path / "repo")
     assert (file.stem.rpartition("--")[0], file.parts[-3]) == ("truebench--v0.6.1-all", "tea")
@@ -342,7 +342,7 @@ def test_a_model_revision_and_task_stand_once_on_the_hub(hub: HubStub, client: H
         finished(tmp_path / name, "ann", OUTCOMES | {"b": passed}, languages=LANGUAGES, judge="j")
         for name, passed in (("x", False), ("y", True))
     )
-    where = ("--repo-id", "org/results", "--force")
+    where = ("--repo-id", "org/results", "--force", "--public")
     assert client.truebench("publish", "results", one, *where).returncode == 0
     first = {name for name in hub.files("dataset", "org/results") if name.startswith("runs/")}
     done = client.truebench("publish", "results", other, *where)
