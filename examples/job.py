@@ -14,6 +14,7 @@ parser.add_argument("--model", required=True)
 parser.add_argument("--judge", default="openai:openai/gpt-oss-120b:cerebras")
 parser.add_argument("--judge-base-url", default="https://router.huggingface.co/v1")
 parser.add_argument("--repo-id", help="results data set: ORG/NAME")
+parser.add_argument("--private", action="store_true", help="only ORG may see the results; needed for data of your own")
 options = parser.parse_args()
 
 report = truebench_hf.run(
@@ -26,5 +27,5 @@ report = truebench_hf.run(
 )
 print(report.to_pandas())
 if options.repo_id:
-    for pushed in truebench_hf.publish_results("run", options.repo_id):
+    for pushed in truebench_hf.publish_results("run", options.repo_id, private=options.private or None):
         print(pushed.url)

@@ -64,7 +64,8 @@ def test_job(server: OpenAIServer, tmp_path: Path) -> None:
     with HubStub() as hub:
         done = HubClient(hub, tmp_path).process(
             str(EXAMPLES / "job.py"), "--data", data, "--model", "openai:tea", "--judge", "openai:org/judge:one",
-            "--judge-base-url", server.url, "--repo-id", "org/results", OPENAI_BASE_URL=server.url,
+            "--judge-base-url", server.url, "--repo-id", "org/results", "--private",
+            OPENAI_BASE_URL=server.url,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         names = hub.files("dataset", "org/results")

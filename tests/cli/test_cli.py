@@ -117,6 +117,7 @@ class Call:
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     (tmp_path / "broken.jsonl").write_text('{"index": 1}\n')
+    write_jsonl(tmp_path / "some.jsonl", [row(1, [("Say A.", ["is A"])], language="DE"), row(2, [("Say B.", ["is B"])], language="")])
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "bad.jinja").write_text("{% for %}")
     (tmp_path / "file").write_text("")
@@ -129,6 +130,7 @@ BAD: list[tuple[list[str], list[str], str]] = [
     (["--data", "{tmp}/nowhere.jsonl"], ["--data", "no such file", "v0.6.1"], "no data"),
     (["--data", "{tmp}/broken.jsonl"], ["line 1", "has no prompt"], "a malformed line"),
     (["--language", "SWEDISH"], ["unknown language 'SWEDISH': choose from DE"], "an unknown language"),
+    (["--data", "{tmp}/some.jsonl", "--language", "SWEDISH"], ["choose from DE"], "one, where some rows have none"),
     (["--category", "Edits"], ["unknown category 'Edits'", "Editing"], "an unknown category"),
     (["--limit", "0"], ["--limit 0"], "no instance"),
     (["--model", "gpt-5"], ["unknown spec 'gpt-5'", "openai:gpt-5"], "an unknown spec"),

@@ -28,7 +28,9 @@ def test_a_step_of_grpo_on_prompts(tmp_path: Path) -> None:
     model, tokenizer = tiny_chat()
     trainer = GRPOTrainer(model, reward, settings, rows, processing_class=tokenizer)
     trainer.train()
-    assert [line["reward"] for line in trainer.state.log_history if "reward" in line] == [1.0]
+    # The judge passes all; of the five criteria of one prompt of the two a rule finds that babble is no JSON: (1 + 4/5) / 2.
+    rewards = [line["reward"] for line in trainer.state.log_history if "reward" in line]
+    assert rewards == pytest.approx([0.9])
 
 
 def test_a_step_of_dpo_on_pairs(tmp_path: Path) -> None:

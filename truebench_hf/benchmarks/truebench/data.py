@@ -118,7 +118,7 @@ def _named(name: str, field: str, known: Mapping[str, str]) -> str:
     also |= {english: code for code, english in also.items()}
     folded = name.strip().casefold()
     for same in (folded, also.get(folded, "")) if field == "language" else (folded,):
-        if same in known:
+        if same and same in known:  # rows that name no language are not of the language that nobody knows
             return same
     raise unknown(field, name, sorted(filter(None, known.values())))
 
