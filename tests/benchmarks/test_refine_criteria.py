@@ -158,7 +158,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert (after["kappa"], after["band"], after["n"]) == (1.0, "almost perfect", 24)
     assert after["changes"] == {"revised": 1, "removed": 1, "added": 1, "prompts": 0, "kept": 0}
     assert (after["validated"], after["validated_clean"], result["clean"], result["open"]) == (3, 3, True, {})
-    assert loop.calls() == (24 + 6 - 2, 3), "only what changed is judged again, and validated; rules count lines"
+    assert loop.calls() == (24 + 2, 3), "only what changed is judged again, and validated; rules count lines and see capitals"
     assert rows(loop.worklist) == []
     assert "Nothing is open" in done.stdout
     assert "after round 1" in done.stdout
@@ -184,7 +184,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
     again = loop.run(*taken)
     assert again.returncode == 0, again.stderr
-    assert loop.calls() == (28, 3)
+    assert loop.calls() == (26, 3)
     assert kept == {name: (loop.out / name).read_bytes() for name in kept}
 
 
@@ -549,7 +549,8 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     loop = Loop(tmp_path, capsys)
     with OpenAIServer() as server:
-        server.add_scripts([{"contains": "You review the criteria", "message": {"content": said("PASS")["reply"]}}])
+        signed = said("PASS")["reply"].replace("{", '{"id": "{id}", ', 1)
+        server.add_scripts([{"contains": "You review the criteria", "message": {"content": signed}}])
         at = loop.base.index("--validator")
         loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
         human = loop.labelled()
@@ -561,7 +562,7 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         until = time.monotonic() + 60
-        while loop.calls()[0] < 28 or server.stats()["total"] < 3:
+        while loop.calls()[0] < 26 or server.stats()["total"] < 3:
             assert process.poll() is None, (tmp_path / "log").read_text()
             assert time.monotonic() < until, (loop.calls(), server.stats(), (tmp_path / "log").read_text())
             time.sleep(0.01)
@@ -572,8 +573,8 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         assert len(loop.result()["rounds"]) == 1
         done = loop.run(*taken)
         assert done.returncode == 0, done.stderr
-        assert (loop.calls()[0], server.stats()["total"]) == (28, 4), (
-            "what was under way, and nothing else; rules count lines"
+        assert (loop.calls()[0], server.stats()["total"]) == (26, 4), (
+            "what was under way, and nothing else"
         )
         assert loop.result()["clean"]
 
