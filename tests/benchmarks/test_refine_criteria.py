@@ -158,7 +158,9 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert (after["kappa"], after["band"], after["n"]) == (1.0, "almost perfect", 24)
     assert after["changes"] == {"revised": 1, "removed": 1, "added": 1, "prompts": 0, "kept": 0}
     assert (after["validated"], after["validated_clean"], result["clean"], result["open"]) == (3, 3, True, {})
-    assert loop.calls() == (24 + 2, 3), "only what changed is judged again, and validated; rules count lines and see capitals"
+    assert loop.calls() == (24 + 2, 3), (
+        "only what changed is judged again, and validated; rules count lines and see capitals"
+    )
     assert rows(loop.worklist) == []
     assert "Nothing is open" in done.stdout
     assert "after round 1" in done.stdout
@@ -573,9 +575,7 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         assert len(loop.result()["rounds"]) == 1
         done = loop.run(*taken)
         assert done.returncode == 0, done.stderr
-        assert (loop.calls()[0], server.stats()["total"]) == (26, 4), (
-            "what was under way, and nothing else"
-        )
+        assert (loop.calls()[0], server.stats()["total"]) == (26, 4), "what was under way, and nothing else"
         assert loop.result()["clean"]
 
 

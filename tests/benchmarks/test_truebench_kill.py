@@ -66,7 +66,9 @@ def kill_at(process: subprocess.Popen[bytes], server: str, requests: int, later:
 def results(out: Path) -> tuple[Any, list[Any]]:
     scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
     usage = json.loads((out / "run.json").read_text(encoding="utf-8"))["usage"]["total"]
-    return scores | {"usage": usage}, [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
+    return scores | {"usage": usage}, [
+        json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def test_killed_five_times_it_ends_the_same(server: str, tmp_path: Path) -> None:

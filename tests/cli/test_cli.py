@@ -117,7 +117,10 @@ class Call:
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     (tmp_path / "broken.jsonl").write_text('{"index": 1}\n')
-    write_jsonl(tmp_path / "some.jsonl", [row(1, [("Say A.", ["is A"])], language="DE"), row(2, [("Say B.", ["is B"])], language="")])
+    write_jsonl(
+        tmp_path / "some.jsonl",
+        [row(1, [("Say A.", ["is A"])], language="DE"), row(2, [("Say B.", ["is B"])], language="")],
+    )
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "bad.jinja").write_text("{% for %}")
     (tmp_path / "file").write_text("")

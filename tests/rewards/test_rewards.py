@@ -226,15 +226,13 @@ def test_a_generator_that_writes_no_checklist_makes_no_reward() -> None:
 
 def test_criteria_with_several_demands_are_split_where_a_splitter_is_given() -> None:
     def splitter(messages: list[dict[str, str]]) -> str:
-        several = (
-            '["names a colour", "is kind"]' if "colour in French" in messages[0]["content"] else '["is short"]'
-        )
+        several = '["names a colour", "is warm"]' if "warm colour" in messages[0]["content"] else '["is short"]'
         return f'```json\n{{"demands": {several}}}\n```'
 
-    columns: dict[str, Any] = {"prompts": ["Name one."], "criteria": [["names a colour in French", "is short"]]}
-    judge = Saying("sounds French")
+    columns: dict[str, Any] = {"prompts": ["Name one."], "criteria": [["names a warm colour", "is short"]]}
+    judge = Saying("is warm")
     assert checklist_reward(judge, split=splitter)(["Blue."], **columns) == [0.75]
-    assert all(text in judge.prompts[0] for text in ("1. names a colour\n", "2. sounds French\n", "3. is short"))
+    assert all(text in judge.prompts[0] for text in ("1. names a colour\n", "2. is warm\n", "3. is short"))
     assert checklist_reward(judge, split=lambda messages: "no list")(["Blue."], **columns) == [1.0], "left whole"
 
 
