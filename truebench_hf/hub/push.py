@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from truebench_hf import __version__
 from truebench_hf.errors import UserError
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
 from truebench_hf.redaction import holds_secret, learn
 from truebench_hf.terminal import warn
+from truebench_hf.version import __version__
 
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
