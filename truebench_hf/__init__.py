@@ -67,12 +67,6 @@ def metric(name: str) -> str:
 
     Works without network. Raises UserError on an unknown name.
     """
-    from pathlib import Path
+    from truebench_hf.evaluate_modules import module_folder
 
-    from truebench_hf.errors import unknown
-
-    folder = Path(__file__).parent / "metrics" / "modules"
-    names = sorted(path.name for path in folder.iterdir() if (path / f"{path.name}.py").is_file())
-    if name not in names:
-        raise unknown("metric", name, names)
-    return str(folder / name)
+    return str(module_folder(name))

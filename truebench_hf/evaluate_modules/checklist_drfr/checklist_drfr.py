@@ -6,8 +6,8 @@ from typing import Any
 
 import evaluate
 
+from truebench_hf.evaluate_modules.columns import Module, information
 from truebench_hf.metrics.class_labels import yes_no
-from truebench_hf.metrics.columns import Module, information
 from truebench_hf.metrics.drfr import drfr
 
 _DESCRIPTION = """\

@@ -6,9 +6,9 @@ import dataclasses
 
 import evaluate
 
+from truebench_hf.evaluate_modules.columns import Module, information
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.class_labels import decided, yes_no
-from truebench_hf.metrics.columns import Module, information
 from truebench_hf.metrics.kappa import cohen_kappa
 
 _DESCRIPTION = """\

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from truebench_hf.report.widget import widget_of
+from truebench_hf.evaluate_modules.widget import widget_of
 
 EXAMPLE = {
-    "predictions": [["yes", "no"], ["yes"]],
-    "references": [["Is in French", "Has three lines"], ["Names the river"]],
+    "predictions": [{"asks dates": "yes", "new dates": "no"}],
+    "references": [{"asks dates": None, "new dates": "asks dates"}],
 }
 demo = widget_of(__file__, EXAMPLE)
 

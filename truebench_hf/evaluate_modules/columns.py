@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics import plain
+from truebench_hf.evaluate_modules import plain
 from truebench_hf.metrics.binary import parallel
 
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from truebench_hf.report.widget import widget_of
+from truebench_hf.evaluate_modules.widget import widget_of
 
-EXAMPLE = {"predictions": ["win", "tie", "loss"], "references": ["win", "win", None]}
+EXAMPLE = {"predictions": [["yes", "yes", "no"], ["no", None]]}
 demo = widget_of(__file__, EXAMPLE)
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import flexeval
 from truebench_hf.metrics.grounding import grounding
 
-FOLDER = Path(truebench_hf.__file__).parent / "metrics" / "modules"
-NAMES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__")
+FOLDER = Path(truebench_hf.__file__).parent / "evaluate_modules"
+NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "app.py").is_file())
 SAMPLES = Path(truebench_hf.__file__).parent / "benchmarks" / "flexbench" / "samples"
 
 # Connecting anywhere ends the process; HF_HOME must be set by the caller.
@@ -128,7 +128,7 @@ def test_the_app_builds_a_page_and_computes_its_own_example(name: str) -> None:
 def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) -> None:
     import gradio as gr
 
-    from truebench_hf.report.widget import metric_widget
+    from truebench_hf.evaluate_modules.widget import metric_widget
 
     demo = metric_widget(load("rubric_agreement"), {"predictions": ["yes", "no"], "references": ["yes", "no"]})
     with pytest.raises(gr.Error, match=shown):
@@ -149,7 +149,7 @@ def test_the_app_says_in_words_that_an_entry_has_another_form(
 ) -> None:
     import gradio as gr
 
-    from truebench_hf.report.widget import metric_widget
+    from truebench_hf.evaluate_modules.widget import metric_widget
 
     demo = metric_widget(load(name), example)
     with pytest.raises(gr.Error, match=shown):

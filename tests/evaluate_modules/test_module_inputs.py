@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import truebench_hf
 from truebench_hf.errors import UserError
-from truebench_hf.metrics import plain
+from truebench_hf.evaluate_modules import plain
 from truebench_hf.metrics.class_labels import decided, preference, tri_valued, yes_no
 
 NAMES = ("checklist_drfr", "flexeval", "grounding_score", "preference_agreement", "rubric_agreement", "truebench_score")
