@@ -25,9 +25,9 @@ from truebench_hf.confidential import (
     recorded,
     without_login,
 )
-from truebench_hf.engine.ledger import digest
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity

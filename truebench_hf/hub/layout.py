@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import model_facts
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.hub.tasks import task_of
 from truebench_hf.models.provider import OPEN, unpinned
 from truebench_hf.models.spec import without_kind

@@ -19,9 +19,9 @@ from typing import Any
 
 from truebench_hf import anonymous, redaction
 from truebench_hf.confidential import without_login
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.listening import Decided
 from truebench_hf.terminal import warn
 from truebench_hf.version import __version__

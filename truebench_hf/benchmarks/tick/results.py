@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick import scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import without_answer

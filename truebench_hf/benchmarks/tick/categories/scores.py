@@ -10,7 +10,7 @@ from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry, Written
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.label_sets import SetScores, set_scores
 from truebench_hf.report.sections import Grid, fixed, interval, percent

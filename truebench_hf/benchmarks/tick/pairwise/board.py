@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import fixed
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.notes import rules_fact
