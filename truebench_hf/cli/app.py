@@ -27,7 +27,7 @@ from truebench_hf.cli import (
 )
 from truebench_hf.cli.options import App, command, later
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
 _ORDER = (

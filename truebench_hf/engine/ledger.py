@@ -14,7 +14,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.hashing import canonical
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.

@@ -14,8 +14,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
-from truebench_hf.redaction import holds_secret, learn
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import holds_secret, learn
+from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
 
 # Left behind by tools, or private: never part of what is published.

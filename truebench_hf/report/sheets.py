@@ -30,9 +30,9 @@ from truebench_hf.hashing import digest
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
 from truebench_hf.report.sheet_files import FIELDS
-from truebench_hf.terminal import on_page
+from truebench_hf.text.terminal import on_page
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
-from truebench_hf.whole_files import write_whole
 
 __all__ = [
     "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "check_names", "export", "form", "label_rows", "material",

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.judges import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.hashing import canonical, digest
@@ -19,6 +18,7 @@ from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.records import Judged
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 from truebench_hf.types import Report, Score
 
 KIND = "truebench"

@@ -17,7 +17,7 @@ from truebench_hf.engine.ledger import note_in
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
 Source = Literal["paper", "measured", "submitted", "others"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
@@ -16,6 +15,7 @@ from truebench_hf.judging.checklists import USUAL
 from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 
 TITLE = "TICK: checklists and their judges, validated"
 LEAD = "Checklists are held against the chosen ones, and who answers them against the majority of the annotators."

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
 from truebench_hf.benchmarks.truebench.validation.output import Validated
@@ -16,6 +15,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Cells, Grid, Section, fixed, interval, value
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 _PAPER_BEST = 0.610

@@ -16,10 +16,10 @@ import pytest
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.sections import lead, sections
 from truebench_hf.engine.progress import progress
-from truebench_hf.redaction import MARK, learn
 from truebench_hf.report.console import show
 from truebench_hf.report.sections import Grid
-from truebench_hf.terminal import complain, printable, say, warn
+from truebench_hf.text.redaction import MARK, learn
+from truebench_hf.text.terminal import complain, printable, say, warn
 from truebench_hf.types import Report, Score
 
 NASTY = "\x1b[31mred\x1b]0;title\x07 \r\x9b2J\u202eevil\u2066 :x: openai:a:0.9 [bold]b[/bold] \\[red] \ud83d"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from truebench_hf import redaction
+from truebench_hf.text import redaction
 
 _PRIVATE = re.compile(r"key|token|secret|password|auth|header|base_url", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b\w+://[^\s'\"<>,;)\]]+")

@@ -17,7 +17,7 @@ import pytest
 from tests.support.echo_server import INNOCENT, WAYS, EchoServer
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command, row, write_jsonl
-from truebench_hf.redaction import MARK
+from truebench_hf.text.redaction import MARK
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,14 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf import redaction
-from truebench_hf.confidential import (
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.openai_options import OpenAIOptions
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity
+from truebench_hf.text import redaction
+from truebench_hf.text.confidential import (
     arguments,
     is_secret,
     learn_arguments,
@@ -25,13 +31,7 @@ from truebench_hf.confidential import (
     recorded,
     without_login,
 )
-from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
-from truebench_hf.hashing import digest
-from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.openai_options import OpenAIOptions
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity
-from truebench_hf.redaction import MARK, error, growing, known, learn, learn_login, masked
+from truebench_hf.text.redaction import MARK, error, growing, known, learn, learn_login, masked
 from truebench_hf.types import Message, Usage
 
 KEY = "Zq7-planted-key-81"

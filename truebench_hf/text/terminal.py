@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from truebench_hf import redaction
+from truebench_hf.text import redaction
 
 if TYPE_CHECKING:
     from rich.console import Console
