@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from truebench_hf import __version__
 from truebench_hf.loaders.catalogue import CATALOGUE, Entry
 from truebench_hf.loaders.counts import Table, markdown
+from truebench_hf.version import __version__
 
 Rows = Mapping[str, Mapping[str, int]]  # configuration -> split -> number of rows
 FRAMEWORK = "truebench-hf"

@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from truebench_hf import redaction
+from truebench_hf.text import redaction
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.

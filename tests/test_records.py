@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from truebench_hf import anonymous, jsonl
+from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
@@ -30,6 +30,7 @@ from truebench_hf.records import (
     unanswered,
 )
 from truebench_hf.records.marks import Tone, filled
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 LABELS = st.sampled_from([*get_args(Label), None])

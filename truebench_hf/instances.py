@@ -20,9 +20,9 @@ from typing import Any
 
 from truebench_hf import jsonl
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import masked
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")

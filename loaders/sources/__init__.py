@@ -39,10 +39,10 @@ from truebench_hf.loaders.sources import (
     wildbench,
 )
 from truebench_hf.loaders.usable import Sieve, Usable
-from truebench_hf.redaction import masked
 from truebench_hf.row_files import Rows
 from truebench_hf.row_files import is_source as is_source
 from truebench_hf.rows import Record
+from truebench_hf.text.redaction import masked
 
 _LOG = logging.getLogger(__name__)
 

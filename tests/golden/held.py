@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 
 # Hashes of the data stay. Those of the prompts' templates go, alone or in the setting of a board: what is asked is held
 # by the ledger, text by text.

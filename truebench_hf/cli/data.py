@@ -12,7 +12,7 @@ from truebench_hf.cli.options import App
 from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
 from truebench_hf.cli.texts import help_text
 from truebench_hf.options import pairs
-from truebench_hf.terminal import say, warn
+from truebench_hf.text.terminal import say, warn
 
 data = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("data"))
 Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]

@@ -13,11 +13,9 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
-from truebench_hf import redaction
 from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
-from truebench_hf.confidential import arguments, without_login
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -31,6 +29,8 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds
 from truebench_hf.options import from_values, pairs
+from truebench_hf.text import redaction
+from truebench_hf.text.confidential import arguments, without_login
 from truebench_hf.types import Usage, Verdict
 
 ROLE = "grader"  # as inspect's own scorers call it

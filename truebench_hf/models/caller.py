@@ -11,11 +11,11 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.redaction import masked, without_secrets
+from truebench_hf.text.redaction import masked, without_secrets
 from truebench_hf.types import Usage
 
 _METER: ContextVar[dict[str, Usage] | None] = ContextVar("meter", default=None)

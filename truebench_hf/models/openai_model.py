@@ -10,7 +10,6 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
-from truebench_hf.confidential import learn_entries, open_entries
 from truebench_hf.engine.gate import PATIENCE, Unreadable
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.control_tokens import broken_up
@@ -20,6 +19,7 @@ from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served, provider
 from truebench_hf.models.thinking import split_thinking
+from truebench_hf.text.confidential import learn_entries, open_entries
 from truebench_hf.types import Usage
 
 _CHAT = "/chat/completions"

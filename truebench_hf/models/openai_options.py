@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import Field, PositiveInt
 
-from truebench_hf.confidential import learn_url
 from truebench_hf.errors import UserError
 from truebench_hf.models.hosted import Provider
-from truebench_hf.redaction import MARK, basic, error, learn
+from truebench_hf.text.confidential import learn_url
+from truebench_hf.text.redaction import MARK, basic, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from truebench_hf.confidential import arguments as shown
-from truebench_hf.confidential import learn_arguments, learn_environment, learn_url
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
@@ -18,7 +16,9 @@ from truebench_hf.in_memory import InMemory
 from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.provider import OPEN, pinning
-from truebench_hf.terminal import warn
+from truebench_hf.text.confidential import arguments as shown
+from truebench_hf.text.confidential import learn_arguments, learn_environment, learn_url
+from truebench_hf.text.terminal import warn
 
 Options = TypeVar("Options")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from truebench_hf import anonymous, jsonl
+from truebench_hf import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.records.judged import Judged
@@ -26,6 +26,7 @@ from truebench_hf.records.rows import (
     VerdictRow,
 )
 from truebench_hf.records.writer import told
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Usage, Verdict
 
 T = TypeVar("T")

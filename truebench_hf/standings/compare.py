@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -19,6 +18,7 @@ from truebench_hf.records import Judged
 from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
 from truebench_hf.study.providers import providers
+from truebench_hf.text import anonymous
 
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
 _SHAPING = {

@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import __version__, anonymous, redaction
-from truebench_hf.confidential import without_login
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.listening import Decided
-from truebench_hf.terminal import warn
+from truebench_hf.text import anonymous, redaction
+from truebench_hf.text.confidential import without_login
+from truebench_hf.text.terminal import warn
+from truebench_hf.version import __version__
 
 SENT = "telemetry.txt"
 EVENT = "gen_ai.evaluation.result"

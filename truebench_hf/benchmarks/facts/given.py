@@ -14,10 +14,10 @@ from truebench_hf.benchmarks.facts.data import Item, source_of
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import JUDGMENTS
-from truebench_hf.redaction import masked
 from truebench_hf.row_formats import what_is
 from truebench_hf.rows import Record
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import masked
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Response
 
 

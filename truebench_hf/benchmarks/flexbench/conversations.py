@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf import row_files
-from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
-from truebench_hf.redaction import masked
+from truebench_hf.hashing import digest
 from truebench_hf.rows import Record
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 CONVERSATIONS = "conversations.jsonl"

@@ -13,9 +13,9 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
 from truebench_hf.loaders import sources
 from truebench_hf.models.conversation import as_answered, with_history
-from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 MINI = "checklists_mini"

@@ -20,9 +20,9 @@ from truebench_hf.benchmarks.tick.results import judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item, Listed
 from truebench_hf.benchmarks.tick.study import Judging
-from truebench_hf.engine.ledger import canonical
 from truebench_hf.errors import UserError
 from truebench_hf.given_responses import responses_by_model
+from truebench_hf.hashing import canonical
 from truebench_hf.options import option, role
 from truebench_hf.records import Judged
 from truebench_hf.rows import Record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import urllib.request
@@ -13,8 +12,8 @@ from pathlib import Path
 from urllib.error import URLError
 
 from truebench_hf import instances, row_files
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.in_memory import InMemory
 from truebench_hf.loaders.usable import Usable
 from truebench_hf.options import columns
@@ -138,7 +137,7 @@ def download(name: str) -> Path:
     release = RELEASES[name]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "truebench_hf"
     target = cache / f"TRUEBench-{name}.jsonl"
-    if target.is_file() and _sha256(target.read_bytes()) == release.sha256:
+    if target.is_file() and digest(target.read_bytes()) == release.sha256:
         return target
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -146,13 +145,9 @@ def download(name: str) -> Path:
             content = answer.read()
     except (URLError, OSError, HTTPException) as error:
         raise UserError(f"--data {name}: cannot fetch {release.url}: {error}; download it and give its path") from error
-    if _sha256(content) != release.sha256:
+    if digest(content) != release.sha256:
         raise UserError(f"--data {name}: {release.url} does not have the pinned SHA-256 {release.sha256}")
     part = target.with_suffix(".part")
     part.write_bytes(content)
     part.replace(target)
     return target
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

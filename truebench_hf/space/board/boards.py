@@ -11,7 +11,7 @@ from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import NAMES
-from truebench_hf.engine.ledger import digest
+from truebench_hf.hashing import digest
 from truebench_hf.space.board import words
 from truebench_hf.space.board.papers import JUDGES, PAPERS
 from truebench_hf.space.board.runs import Entry, slug

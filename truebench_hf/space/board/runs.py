@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from truebench_hf.engine.info import INFO, LEDGER
-from truebench_hf.engine.ledger import canonical, digest, note_in
+from truebench_hf.engine.ledger import note_in
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
 Source = Literal["paper", "measured", "submitted", "others"]

@@ -19,7 +19,7 @@ from truebench_hf.space.board.results import ResultsCopy
 from truebench_hf.space.board.runs import Entry, Run
 from truebench_hf.space.board.story import Stories
 from truebench_hf.space.board.table import Kind
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
 

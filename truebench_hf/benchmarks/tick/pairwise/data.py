@@ -11,8 +11,8 @@ from truebench_hf.benchmarks.tick.pairwise.rows import Pair, of_row, renamed
 from truebench_hf.benchmarks.tick.source import MINI
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
-from truebench_hf.redaction import masked
 from truebench_hf.rows import Record
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 MOST_SUBSETS = 50
