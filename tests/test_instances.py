@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from truebench_hf.data.instances import criteria_file, of_row, of_rows
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.instances import criteria_file, of_row, of_rows
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 C = Criterion

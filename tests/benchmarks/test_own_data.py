@@ -207,8 +207,8 @@ def test_what_was_built_and_what_a_loader_gives_is_read_by_the_same_reader(tmp_p
     folder = export("truebench_mini", tmp_path / "built").folder
     assert data.load(str(folder)) == data.load("mini")
     rows = truebench_hf.load("truebench_mini", split="test")
-    from truebench_hf.instances import of_rows
-    from truebench_hf.rows import Record
+    from truebench_hf.data.instances import of_rows
+    from truebench_hf.data.rows import Record
 
     assert of_rows(Record(f"row {n}", one) for n, one in enumerate(rows)) == data.load("mini")
     for split in ("train", "dev"):

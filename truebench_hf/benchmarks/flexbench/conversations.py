@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import row_files
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
 from truebench_hf.redaction import masked
-from truebench_hf.rows import Record
 from truebench_hf.types import Message
 
 CONVERSATIONS = "conversations.jsonl"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.engine.info import FORMAT
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
-from truebench_hf.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
-from truebench_hf.rows import Record
 
 _FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
 _SHOWN = 200  # characters of what was given for data: no id of the Hub has more

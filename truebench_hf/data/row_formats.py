@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.rows import Record
 
 Entry = Record | UserError
 _PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

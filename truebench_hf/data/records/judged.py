@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from truebench_hf import anonymous
+from truebench_hf.data.records.marks import Marked
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
-from truebench_hf.records.marks import Marked
 from truebench_hf.redaction import count
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 

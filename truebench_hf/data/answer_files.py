@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.row_formats import RowFile, sound, what_is
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.row_formats import RowFile, sound, what_is
-from truebench_hf.rows import Record
 
 IDS = ("id", "instance_id", "index", "key")
 _ANSWERS = (

@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.redaction import masked
-from truebench_hf.rows import Record
 from truebench_hf.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
