@@ -22,6 +22,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
+from truebench_hf.data.row_formats import check_path, not_utf8
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.redaction import masked
@@ -67,7 +68,7 @@ def of_rows(
         record = replace(record, row=headers.renamed(record.row))
         instance = masked(with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more))
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise _without_criteria(record)
+            raise _withoutcriteria_of(record)
         own = id_of(_mapped(record, columns or {}, separator), "")
         if instance.id in seen and not (repeated and instance == made[instance.id]):
             if own:
@@ -180,13 +181,16 @@ def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[
 
 def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
+    check_path(path, "--criteria ")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UserError(f"--criteria {path}: cannot be read: it {not_utf8(error)}") from error
+    except OSError as error:
         raise UserError(f"--criteria {path}: cannot be read: {error}") from error
     if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
         raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
-    return _criteria(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
+    return criteria_of(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
 
 
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
@@ -223,7 +227,7 @@ def _turns(record: Record, form: str, separator: str) -> list[Turn]:
             value = {"prompt": value}
         part = record.part(form, number, value)
         name = _one(part, CRITERIA)
-        criteria = _criteria(part, name, part.row[name], separator) if name else ()
+        criteria = criteria_of(part, name, part.row[name], separator) if name else ()
         turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
     count = record.row.get("turns")
     if form == "input" and count is not None and str(count).strip() not in ("", str(len(turns))):
@@ -249,12 +253,13 @@ def _with_row(record: Record, turns: Sequence[Turn], separator: str) -> list[Tur
         raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
     several = len(turns) > 1
     return [
-        replace(turn, criteria=_criteria(record, f"{name}[{i}]" if several else name, entry, separator))
+        replace(turn, criteria=criteria_of(record, f"{name}[{i}]" if several else name, entry, separator))
         for i, (turn, entry) in enumerate(zip(turns, value, strict=True))
     ]
 
 
-def _criteria(record: Record, name: str, value: Any, separator: str) -> tuple[Criterion, ...]:
+def criteria_of(record: Record, name: str, value: Any, separator: str = "") -> tuple[Criterion, ...]:
+    """The criteria in a value of a field: a list of them, or a text. Raises UserError."""
     return tuple(criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value, separator)))
 
 
@@ -371,7 +376,7 @@ def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
 
 
-def _without_criteria(record: Record) -> UserError:
+def _withoutcriteria_of(record: Record) -> UserError:
     return UserError(
         f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
         "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "

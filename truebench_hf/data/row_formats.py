@@ -49,9 +49,7 @@ class RowFile:
         A stream (a pipe, standard input) is read here, whole, since that can be done once. Where no ending says what
         it holds the content does. Raises UserError on a form that is not read, and where a stream cannot be.
         """
-        if _ADDRESS.match(str(path)):
-            address = _ADDRESS.sub(r"\1://", str(path), count=1)
-            raise UserError(f"{address}: is an address; save it to a file first, and give that")
+        check_path(path)
         name = name or str(path)
         packed = _PACKED.get(_ending(name), _plain)
         opened: Callable[[], IO[bytes]] = partial(packed, path)
@@ -111,6 +109,13 @@ def form(name: str) -> str:
     return inner if inner in FORMS else ""
 
 
+def check_path(path: str | Path, flag: str = "") -> None:
+    """Raise UserError where a path is the address of something on the web, which is read from a file."""
+    if _ADDRESS.match(str(path)):
+        address = _ADDRESS.sub(r"\1://", str(path), count=1)
+        raise UserError(f"{flag}{address}: is an address; save it to a file first, and give that")
+
+
 def what_is(path: Path) -> str:
     """What a path is of: file, folder, or stream (a pipe, a device), which can be read once; "" where nothing is."""
     try:
@@ -162,7 +167,7 @@ def _readable(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: {not_utf8(error)}") from error
+        raise UserError(f"{name}: cannot be read: it {not_utf8(error)}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
 
