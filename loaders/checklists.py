@@ -8,12 +8,12 @@ from operator import itemgetter
 
 import datasets
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.tick.form import filled, read
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.rows import Record
 
 TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
 ABOUT = {"response_id": TEXT, "checklist_id": TEXT}

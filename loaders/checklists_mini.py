@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 
-from truebench_hf import row_files
+from truebench_hf.data import row_files
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.checklists import FEATURES, row, totals
 from truebench_hf.loaders.corpus import Corpus, built_in

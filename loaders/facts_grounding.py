@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import datasets
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.facts.screening import FLAGS, screen
+from truebench_hf.data import row_files
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data

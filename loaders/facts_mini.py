@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 
 import datasets
 
-from truebench_hf import row_files
+from truebench_hf.data import row_files
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.facts_grounding import flagged

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import datasets
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench import procedure
+from truebench_hf.data import row_files
+from truebench_hf.data.row_files import Splits
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.rows import fitted
-from truebench_hf.row_files import Splits
-from truebench_hf.rows import Record
 from truebench_hf.version import __version__
 
 TEXT = datasets.Value("string")

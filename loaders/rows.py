@@ -7,8 +7,8 @@ from typing import Any
 
 import datasets
 
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.rows import Record
 
 _KINDS = {
     "string": (str, "a text"), "bool": (bool, "true or false"), "int64": (int, "a whole number"),

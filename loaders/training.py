@@ -15,19 +15,19 @@ from itertools import chain
 
 import datasets
 
-from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.rows import Responses
 from truebench_hf.benchmarks.truebench import data as instance_data
+from truebench_hf.data import instances, row_files
+from truebench_hf.data.rows import Record
+from truebench_hf.data.usable import LeftOut, Sieve
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.sources import conversations
 from truebench_hf.loaders.training_rows import label_rows, pair_rows, prompt_rows
-from truebench_hf.loaders.usable import LeftOut, Sieve
-from truebench_hf.rows import Record
 from truebench_hf.types import Instance
 
 TEXT = datasets.Value("string")

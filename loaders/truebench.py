@@ -12,7 +12,6 @@ from pathlib import PurePath
 
 import datasets
 
-from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.truebench.data import (
     CATEGORIES,
     LANGUAGE_NAMES,
@@ -22,13 +21,14 @@ from truebench_hf.benchmarks.truebench.data import (
     download,
     slug,
 )
+from truebench_hf.data import instances, row_files
+from truebench_hf.data.row_files import Rows
+from truebench_hf.data.row_formats import Entry
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.counts import Table
-from truebench_hf.row_files import Rows
-from truebench_hf.row_formats import Entry
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion
 
 FEATURES = datasets.Features(

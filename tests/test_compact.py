@@ -14,11 +14,11 @@ from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.correction import labellable
 from truebench_hf.benchmarks.truebench.output import read_compact, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.data.records import Compact, Judged, by_instance, judgment_lines, sample_name, secrets_in
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.records import Compact, Judged, by_instance, judgment_lines, sample_name, secrets_in
 from truebench_hf.text.redaction import MARK
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 

@@ -21,9 +21,9 @@ from truebench_hf.benchmarks.tick.options import InstructionOptions
 from truebench_hf.benchmarks.tick.pairwise import data as pairs
 from truebench_hf.benchmarks.tick.source import records
 from truebench_hf.benchmarks.truebench import data as truebench
+from truebench_hf.data.row_files import downloaded, one_split, splits
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.row_files import downloaded, one_split, splits
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.answer_files import read_answers
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.answer_files import read_answers
+from truebench_hf.data.row_files import one_split, splits
 from truebench_hf.errors import UserError
-from truebench_hf.row_files import one_split, splits
 
 ROWS = [{"id": "1", "prompt": "Greet."}, {"id": "2", "prompt": "Part."}]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()

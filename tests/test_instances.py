@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from truebench_hf.data.instances import criteria_file, of_row, of_rows
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.instances import criteria_file, of_row, of_rows
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 C = Criterion
-ONE = Instance("1", "", "", "", (Turn("Name a colour.", (C("names a colour"),)),))
+OWN = "3ca8d9bbe391"  # the id of a row that has none: a hash of what is asked
+ONE = Instance(OWN, "", "", "", (Turn("Name a colour.", (C("names a colour"),)),))
 PROMPT = {"prompt": "Name a colour."}
 SAID = [
     {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"},
@@ -55,6 +56,7 @@ def criteria(row: dict[str, Any]) -> list[tuple[Criterion, ...]]:
         ({"turns": json.dumps([PROMPT | {"rubric": "names a colour"}])}, "turns as JSON, as in CSV"),
         ({"turns": ["Name a colour."], "criteria": ["names a colour"]}, "turns as texts, criteria beside them"),
         ({"input": ["Name a colour."], "criteria": [["names a colour"]], "turns": 1}, "the official columns, some of them"),
+        ({"input": "Name a colour.", "criteria": ["names a colour"]}, "a text as input"),
         ({"input": '["Name a colour."]', "criteria": '[["names a colour"]]', "turns": "1"}, "the same as CSV"),
     ],
 )  # fmt: skip
@@ -97,19 +99,23 @@ def test_a_conversation_that_was_had_is_history() -> None:
     system = {"role": "system", "content": "Be brief."}
     (found,) = read({"messages": [system, *SAID], "criteria": ["names a colour"]})
     assert found == Instance(
-        "1", "", "", "", ONE.turns, "Be brief.", None, (Message("user", "Hello"), Message("assistant", "Hi!"))
+        found.id, "", "", "", ONE.turns, "Be brief.", None, (Message("user", "Hello"), Message("assistant", "Hi!"))
     )
     (same,) = read(
         {"prompt": "Name a colour.", "history": SAID[:2], "system": "Be brief.", "criteria": ["names a colour"]}
     )
-    assert same == found
+    assert same == found and found.id != OWN, "what was said before is a part of what is asked"
 
 
-def test_an_id_that_is_absent_is_the_number_of_the_row() -> None:
-    rows = [PROMPT | {"criteria": ["c"]}, {"id": "own"} | PROMPT | {"criteria": ["c"]}, PROMPT | {"criteria": ["c"]}]
-    assert [one.id for one in read(*rows)] == ["1", "own", "3"]
+def test_an_id_that_is_absent_follows_from_what_is_asked() -> None:
+    row, other = PROMPT | {"criteria": ["c"]}, {"prompt": "Name a fruit.", "criteria": ["c"]}
+    assert [one.id for one in read(row, {"id": "own"} | row)] == [OWN, "own"]
+    assert [one.id for one in read(other, row)][1] == OWN, "a row on top moves nothing"
+    assert read(PROMPT | {"criteria": ["another"]})[0].id == OWN, "nor do other criteria"
+    assert [one.id for one in read(row, row, row)] == [OWN, f"{OWN}-2", f"{OWN}-3"], "rows that are alike stay apart"
+    assert [one.id for one in read(row, row, repeated=True)] == [OWN], "but for those that hold several responses"
     with pytest.raises(UserError, match=r"line 2: id 1 stands twice \(first at rows, line 1\)"):
-        read(rows[0], {"id": 1} | PROMPT | {"criteria": ["c"]})
+        read({"id": "1"} | row, {"id": 1} | row)
 
 
 def test_an_instance_as_it_is_written_is_a_row() -> None:
@@ -126,7 +132,7 @@ def test_an_instance_as_it_is_written_is_a_row() -> None:
 @pytest.mark.parametrize(
     ("row", "said", "reason"),
     [
-        ({"question": "a", "criteria": ["b"]}, "has no prompt; .*--column prompt=COLUMN; the file has question, criteria",
+        ({"riddle": "a", "criteria": ["b"]}, "has no prompt; .*--column prompt=COLUMN; the file has riddle, criteria",
          "another name"),
         ({"criteria": ["b"]}, "has no prompt", "nothing to ask"),
         ({}, "has no prompt; .*the file has none", "an empty row"),
@@ -155,7 +161,6 @@ def test_an_instance_as_it_is_written_is_a_row() -> None:
         ({"turns": [{"prompt": "a", "criteria": ["b"]}], "criteria": ["c"]}, "stands beside turns that have", "two places"),
         ({"turns": "Name a colour.", "criteria": ["b"]}, "'turns' must be a list", "a text for a list"),
         ({"turns": [{"question": "a"}], "criteria": ["b"]}, r"turns\[0\]: missing field 'prompt'; the object has question", "no prompt in it"),
-        ({"input": "a", "criteria": ["b"]}, "'input' must be a list", "the official column holds lists"),
         ({"turns": ["a", "b"], "criteria": [["c"], ["d"]], "reference": "r"}, "'reference' is of one answer", "of which?"),
         ({"messages": [*SAID, {"role": "assistant", "content": "Red."}], "criteria": ["b"]},
          "'messages' must end with a message of the user; leave out the answer", "data for training"),
@@ -178,7 +183,7 @@ def test_a_row_that_cannot_be_used(row: dict[str, Any], said: str, reason: str) 
 
 
 def test_only_answers_need_no_criteria() -> None:
-    assert read(PROMPT, judged=False) == [Instance("1", "", "", "", (Turn("Name a colour.", ()),))]
+    assert read(PROMPT, judged=False) == [Instance(OWN, "", "", "", (Turn("Name a colour.", ()),))]
 
 
 def test_columns_by_other_names() -> None:

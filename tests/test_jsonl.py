@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.runs import row
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import data_hash, load
@@ -21,16 +20,17 @@ from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
 from truebench_hf.benchmarks.truebench.output import read_judged, read_responses
 from truebench_hf.benchmarks.truebench.results import results
+from truebench_hf.data import jsonl
+from truebench_hf.data.instances import of_row
+from truebench_hf.data.records import RESPONSES, Judged, read_outcomes, response_lines
+from truebench_hf.data.row_files import records
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
-from truebench_hf.instances import of_row
-from truebench_hf.records import RESPONSES, Judged, read_outcomes, response_lines
 from truebench_hf.report import sheets
 from truebench_hf.report.csv_cells import guard, unguard
-from truebench_hf.row_files import records
-from truebench_hf.rows import Record
 from truebench_hf.space.board.explorer import _read as shown_rows
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.errors import UserError
-from truebench_hf.hub.staging import public_judgments
-from truebench_hf.records import (
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import (
     JUDGMENTS,
     RESPONSES,
     Judged,
@@ -29,7 +27,9 @@ from truebench_hf.records import (
     response_lines,
     unanswered,
 )
-from truebench_hf.records.marks import Tone, filled
+from truebench_hf.data.records.marks import Tone, filled
+from truebench_hf.errors import UserError
+from truebench_hf.hub.staging import public_judgments
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 

@@ -13,10 +13,10 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trus
 from truebench_hf.benchmarks.rubric_eval.data import items
 from truebench_hf.benchmarks.rubric_eval.data import load as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.data.row_files import splits
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.rubric_rows import row as published
-from truebench_hf.row_files import splits
-from truebench_hf.rows import Record
 
 ROW = mini_rows()[0]
 

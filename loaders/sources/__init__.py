@@ -18,9 +18,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.rows import Responses
+from truebench_hf.data import row_files
+from truebench_hf.data.row_files import Rows
+from truebench_hf.data.row_files import is_source as is_source
+from truebench_hf.data.rows import Record
+from truebench_hf.data.usable import Sieve, Usable
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.sources import (
     advancedif,
@@ -38,10 +42,6 @@ from truebench_hf.loaders.sources import (
     sysbench,
     wildbench,
 )
-from truebench_hf.loaders.usable import Sieve, Usable
-from truebench_hf.row_files import Rows
-from truebench_hf.row_files import is_source as is_source
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 
 _LOG = logging.getLogger(__name__)

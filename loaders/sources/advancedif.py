@@ -6,8 +6,8 @@ Licence CC-BY-NC-4.0: for research, not for redistribution in a commercial produ
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import Category, asked, source_item
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 # The names of the documentation, and those that stand in the published file.

@@ -7,8 +7,8 @@ level 5. The fact `levels` keeps all five descriptions, from 1 to 5. The corpus 
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import category_of, source_item
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 _LEVELS = tuple(f"score{level}_description" for level in range(1, 6))

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.instances import criterion
+from truebench_hf.data.instances import criterion
+from truebench_hf.data.rows import Record
 from truebench_hf.judging.case import Case, category_shown, stated
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Label, Message
 
 Category = Literal["constrained", "compositional", "multi_turn", "system"]
@@ -75,7 +75,7 @@ def category_of(messages: Sequence[Message]) -> Category:
 
 
 def weighted(record: Record, name: str, kind: str | None = None) -> list[Criterion]:
-    """The criteria of a list of objects with a text and points (see `truebench_hf.instances`), signs kept.
+    """The criteria of a list of objects with a text and points (see `truebench_hf.data.instances`), signs kept.
 
     `kind` names the field that tells the kind of each, a text or several. Raises UserError.
     """

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import Category, source_item
-from truebench_hf.rows import Record
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.usable import Usable
 from truebench_hf.loaders.sources import read
-from truebench_hf.loaders.usable import Usable
 from truebench_hf.types import Instance, Turn
 
 # The fact by which a source tells its own kinds apart; elsewhere that is RubricEval's category.

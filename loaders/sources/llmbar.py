@@ -12,10 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
+from truebench_hf.data.usable import Usable, joined, usable
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources.common import source_item
-from truebench_hf.loaders.usable import Usable, joined, usable
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 _RUBRIC = Criterion(

@@ -7,8 +7,8 @@ A labelled item for each report. The weights are words; the corpus scores them a
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import source_item
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Label, Message
 
 _POINTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}

@@ -7,8 +7,8 @@ The documented record is `question`, `id` and `rubrics`; the published files for
 from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import asked, category_of, source_item, weighted
-from truebench_hf.rows import Record
 from truebench_hf.types import Message
 
 

@@ -13,9 +13,9 @@ import re
 from dataclasses import replace
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.loaders.sources.common import source_item, weighted
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")

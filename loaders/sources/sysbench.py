@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.loaders.sources.common import source_item
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 

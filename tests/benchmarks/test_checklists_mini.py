@@ -13,8 +13,8 @@ from typing import Any
 from tests.support.faults import broken, faults, listed
 from truebench_hf.benchmarks.tick.categories.names import CATEGORIES
 from truebench_hf.benchmarks.tick.form import read
+from truebench_hf.data.rows import Record
 from truebench_hf.metrics.preference import preference_from_ratings
-from truebench_hf.rows import Record
 
 TEXT = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]

@@ -18,8 +18,8 @@ from truebench_hf.benchmarks.truebench.criteria_types.sections import sections
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.report.sections import Grid

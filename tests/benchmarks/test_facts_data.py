@@ -15,9 +15,9 @@ from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item, of_row
 from truebench_hf.benchmarks.facts.given import given_answers, given_baselines
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.rows import Record
 
 PARIS = {"question": "Where?", "context": "In Paris."}
 TWO = (Passage("1", "In Paris."), Passage("2", "In May."))

@@ -15,9 +15,9 @@ from truebench_hf.benchmarks.facts.selecting import rows
 from truebench_hf.benchmarks.facts.selecting.fitting import fitted
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.study import Selection, select_template
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Grid
-from truebench_hf.rows import Record
 
 ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
 

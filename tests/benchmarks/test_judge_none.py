@@ -10,7 +10,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import Done, command_here, script, write_jsonl
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file
 from truebench_hf.hub.submission import validate

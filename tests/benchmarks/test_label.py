@@ -25,8 +25,8 @@ from truebench_hf.benchmarks.truebench.output import made_by, read_compact, read
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score
+from truebench_hf.data.records import stamp
 from truebench_hf.errors import UserError
-from truebench_hf.records import stamp
 
 # 100 instances with two criteria each: 120 are truly met ("alpha"), 80 are not ("beta"). The judge is wrong where the
 # text says so: it passes 108 of the 120 and fails 64 of the 80. Of the instances it passes 44, 36 of them rightly, and

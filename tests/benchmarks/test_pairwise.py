@@ -15,8 +15,8 @@ from tests.support.runs import ROOT, command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.pairwise.data import load
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores
 from truebench_hf.benchmarks.tick.pairwise.study import PairwiseOptions, pairwise
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 

@@ -29,9 +29,9 @@ from truebench_hf.benchmarks.truebench.refinement.form import page
 from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.study import refine_criteria
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells
+from truebench_hf.data.instances import as_row, of_rows
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.instances import as_row, of_rows
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 Cells = Mapping[str, str]

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, load, read, selection
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.rubric_rows import row as published
-from truebench_hf.rows import Record
 
 ROW: dict[str, Any] = {
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],

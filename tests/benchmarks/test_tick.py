@@ -12,8 +12,8 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.space.board.store import Board
 from truebench_hf.study.outcome import Outcome

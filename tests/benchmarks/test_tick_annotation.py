@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.tick.annotation.agreement import answers, effects, 
 from truebench_hf.benchmarks.tick.annotation.questions import PROTOCOLS
 from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.cli.app import app
-from truebench_hf.rows import Record
+from truebench_hf.data.rows import Record
 
 QUESTIONS = ["Is it polite?", "Is it short?"]
 

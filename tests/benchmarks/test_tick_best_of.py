@@ -14,8 +14,8 @@ from tests.support import tiny_reward
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.best_of import study
 from truebench_hf.benchmarks.tick.best_of.study import BestOfOptions
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel, verdicts
 

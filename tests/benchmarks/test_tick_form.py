@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick import data
 from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.rows import Record
 
 SAMPLE = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8").splitlines()
 RICH = json.loads(SAMPLE[0])

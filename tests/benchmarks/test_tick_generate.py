@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Bars
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from truebench_hf import instances
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.source import Listed, items, read, to_row
+from truebench_hf.data import instances
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 

@@ -19,12 +19,12 @@ from truebench_hf.benchmarks.tick.validation.accuracy import OTHERS, Accuracy, a
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
 from truebench_hf.benchmarks.tick.validation.study import ValidateOptions, validate
 from truebench_hf.cli.app import app
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.models.scripted import verdicts as scripted_verdicts
-from truebench_hf.rows import Record
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 YES, NO = ["yes"], ["no"]

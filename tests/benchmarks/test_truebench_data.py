@@ -20,9 +20,9 @@ from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import data_hash, load, select
+from truebench_hf.data.instances import of_row
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.instances import of_row
-from truebench_hf.rows import Record
 
 GOOD = row(1, [("Say A.", ["is A"])])
 REAL = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import command_here, script, write_jsonl
+from truebench_hf.data.records import Judged
 from truebench_hf.distil import verdicts as reading
 from truebench_hf.distil.split import held_out, instructions
 from truebench_hf.distil.verdicts import AGAIN, BOTH, OPEN, OTHERS, RULES, Example, read
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import decision_questions
 from truebench_hf.prompts import Prompts
-from truebench_hf.records import Judged
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Verdict
 
 PROMPTS = Prompts()

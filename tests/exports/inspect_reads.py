@@ -10,7 +10,7 @@ from pathlib import Path
 from inspect_ai.analysis import samples_df
 from inspect_ai.log import read_eval_log
 
-from truebench_hf.answer_files import read_answers
+from truebench_hf.data.answer_files import read_answers
 from truebench_hf.exports.export import export
 
 

@@ -14,12 +14,12 @@ from tests.support.every_eval_ever import checked
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from tests.support.weighted import weighted_run
+from truebench_hf.data.instances import of_row
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.scores import model_info
 from truebench_hf.exports.export import FORMS, export
 from truebench_hf.exports.run import Exported
-from truebench_hf.instances import of_row
-from truebench_hf.rows import Record
 
 STUDIES = ("run", "run-panel", "run-votes", "facts", "tick", "metaeval", "refine", "best-of")
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.support.runs import script
 from truebench_hf import run
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
 from truebench_hf.hub import submission
 from truebench_hf.hub.submission import check_scores, validate
-from truebench_hf.records import Reader
 
 Rows = list[dict[str, Any]]
 OFFICIAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"

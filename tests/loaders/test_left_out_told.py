@@ -11,8 +11,8 @@ import pytest
 from tests.loaders.test_sources import RECORDS, written
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.usable import unusable
 from truebench_hf.loaders.sources import conversations, read
-from truebench_hf.loaders.usable import unusable
 
 
 @pytest.fixture

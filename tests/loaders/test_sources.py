@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval import mini
+from truebench_hf.data.row_files import records
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.sources import READERS, read
-from truebench_hf.row_files import records
 from truebench_hf.rules import Contains, Count, Excludes, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from truebench_hf.data.instances import as_row, of_row
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.instances import as_row, of_row
-from truebench_hf.rows import Record
 from truebench_hf.rules import KINDS, LANGUAGES, rule_of
 
 RULES: list[dict[str, Any]] = [

@@ -16,8 +16,8 @@ import pytest
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from tests.test_compact import fat
+from truebench_hf.data.records import Judged, judgment_lines
 from truebench_hf.errors import UserError
-from truebench_hf.records import Judged, judgment_lines
 from truebench_hf.standings import compare_sections as shown
 from truebench_hf.standings.compare import compare
 from truebench_hf.standings.finished import self_judged

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role

@@ -11,7 +11,7 @@ import pytest
 
 from tests.study.colours import ColourOptions, Colours, Row
 from tests.support.runs import script, write_jsonl
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError

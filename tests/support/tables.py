@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from truebench_hf.row_files import of_tables
+from truebench_hf.data.row_files import of_tables
 
 
 def named(table: Any) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.arguments import in_python
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
 from truebench_hf.options import NOBODY
 from truebench_hf.types import Verdict
 

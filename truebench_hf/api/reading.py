@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from truebench_hf import instances
+from truebench_hf.data import instances
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case, category_shown
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Message
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
 from truebench_hf.arguments import in_python
-from truebench_hf.in_memory import InMemory
+from truebench_hf.data.in_memory import InMemory
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -151,8 +151,8 @@ def _is_object(value: Any) -> bool:
 
 def _rows(data: Any) -> InMemory:
     """Rows in memory as a text that holds them as a list of dicts; missing values of a DataFrame are None."""
+    from truebench_hf.data.row_formats import check_columns
     from truebench_hf.errors import UserError
-    from truebench_hf.row_formats import check_columns
 
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         check_columns(list(map(str, data.columns)), "data")

@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.records import Compact, Stamp
+    from truebench_hf.data.records import Compact, Stamp
 
 
 def add_to(study: typer.Typer) -> None:
@@ -33,8 +33,8 @@ def _score(
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import judgments, read_compact
     from truebench_hf.benchmarks.truebench.scores import unfinished
+    from truebench_hf.data.records import stamp
     from truebench_hf.hub.submission import by_rules
-    from truebench_hf.records import stamp
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
@@ -88,7 +88,7 @@ def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) ->
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
     from truebench_hf.benchmarks.truebench.sections import lead, sections
-    from truebench_hf.records import unchanged
+    from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 
     once, doubled = rows.without_doubles()

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.requirements import measured, missed_most
-from truebench_hf.in_memory import InMemory
+from truebench_hf.data import jsonl
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.records import Judged
 from truebench_hf.models.protocol import (
     ChatModel,
     ChatRequest,
@@ -26,7 +27,6 @@ from truebench_hf.models.protocol import (
     Identity,
     Sampling,
 )
-from truebench_hf.records import Judged
 from truebench_hf.report.sections import Grid, interval
 from truebench_hf.text.terminal import say
 from truebench_hf.types import Message, Report, Score, Usage

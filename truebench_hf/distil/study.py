@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.distil.measures import (
     Distilled,
     calibration_figures,

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from truebench_hf import instances
 from truebench_hf.arguments import in_python
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.data import instances
+from truebench_hf.data.records import Judged
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.class_labels import tri_valued
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.options import from_values
-from truebench_hf.records import Judged
-from truebench_hf.rows import Record
 from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"

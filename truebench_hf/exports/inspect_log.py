@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from truebench_hf.data.records import Judged
 from truebench_hf.errors import write_error
 from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.extras import need
 from truebench_hf.metrics.pass_rate import checklist_share
-from truebench_hf.records import Judged
 from truebench_hf.types import Usage, Verdict
 
 _MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.board import board as board_from
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.benchmarks.truebench.results import provenance
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import INFO, parsed
 from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import board_of
 from truebench_hf.hub.layout import META, RESULTS, is_result, results_of
 from truebench_hf.hub.submission import validate
 from truebench_hf.hub.tasks import ALL, PARTS, task_of
-from truebench_hf.records import JUDGMENTS
 from truebench_hf.study.board import Board, Row
 
 Files = Mapping[str, dict[str, Any]]  # the content of results by path

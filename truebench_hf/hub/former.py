@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.hub.check import lost_scores
 from truebench_hf.hub.layout import RESULTS, is_result

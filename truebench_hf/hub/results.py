@@ -9,6 +9,7 @@ from typing import Unpack
 
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.data import NAMES
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.check import check
@@ -20,7 +21,6 @@ from truebench_hf.hub.repository import hub_api
 from truebench_hf.hub.staging import Staged, stage_file, stage_runs
 from truebench_hf.hub.submission import known_data, validate
 from truebench_hf.hub.whose import check_real
-from truebench_hf.records import JUDGMENTS
 
 
 class AlreadyThere(UserError):

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl, records
 from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.models import models_of, one_model, scores_of
 from truebench_hf.benchmarks.truebench.results import provenance
+from truebench_hf.data import jsonl, records
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, by_instance, judgment_lines
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import reason, results_of
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.records import JUDGMENTS, RESPONSES, Reader, by_instance, judgment_lines
 from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.data import jsonl
+from truebench_hf.data.instances import HALF
+from truebench_hf.data.records import Judged, Reader, by_instance
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.hub.tasks import ALL, task_of
-from truebench_hf.instances import HALF
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.records import Judged, Reader, by_instance
 from truebench_hf.report.sections import interval, value
 from truebench_hf.types import Instance, Report, Score
 

@@ -15,6 +15,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.data.records import Judged, unanswered
 from truebench_hf.errors import UserError
 from truebench_hf.exports.inspect_log import explained
 from truebench_hf.inspect_task.judges import described
@@ -23,7 +24,6 @@ from truebench_hf.judging.case import cases
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_values
-from truebench_hf.records import Judged, unanswered
 from truebench_hf.types import Score
 
 Samples = list[SampleScore]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.instances import HALF
+from truebench_hf.data.instances import HALF
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import ListOf, SignedAnswer

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
-from truebench_hf.in_memory import InMemory
 from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.provider import OPEN, pinning

@@ -43,14 +43,14 @@ def to_verifiers(criteria: Criteria) -> dict[str, Any]:
 
 
 def write_verifiers(rows: Iterable[Mapping[str, Any]], folder: str | Path) -> list[Path]:
-    """One `ID.json` for each row with criteria (see `truebench_hf.instances`); an absent id is the number of the row.
+    """One `ID.json` for each row with criteria (see `truebench_hf.data.instances`); an absent id is the number of the row.
 
     One each, since a rubric judge there has one file (`path`) and rows hold none: a task with a checklist of its own
     makes its judge with `RubricJudgeConfig(path=...)`. Raises UserError on rows that cannot be used, on ids that make no
     file names, and where the folder cannot be written.
     """
-    from truebench_hf import instances
-    from truebench_hf.rows import Record
+    from truebench_hf.data import instances
+    from truebench_hf.data.rows import Record
 
     read = instances.of_rows([Record(f"row {number}", dict(row)) for number, row in enumerate(rows, 1)])
     for one in read:

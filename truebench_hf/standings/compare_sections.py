@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from truebench_hf.data.records import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.records import Judged
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sections import (

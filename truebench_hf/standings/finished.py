@@ -12,12 +12,12 @@ from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by
+from truebench_hf.data.records import Judged, Line, Place, Stamp, read_again, stamp, unchanged
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
-from truebench_hf.records import Judged, Line, Place, Stamp, read_again, stamp, unchanged
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.types import Instance
 

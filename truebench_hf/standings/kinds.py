@@ -13,10 +13,10 @@ from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.output import check_run, form, judgments, read_each
 from truebench_hf.benchmarks.truebench.scores import passes
+from truebench_hf.data.records import JUDGMENTS, Judged, Line, Reader, read_lines
+from truebench_hf.data.records.lines import Form
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import checklist_share
-from truebench_hf.records import JUDGMENTS, Judged, Line, Reader, read_lines
-from truebench_hf.records.lines import Form
 
 TICK = "tick"
 Score = Callable[[Judged], float | None]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.text.redaction import LONG, MARK, error, learn, learn_login, learn_looks, masked
 
 # Names under which secrets are kept. Numbers of tokens and tokens of a tokenizer are none.

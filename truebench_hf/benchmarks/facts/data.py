@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl, row_files
-from truebench_hf.answer_files import IDS
+from truebench_hf.data import jsonl, row_files
+from truebench_hf.data.answer_files import IDS
+from truebench_hf.data.instances import HALF
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.instances import HALF
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 

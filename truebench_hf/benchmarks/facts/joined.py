@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.facts.board import KIND
 from truebench_hf.benchmarks.facts.scores import Both
+from truebench_hf.data import jsonl
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of

@@ -8,17 +8,17 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench.judgments import LABELS
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import flexeval
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Grid, Section, interval, percent
 from truebench_hf.report.sheets import adjudicate, read_back
-from truebench_hf.rows import Record
 from truebench_hf.types import Label, Score
 
 Key = tuple[str, str, str]  # model, conversation (with its seed), dimension

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import row_files
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
-from truebench_hf.rows import Record
 from truebench_hf.types import Label
 
 VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on

@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from truebench_hf import row_files
+from truebench_hf.data import row_files
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.text.redaction import masked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.rows import Record
+from truebench_hf.data.rows import Record
 from truebench_hf.types import Message
 
 BUILT_IN = "flexbench"

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from truebench_hf.answer_files import Answers, of_row, read_answers
 from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions, QuestionJudgeOptions
 from truebench_hf.benchmarks.tick.results import judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item, Listed
 from truebench_hf.benchmarks.tick.study import Judging
+from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.given_responses import responses_by_model
+from truebench_hf.data.records import Judged
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_by_model
 from truebench_hf.hashing import canonical
 from truebench_hf.options import option, role
-from truebench_hf.records import Judged
-from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome

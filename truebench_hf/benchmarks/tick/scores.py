@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import Any
 
 from truebench_hf.benchmarks.tick.source import Listed
+from truebench_hf.data.records import Judged, sample_name
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import mean, over_instances, summary
-from truebench_hf.records import Judged, sample_name
 from truebench_hf.types import Label, Score
 
 SCORES = {"pass_rate": "Pass rate", "drfr": "DRFR", "all_met": "All met"}

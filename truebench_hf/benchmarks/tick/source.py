@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import instances, jsonl, row_files
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
+from truebench_hf.data import instances, jsonl, row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import generate_checklist
 from truebench_hf.models.conversation import as_answered, with_history
 from truebench_hf.options import columns
-from truebench_hf.rows import Record
 from truebench_hf.study.items import Items
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message

@@ -15,13 +15,13 @@ from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOp
 from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
+from truebench_hf.data.records import Judged
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, role
-from truebench_hf.records import Judged
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import RepeatOptions, StudyOptions, WritingOptions, numbered
 from truebench_hf.study.outcome import Outcome

@@ -11,11 +11,11 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
 
-from truebench_hf import instances, row_files
+from truebench_hf.data import instances, row_files
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.in_memory import InMemory
-from truebench_hf.loaders.usable import Usable
 from truebench_hf.options import columns
 from truebench_hf.types import Instance
 

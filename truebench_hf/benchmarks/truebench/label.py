@@ -26,11 +26,11 @@ from truebench_hf.benchmarks.truebench.labels import (
 from truebench_hf.benchmarks.truebench.models import models_of, one_model
 from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results
+from truebench_hf.data.records import Judged
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
-from truebench_hf.records import Judged
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations, SheetAgreement
 from truebench_hf.study.outcome import write

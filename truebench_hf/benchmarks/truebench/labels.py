@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import Judged, sample_name
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.pass_rate import conjunction
-from truebench_hf.records import Judged, sample_name
 from truebench_hf.types import Label, Message, Verdict
 
 FILE = "labels.jsonl"

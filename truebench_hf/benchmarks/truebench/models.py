@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.errors import unknown
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous

@@ -11,9 +11,9 @@ from operator import attrgetter
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import outcomes
+from truebench_hf.data.records import Compact, Judged, compact
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.repeated import over_instances
-from truebench_hf.records import Compact, Judged, compact
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
 

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench.models import noted
+from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import Calibrated, check_priced, read_calibration
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, prompts_used
@@ -293,12 +294,23 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
         "lighteval details or inspect logs. Without one those of `truebench study generate` in --out."
     )  # fmt: skip
     data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")  # type: ignore[assignment]
+    logs: str | None = option(
+        None, panel="Data", help="File of conversations that end with an answer, in place of --responses and --data: messages of "
+        "OpenAI or Anthropic, ShareGPT, exports of LangSmith or Langfuse. Judged by --criteria, or those in its rows."
+    )  # fmt: skip
+    turns: str = option("last", panel="Data", help="With --logs: last (answer of each conversation), or all.")
     model_name: str | None = option(
-        None, panel="Data", help="With --responses: whose answers they are, where the file does not say."
+        None, panel="Data", help="With --responses or --logs: whose answers they are, where the file does not say."
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.logs and (self.responses or self.data or self.column):
+            raise UserError("--logs holds prompts and answers; leave out --responses, --data and --column")
+        if self.turns not in TURNS:
+            raise unknown("--turns", self.turns, TURNS)
+        if self.turns != "last" and not self.logs:
+            raise UserError("--turns goes with --logs; of other answers all are judged")
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
         for name in (
@@ -312,8 +324,8 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
             "language",
             "category",
         ):
-            if getattr(self, name) and not self.responses:
-                raise UserError(f"{flag(name)} goes with --responses; the answers in --out have theirs")
+            if getattr(self, name) and not (self.responses or self.logs):
+                raise UserError(f"{flag(name)} goes with --responses or --logs; the answers in --out have theirs")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, Compact, Judged, Line, Reader, read_lines
+from truebench_hf.data.records.lines import Form
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.records import JUDGMENTS, RESPONSES, Compact, Judged, Line, Reader, read_lines
-from truebench_hf.records.lines import Form
 from truebench_hf.types import Instance, Response
 
 Rows = TypeVar("Rows", list[Judged], Compact)

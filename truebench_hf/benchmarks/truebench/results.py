@@ -16,9 +16,9 @@ from truebench_hf.benchmarks.truebench.model_sections import model_sections
 from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import score, unfinished
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
+from truebench_hf.data.records import Compact, Judged, compact, judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
-from truebench_hf.records import Compact, Judged, compact, judgment_lines
 from truebench_hf.report.sections import Section
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Report

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.data import instances
+from truebench_hf.data.usable import unusable
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.judging.rules.extraction import PROMPT, extracted
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.options import Binds, role
 from truebench_hf.report.sections import Grid

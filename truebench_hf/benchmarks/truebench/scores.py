@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.data.records import Compact, Judged, compact, sample_name
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.options import NOBODY
-from truebench_hf.records import Compact, Judged, compact, sample_name
 from truebench_hf.report.sections import percent
 from truebench_hf.study.notes import by_rules, weak_judges, without_judge
 from truebench_hf.text.redaction import masked_note

@@ -9,8 +9,8 @@ from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
+from truebench_hf.data.records import Compact, Judged, compact
 from truebench_hf.options import NOBODY
-from truebench_hf.records import Compact, Judged, compact
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truebench_hf.answer_files import read_answers
+from truebench_hf.data.answer_files import read_answers
+from truebench_hf.data.given_responses import responses_by_model
+from truebench_hf.data.records import JUDGMENTS, RESPONSES
+from truebench_hf.data.usable import unusable
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import responses_by_model
-from truebench_hf.loaders.usable import unusable
 from truebench_hf.options import Binds, option, role
-from truebench_hf.records import JUDGMENTS, RESPONSES
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import WritingOptions, numbered
 from truebench_hf.types import Instance, Response

@@ -30,19 +30,21 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.data.given_responses import given_responses
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.instances import criteria_file
+from truebench_hf.data.logs import read_logs
+from truebench_hf.data.records import RESPONSES, Judged, response_lines
+from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.given_responses import given_responses
-from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import without_answer
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
-from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.records import RESPONSES, Judged, response_lines
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
@@ -211,6 +213,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     ) -> None:
         super().__init__(options)
         self.given, self.known = given, dict(known or {})
+        self.summary = ""  # what was read of logs
         self.answered_by: list[str] = []  # the models, once the answers are read
 
     def items(self) -> Items[Samples]:
@@ -223,6 +226,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             chosen = selection(options)
             left_out = chosen.left_out
             self.given = given_responses(chosen.every, given, options.model_name)
+            self.known = {"model": self.given[0][1].model}
+        elif options.logs:
+            self.given, left_out = self._read_logs(options, options.logs)
             self.known = {"model": self.given[0][1].model}
         found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
@@ -237,6 +243,8 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
                 "language",
                 "category",
                 "responses",
+                "logs",
+                "turns",
                 "model_name",
             }
         pairs = _by_instance(found)
@@ -249,12 +257,22 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
 
+    def _read_logs(self, options: JudgeGivenOptions, file: str) -> tuple[list[Answered], tuple[str, ...]]:
+        """The conversations of a log, of the languages and categories asked for, and what of its rows is left out."""
+        criteria = criteria_file(options.criteria, options.criteria_separator) if options.criteria else ()
+        logs = read_logs(Path(file), criteria, options.turns, options.model_name, options.criteria_separator)
+        self.summary = logs.summary
+        chosen = data.select([instance for instance, _ in logs.answered], options.language, options.category)
+        kept = {instance.id for instance in chosen}
+        return [pair for pair in logs.answered if pair[0].id in kept], logs.left_out
+
     @property
     def models(self) -> Sequence[str]:
         return self.answered_by
 
     def understood(self) -> list[str]:
-        return [understood([instance for instance, _ in self.chosen])]
+        read = understood([instance for instance, _ in self.chosen])
+        return [self.summary, read] if self.summary else [read]
 
     def bars(self) -> dict[str, int]:
         return {"judgments": sum(len(response.answers) for _, samples in self.chosen for response in samples)}

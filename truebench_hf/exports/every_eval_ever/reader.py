@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.engine.info import FORMAT
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.form import EvaluationResult, Log, MetricConfig

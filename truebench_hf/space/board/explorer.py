@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from truebench_hf import jsonl
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import Judged, Reader, of_entry, unanswered
 from truebench_hf.errors import UserError
-from truebench_hf.records import Judged, Reader, of_entry, unanswered
 from truebench_hf.space.board import runs
 from truebench_hf.space.board.runs import Entry
 from truebench_hf.text import anonymous

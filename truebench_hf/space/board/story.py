@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import JUDGMENTS, of_entry, sample_name
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.style_adjusted import Style
-from truebench_hf.records import JUDGMENTS, of_entry, sample_name
 from truebench_hf.space.board.runs import Entry, loads
 from truebench_hf.text import anonymous
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 from truebench_hf.benchmarks.facts.graded import marked_by
 from truebench_hf.benchmarks.tick.revision import Rewrite
+from truebench_hf.data.records import public_verdict
 from truebench_hf.judging.grounding.types import Grounding
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.transitions import transitions
-from truebench_hf.records import public_verdict
 from truebench_hf.report.conversation import highlighted
 from truebench_hf.report.page import fragment
 from truebench_hf.space.board import words

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truebench_hf import instances, row_files
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
@@ -24,10 +23,11 @@ from truebench_hf.benchmarks.flexbench.sources import (
     of_source,
     told,
 )
+from truebench_hf.data import instances, row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
 from truebench_hf.models.conversation import as_answered, with_history
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.flexbench.derivation.pipeline import PROMPTS, Build, Pipeline
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
@@ -21,6 +20,8 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, of_source
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -28,7 +29,6 @@ from truebench_hf.loaders import sources
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report.sections import Grid, Section
-from truebench_hf.rows import Record
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
-from truebench_hf.loaders.usable import LeftOut
+from truebench_hf.data.usable import LeftOut
 from truebench_hf.models.spec import family
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Usage, Verdict

@@ -13,11 +13,11 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, unanimous
 from truebench_hf.benchmarks.rubric_eval.item import Item
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa
 from truebench_hf.metrics.votes import majority
-from truebench_hf.rows import Record
 from truebench_hf.types import Label, Verdict
 
 # Figure 3 of the paper: (accuracy in percent, Cohen's kappa) on its 506 rubrics labelled by hand.

@@ -10,10 +10,10 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.annotation.questions import Target, every
 from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.report.sheet_answers import read_back
-from truebench_hf.rows import Record
 from truebench_hf.text.whole_files import write_whole
 
 Row = dict[str, Any]

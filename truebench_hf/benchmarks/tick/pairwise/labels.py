@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from truebench_hf.data.rows import Record
 from truebench_hf.metrics.class_labels import PREFERENCES
 from truebench_hf.metrics.preference import joined, preference_from_ratings
-from truebench_hf.rows import Record
 
 # Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.
 _LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2", "2.0"), "loss")

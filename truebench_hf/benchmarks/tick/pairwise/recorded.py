@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import row_files
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided, compared, label, word
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.preference import turned
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 
 PROTOCOL = "recorded"

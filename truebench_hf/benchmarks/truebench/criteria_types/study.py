@@ -20,6 +20,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.sections import LEAD, TITL
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
 from truebench_hf.benchmarks.truebench.several import Answered, answered
+from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings
@@ -28,7 +29,6 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.records import RESPONSES, response_lines
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations
 from truebench_hf.study.items import Items

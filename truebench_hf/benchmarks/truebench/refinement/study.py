@@ -14,7 +14,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import instances
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.refinement import filled, form, history, lines, worklist
@@ -27,6 +26,8 @@ from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.data import instances
+from truebench_hf.data.records import JUDGMENTS, Judged, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -35,7 +36,6 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.records import JUDGMENTS, Judged, judgment_lines
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations
 from truebench_hf.report.sheet_files import read_answers as read_rows

@@ -27,9 +27,9 @@ from truebench_hf.benchmarks.truebench.validation.validator import (
     validate_instance,
     validate_prompt,
 )
+from truebench_hf.data.usable import unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role

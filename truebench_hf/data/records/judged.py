@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from truebench_hf.data.records.marks import Marked
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
-from truebench_hf.records.marks import Marked
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import count
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict

@@ -1,7 +1,7 @@
 """Instances of anybody's data: the one grammar of a row, and the one place where rows become instances.
 
 A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's last; what comes before it is history),
-`turns` ({prompt, criteria}) or `input` (texts, one per turn, as in TRUEBench's own files). It has `criteria` (also
+`turns` ({prompt, criteria}) or `input` (a text, or texts, one per turn, as in TRUEBench's own files). It has `criteria` (also
 `rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
 `title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults), and with
 `rule` where a program can measure them (`truebench_hf.rules`); one text holds one a line. With several turns that have
@@ -11,16 +11,20 @@ none of their own it is a list of such lists. All else may be absent: `id` (or `
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.headers import Headers, read_headers
+from truebench_hf.data.row_formats import check_path, not_utf8
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.rows import Record
 from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -49,23 +53,30 @@ def of_rows(
     every turn. A `separator` ends a criterion in a text as a line break does.
 
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand in
-    several rows, as it does beside several responses to it. An id that is absent is the number of
-    the row, from 1. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
+    several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that it
+    stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
     row and the field that is wrong.
     """
     rows = list(records)
     _check_columns(rows, columns or {})
+    headers = _headers(rows, columns or {})
+    if headers.taken:
+        warn(f"Note: read {headers.taken}.")
     made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
-    for number, record in enumerate(rows, 1):
-        found = of_row(_mapped(record, columns or {}, separator), str(number), separator)
-        found = with_criteria(found, more)
-        if judged and not any(turn.criteria for turn in found.turns):
-            raise _without_criteria(record)
-        if found.id in seen and not (repeated and masked(found) == made[found.id]):
-            raise UserError(f"{record.where}: id {found.id} stands twice (first at {seen[found.id]}); remove one")
-        seen.setdefault(found.id, record.where)
-        made.setdefault(found.id, masked(found))
+    for record in rows:
+        record = replace(record, row=headers.renamed(record.row))
+        instance = masked(with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more))
+        if judged and not any(turn.criteria for turn in instance.turns):
+            raise _withoutcriteria_of(record)
+        own = id_of(_mapped(record, columns or {}, separator), "")
+        if instance.id in seen and not (repeated and instance == made[instance.id]):
+            if own:
+                raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
+            again = (f"{instance.id}-{number}" for number in count(2))
+            instance = replace(instance, id=next(name for name in again if name not in seen))
+        seen.setdefault(instance.id, record.where)
+        made.setdefault(instance.id, instance)
     if not made:
         raise UserError("the data holds no instances")
     return list(made.values())
@@ -78,8 +89,11 @@ def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
     return replace(instance, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in instance.turns))
 
 
-def of_row(record: Record, number: str = "1", separator: str = "") -> Instance:
-    """One instance from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
+def of_row(record: Record, number: str = "", separator: str = "") -> Instance:
+    """One instance from a row; its id is `number` where it has none, and without that a hash of what it asks.
+
+    Raises UserError with the field that is wrong.
+    """
     form = _one(record, _PROMPTS)
     if form is None:
         raise UserError(
@@ -94,10 +108,20 @@ def of_row(record: Record, number: str = "1", separator: str = "") -> Instance:
                 form, f"tells what {'system' if own and system else 'history'!r} tells too; leave out one"
             )
         system, history, turns = own or system, before or history, [Turn(prompt, ())]
+    elif form == "prompt" or (form == "input" and not str(record.row[form]).lstrip().startswith("[")):
+        turns = [Turn(record.text(form), ())]
     else:
-        turns = [Turn(record.text(form), ())] if form == "prompt" else _turns(record, form, separator)
+        turns = _turns(record, form, separator)
     turns = _with_row(record, turns, separator)
-    return Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
+    instance = Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
+    return instance if instance.id else replace(instance, id=content_id(instance))
+
+
+def content_id(instance: Instance) -> str:
+    """An id that follows from what an instance asks, whatever it is judged by."""
+    history = [(message.role, message.content) for message in instance.history]
+    asked = [instance.system, instance.context, history, [turn.prompt for turn in instance.turns]]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
 
 
 def as_row(instance: Instance) -> dict[str, Any]:
@@ -130,9 +154,11 @@ def id_of(record: Record, number: str) -> str:
     return record.id(name) if _there(record, name) else number
 
 
-def warn_unsplit(records: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> None:
+def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
-    cells = [(record.where, text) for record in records for text in _texts_of(record, columns)]
+    headers = _headers(records, columns)
+    renamed = [replace(record, row=headers.renamed(record.row)) for record in records]
+    cells = [(record.where, text) for record in renamed for text in _texts_of(record, columns)]
     places = [where for where, text in cells if len(_split(text, "")) == 1 < len(_split(text, ";"))]
     if places:
         warn(
@@ -155,13 +181,16 @@ def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[
 
 def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
+    check_path(path, "--criteria ")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UserError(f"--criteria {path}: cannot be read: it {not_utf8(error)}") from error
+    except OSError as error:
         raise UserError(f"--criteria {path}: cannot be read: {error}") from error
     if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
         raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
-    return _criteria(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
+    return criteria_of(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
 
 
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
@@ -178,7 +207,10 @@ def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message,
     """(system message, what was said before, the user's last message) of a conversation that somebody had."""
     messages = record.messages(form)
     if messages[-1].role != "user":
-        raise record.wrong(form, "must end with a message of the user; leave out the answer, which the model gives")
+        raise record.wrong(
+            form,
+            "must end with a message of the user; leave out the answer, which the model gives, or judge it by `truebench judge --logs FILE`",
+        )
     system = messages[0].content if messages[0].role == "system" else None
     if not messages[-1].content.strip():
         raise record.wrong(form, "must not end with a blank message")
@@ -195,7 +227,7 @@ def _turns(record: Record, form: str, separator: str) -> list[Turn]:
             value = {"prompt": value}
         part = record.part(form, number, value)
         name = _one(part, CRITERIA)
-        criteria = _criteria(part, name, part.row[name], separator) if name else ()
+        criteria = criteria_of(part, name, part.row[name], separator) if name else ()
         turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
     count = record.row.get("turns")
     if form == "input" and count is not None and str(count).strip() not in ("", str(len(turns))):
@@ -221,12 +253,13 @@ def _with_row(record: Record, turns: Sequence[Turn], separator: str) -> list[Tur
         raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
     several = len(turns) > 1
     return [
-        replace(turn, criteria=_criteria(record, f"{name}[{i}]" if several else name, entry, separator))
+        replace(turn, criteria=criteria_of(record, f"{name}[{i}]" if several else name, entry, separator))
         for i, (turn, entry) in enumerate(zip(turns, value, strict=True))
     ]
 
 
-def _criteria(record: Record, name: str, value: Any, separator: str) -> tuple[Criterion, ...]:
+def criteria_of(record: Record, name: str, value: Any, separator: str = "") -> tuple[Criterion, ...]:
+    """The criteria in a value of a field: a list of them, or a text. Raises UserError."""
     return tuple(criterion(record, name, i, entry) for i, entry in enumerate(_listed(record, name, value, separator)))
 
 
@@ -302,6 +335,13 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
     return found[0] if found else None
 
 
+def _headers(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
+    """The columns of rows by our names. A column that is mapped by hand keeps its name."""
+    by_hand = {name for several in columns.values() for name in several}
+    others = [{name: value for name, value in record.row.items() if name not in by_hand} for record in rows]
+    return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
+
+
 def _check_columns(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     for name, theirs in ((name, theirs) for name, several in columns.items() for theirs in several):
         if rows and not any(theirs in record.row for record in rows):
@@ -336,7 +376,7 @@ def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
 
 
-def _without_criteria(record: Record) -> UserError:
+def _withoutcriteria_of(record: Record) -> UserError:
     return UserError(
         f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
         "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "

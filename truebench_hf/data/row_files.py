@@ -11,12 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.in_memory import InMemory
-from truebench_hf.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
-from truebench_hf.rows import Record
 
 _FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
+_IN_FOLDERS = tuple(name for name in FORMS if name != ".txt")  # a .txt beside these is a note or a licence
 _SHOWN = 200  # characters of what was given for data: no id of the Hub has more
 _SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes beside the rows
 _HUB = re.compile(
@@ -68,7 +69,7 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return {"": of_files({path: str(path)})}
     if data and there == "folder":
         return _folder(path, flag)
-    if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".txt", ".gz"):
+    if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
         return _hub(f"{named[1]}{named[2] or ''}", flag)
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
@@ -79,7 +80,7 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
 
 
 _ALIASES = {"mini": "truebench_mini"}
-_KINDS = "a path (JSONL, JSON, CSV or Parquet, or a folder of them)"
+_KINDS = "a path (JSONL, JSON, CSV, XLSX, TXT or Parquet, or a folder of them)"
 
 
 def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Iterable[Record]:
@@ -172,7 +173,7 @@ def _listed(files: Any, url: str) -> list[str]:
     if not url.startswith("hf://") or form(url):
         return list(files.from_patterns([url]))
     inside = files.from_patterns([url if "*" in url else f"{url.rstrip('/')}/**"])
-    return [file for file in inside if form(file)]
+    return [file for file in inside if form(file) in _IN_FOLDERS]
 
 
 def _folder(folder: Path, flag: str) -> Splits:
@@ -191,7 +192,7 @@ def _folder(folder: Path, flag: str) -> Splits:
         )
     place = next((place for place in (inside / "all", inside) if place.is_dir()), folder)
     files = sorted(path for path in place.iterdir() if path.is_file())
-    chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name)]
+    chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name) in _IN_FOLDERS]
     if not chosen:
         raise UserError(f"{flag} {folder}: holds no {', '.join(_FIRST)} files; give a file, or such a folder")
     return _by_name({path: str(path) for path in chosen})

@@ -9,8 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
-from truebench_hf.answer_files import Answers, of_row, read_answers
+from truebench_hf.data import jsonl
+from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.errors import UserError
 from truebench_hf.models.conversation import as_answered
 from truebench_hf.text.redaction import masked

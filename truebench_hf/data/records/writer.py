@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from truebench_hf.data.records.judged import Judged
+from truebench_hf.data.records.marks import Marked
 from truebench_hf.metrics.votes import vote_share
-from truebench_hf.records.judged import Judged
-from truebench_hf.records.marks import Marked
 from truebench_hf.types import Criterion, Instance, Message, Response, Usage, Verdict
 
 

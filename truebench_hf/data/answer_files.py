@@ -13,20 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.chats import chat_of_messages
+from truebench_hf.data.headers import fold, unwrapped
+from truebench_hf.data.row_formats import RowFile, sound, what_is
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.row_formats import RowFile, sound, what_is
-from truebench_hf.rows import Record
+from truebench_hf.text.terminal import warn
 
 IDS = ("id", "instance_id", "index", "key")
 _ANSWERS = (
     "response", "responses", "output", "completion", "answer", "actual_output", "generated_text", "model_answer",
-    "prediction", "messages",
+    "prediction", "outputs", "messages", "conversations",
 )  # fmt: skip
 _PROMPTS = (
     "prompt", "input", "question", "instruction", "query", "original_query", "user_input", "user_request", "request",
-    "turns", "messages",
+    "inputs", "turns", "messages", "conversations",
 )  # fmt: skip
 _THINKING = ("reasoning", "think", "reasoning_content")
 
@@ -47,6 +50,7 @@ class Answers:
     thinking: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
     filter: str = ""
+    taken: str = ""  # which columns of other names than ours were read as what
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -56,8 +60,13 @@ def read_answers(path: Path) -> Iterator[Answers]:
         if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
             yield from of_log(_log(path), str(path))
         else:
+            noted = False
             for where, row in _rows(RowFile.at(path)):
-                yield of_row(row, where)
+                answers = of_row(row, where)
+                if not noted and answers.taken:
+                    warn(f"Note: {path}: read {answers.taken}.")
+                noted = True
+                yield answers
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
@@ -70,15 +79,26 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lm_eval(row, where)
     if isinstance(row.get("__model_response__"), Mapping):
         return _of_lighteval(row, where)
-    field = next((name for name in _ANSWERS if name in row), None)
+    row = unwrapped(row)
+    names = {fold(name): name for name in row} | {name: name for name in row}
+    field = next((names[name] for name in _ANSWERS if name in names), None)
     if field is None:
         there = Record(where, row).there
         raise UserError(f"{where}: missing field 'response' (or {', '.join(_ANSWERS[1:])}); {there}")
-    model, thinking = row.get("model"), next((row[name] for name in _THINKING if row.get(name)), ())
+    value = {name: row[own] for name, own in names.items()}
+    model, thinking = value.get("model"), next((value[name] for name in _THINKING if value.get(name)), ())
     return Answers(
-        where, _answers(row[field], where, field), _id(row), _texts(row.get(name) for name in _PROMPTS),
-        model if isinstance(model, str) and model else None, _thinking(thinking), row,
+        where, _answers(row[field], where, field), _id(value), _texts(value.get(name) for name in _PROMPTS),
+        model if isinstance(model, str) and model else None, _thinking(thinking), row, taken=_taken(field, names),
     )  # fmt: skip
+
+
+def _taken(field: str, names: Mapping[str, str]) -> str:
+    """Which columns were read as which of ours, where they are called otherwise."""
+    prompt = next((names[name] for name in _PROMPTS if name in names), None)
+    said = [f"{field!r} as response"] * (field not in ("response", "responses", "messages", "conversations"))
+    said += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
+    return ", ".join(said)
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:
@@ -134,9 +154,10 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
         value = [value]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):
-            said = [(part.get("role", "assistant"), part.get("content")) for part in value]
-            if all(isinstance(text, str | None) for _, text in said):
-                return _by_turn(said)
+            if messages := chat_of_messages(list(value)).messages:
+                return _by_turn([(message.role, message.content) for message in messages])
+            if all(part.get("content", "") is None for part in value):
+                return None
         elif all(isinstance(part, str | None) for part in value):
             return tuple(value)
     raise UserError(f"{where}: field {field!r} must be a text, a list of texts, one per turn, or messages with texts")
@@ -190,7 +211,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _rows(file: RowFile) -> Iterator[tuple[str, Any]]:
     for record in sound(file.entries()):
-        if file.form in (".csv", ".tsv"):  # a table cannot tell an empty answer from none
+        if file.form in (".csv", ".tsv", ".xlsx"):  # a table cannot tell an empty answer from none
             yield record.where, {name: text or None for name, text in record.row.items()}
         else:
             yield record.where, record.row

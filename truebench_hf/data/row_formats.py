@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import csv
 import gzip
 import io
 import lzma
+import re
 import stat
 import sys
 import zlib
@@ -18,13 +20,16 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.rows import Record
+from truebench_hf.extras import need
+from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
 _PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz"}  # what packed content begins with
+_ADDRESS = re.compile(r"^(https?):/+")  # a path has lost one of its slashes
 _HEAD = 1 << 16  # bytes that tell what a file holds
 _BATCH = 100  # rows of Parquet at a time: whole documents may stand in each
 
@@ -44,6 +49,7 @@ class RowFile:
         A stream (a pipe, standard input) is read here, whole, since that can be done once. Where no ending says what
         it holds the content does. Raises UserError on a form that is not read, and where a stream cannot be.
         """
+        check_path(path)
         name = name or str(path)
         packed = _PACKED.get(_ending(name), _plain)
         opened: Callable[[], IO[bytes]] = partial(packed, path)
@@ -54,8 +60,11 @@ class RowFile:
             with _readable(name), opened() as file:
                 kind = _form_of(file.read(_HEAD))
         if not kind:
+            old = (
+                " (in Excel: Save As, .xlsx)" if _ending(name) in (".xls", ".xlsb", ".xlsm", ".ods", ".numbers") else ""
+            )
             raise UserError(
-                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})"
+                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)}){old}"
             )
         return cls(name, kind, opened)
 
@@ -100,6 +109,13 @@ def form(name: str) -> str:
     return inner if inner in FORMS else ""
 
 
+def check_path(path: str | Path, flag: str = "") -> None:
+    """Raise UserError where a path is the address of something on the web, which is read from a file."""
+    if _ADDRESS.match(str(path)):
+        address = _ADDRESS.sub(r"\1://", str(path), count=1)
+        raise UserError(f"{flag}{address}: is an address; save it to a file first, and give that")
+
+
 def what_is(path: Path) -> str:
     """What a path is of: file, folder, or stream (a pipe, a device), which can be read once; "" where nothing is."""
     try:
@@ -139,8 +155,8 @@ def _unpacked(content: bytes) -> IO[bytes]:
 
 def _form_of(head: bytes) -> str:
     """What content is that begins so: Parquet, JSON (a list, or lines), or else a table."""
-    if head.startswith(b"PAR1"):
-        return ".parquet"
+    if head.startswith((b"PAR1", b"PK\x03\x04")):
+        return ".parquet" if head.startswith(b"PAR1") else ".xlsx"
     start = head.decode("utf-8-sig", "replace").lstrip()
     return ".csv" if start and start[0] not in "[{" else ".json"
 
@@ -151,9 +167,20 @@ def _readable(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: cannot be read: {error}; save it as UTF-8") from error
+        raise UserError(f"{name}: cannot be read: it {not_utf8(error)}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Say what a file that is not UTF-8 holds instead, and how it is saved as UTF-8."""
+    byte = error.object[error.start : error.start + 1]
+    if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        what = "is UTF-16, not UTF-8"
+    else:
+        letter = byte.decode("cp1252", "replace")
+        what = f"is not UTF-8: it holds the byte 0x{byte.hex()}, which is {letter!r} in older encodings such as cp1252"
+    return f"{what}; save it as UTF-8 (in Excel: Save As, CSV UTF-8)"
 
 
 def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
@@ -231,6 +258,57 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
         raise UserError(f"{rows.name}: not a Parquet file: {error}") from error
 
 
+def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
+    """The rows of the first sheet that has any. Cells are texts, as in CSV; places are the rows' numbers in Excel."""
+    need("xlsx", "openpyxl", what=f"{rows.name}: an Excel file")
+    from zipfile import BadZipFile
+
+    from openpyxl import load_workbook
+
+    with rows.open() as file:
+        try:
+            book = load_workbook(file, read_only=True, data_only=True)
+        except (BadZipFile, KeyError, ValueError) as error:
+            raise UserError(
+                f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
+            ) from error
+        sheets = [(sheet.title, list(_cells(sheet))) for sheet in book.worksheets]
+    held = [(title, cells) for title, cells in sheets if len(cells) > 1]
+    if len(held) > 1:
+        others = ", ".join(repr(title) for title, _ in held[1:])
+        warn(
+            f"Note: {rows.name}: sheet {held[0][0]!r} is read, and not {others}; save one to a file of its own to read it."
+        )
+    for title, ((_, header), *body) in held[:1]:
+        check_columns(header, f"{rows.name}, sheet {title!r}")
+        for number, cells in body:
+            row = {name: cell for name, cell in zip(header, cells, strict=False) if name.strip()}
+            yield f"{rows.name}, row {number}", row | {name: "" for name in header if name.strip() and name not in row}
+
+
+def _cells(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a sheet that are not empty: the number of each, and its cells as texts."""
+    for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells = [_cell_text(value) for value in values]
+        if any(map(str.strip, cells)):
+            yield number, cells
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:
+    """A prompt a line."""
+    with rows.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig") as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"{rows.name}, line {number}", {"prompt": line.strip()}
+
+
 FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
     ".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
+    ".xlsx": _xlsx, ".txt": _txt,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from truebench_hf.records.judged import Judged, secrets_in
+from truebench_hf.data.records.judged import Judged, secrets_in
 from truebench_hf.types import Criterion, Instance, Message, Response, Usage, Verdict
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from truebench_hf.data.row_formats import Entry, entries
+from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.row_formats import Entry, entries
-from truebench_hf.rows import Record
 
 T = TypeVar("T")
 _SHOWN, _LONGEST = 3, 300

@@ -4,13 +4,21 @@ A line is one conversation, and what is read equals what was written. A context,
 full in the first line that has it; the lines after it name that one's instance in `context_of`.
 """
 
-from truebench_hf.records.compact import Compact, compact
-from truebench_hf.records.judged import Judged, by_instance, public, public_verdict, sample_name, secrets_in, unanswered
-from truebench_hf.records.lines import Line, Place, Stamp, read_again, read_lines, stamp, unchanged
-from truebench_hf.records.marks import Mark, Marked
-from truebench_hf.records.reader import Head, Reader, of_entry, read_heads, read_outcomes
-from truebench_hf.records.rows import JUDGMENTS, RESPONSES
-from truebench_hf.records.writer import judgment_lines, response_lines, to_row
+from truebench_hf.data.records.compact import Compact, compact
+from truebench_hf.data.records.judged import (
+    Judged,
+    by_instance,
+    public,
+    public_verdict,
+    sample_name,
+    secrets_in,
+    unanswered,
+)
+from truebench_hf.data.records.lines import Line, Place, Stamp, read_again, read_lines, stamp, unchanged
+from truebench_hf.data.records.marks import Mark, Marked
+from truebench_hf.data.records.reader import Head, Reader, of_entry, read_heads, read_outcomes
+from truebench_hf.data.records.rows import JUDGMENTS, RESPONSES
+from truebench_hf.data.records.writer import judgment_lines, response_lines, to_row
 
 __all__ = [
     "JUDGMENTS",

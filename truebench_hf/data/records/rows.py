@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
-from truebench_hf.records.marks import Tone
+from truebench_hf.data.records.marks import Tone
 from truebench_hf.types import Label, Role
 
 JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from truebench_hf import jsonl
+from truebench_hf.data import jsonl
+from truebench_hf.data.records.judged import Judged
+from truebench_hf.data.records.reader import Reader
 from truebench_hf.errors import UserError
-from truebench_hf.records.judged import Judged
-from truebench_hf.records.reader import Reader
 
 Form = Callable[[Reader, Any, str], tuple[Judged, str]]  # (judged instance, judge) of a row, and where it stands
 Stamp = tuple[int, int, int]

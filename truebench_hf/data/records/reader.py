@@ -9,12 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from truebench_hf import jsonl
-from truebench_hf.errors import UserError
-from truebench_hf.metrics.repeated import mean
-from truebench_hf.records.judged import Judged
-from truebench_hf.records.marks import Mark, Marked
-from truebench_hf.records.rows import (
+from truebench_hf.data import jsonl
+from truebench_hf.data.records.judged import Judged
+from truebench_hf.data.records.marks import Mark, Marked
+from truebench_hf.data.records.rows import (
     JUDGMENTS,
     RESPONSES,
     ConversationRow,
@@ -25,7 +23,9 @@ from truebench_hf.records.rows import (
     ResponseRow,
     VerdictRow,
 )
-from truebench_hf.records.writer import told
+from truebench_hf.data.records.writer import told
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Usage, Verdict
 

@@ -1,0 +1,120 @@
+"""Columns by the names that people give them: in any case, or by another likely word, with a note of what was taken."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from truebench_hf.errors import UserError
+
+# Our name, and what people call the same. A column of our own name goes before all of these.
+LIKELY: dict[str, tuple[str, ...]] = {
+    "prompt": ("question", "instruction", "query", "user_input", "user_request", "user_prompt", "inputs"),
+    "criteria": ("criterion", "requirements"),
+    "response": ("answer", "output", "completion", "outputs", "actual_output", "generated_text", "model_answer"),
+    "id": ("instance_id",),
+}
+
+
+@dataclass
+class Headers:
+    """Which column of some rows is read as which of ours; `taken` says so, for the columns of other names."""
+
+    columns: dict[str, str] = field(default_factory=dict)
+    joined: bool = False  # the prompt is an instruction with the input that it is about
+
+    @property
+    def taken(self) -> str:
+        parts = [f"{theirs!r} as {ours}" for ours, theirs in self.columns.items()]
+        parts += ["'instruction' with 'input' below it as prompt"] * self.joined
+        return ", ".join(parts)
+
+    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The row under our names."""
+        row = unwrapped(row)
+        theirs = set(self.columns.values())
+        row = {name: v for name, v in row.items() if name not in theirs} | {
+            o: row.get(t) for o, t in self.columns.items()
+        }
+        if not self.joined:
+            return row
+        parts = [str(row.get(name) or "").strip() for name in ("instruction", "input")]
+        rest = {name: value for name, value in row.items() if name not in ("instruction", "input")}
+        return rest | {"prompt": "\n\n".join(filter(None, parts))}
+
+
+def read_headers(
+    rows: Iterable[Mapping[str, Any]], groups: Sequence[Sequence[str]], mapped: Collection[str] = ()
+) -> Headers:
+    """Find the columns of rows; the names of each of the `groups` mean the same, and those `mapped` need no search.
+
+    Raises UserError where two columns may be meant.
+    """
+    rows = [unwrapped(row) for row in rows]
+    names = [str(name) for name in dict.fromkeys(name for row in rows for name in row)]
+    used = [name for name in names if any(_holds(row.get(name)) for row in rows)]
+    found = Headers()
+    for group in groups:
+        if set(group) & (set(used) | set(mapped)) and not _alpaca(rows, used, group, mapped):
+            continue
+        if _alpaca(rows, used, group, mapped):
+            found.joined = True
+            found.columns |= {
+                fold(name): name for name in used if fold(name) in ("instruction", "input") and name != fold(name)
+            }
+            continue
+        same = [(fold(name), name) for name in used if fold(name) in group]
+        likely = [(group[0], name) for name in used if fold(name) in LIKELY.get(group[0], ())]
+        chosen = same or likely
+        if len(chosen) > 1:
+            (ours, first), (_, second) = chosen[:2]
+            raise UserError(
+                f"the columns {first!r} and {second!r} may both be the {group[0]}; say which by --column {ours}={first!r}"
+            )
+        found.columns |= dict(chosen)
+    return found
+
+
+def fold(name: str) -> str:
+    """A column's name in small letters, its words joined by `_`."""
+    return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
+
+
+def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with the fields of its `inputs` and `outputs` beside the others, where they are objects (LangSmith's form)."""
+    made = dict(row)
+    for name in [name for name in row if fold(name) in ("inputs", "outputs")]:
+        value = row[name]
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value = _json(value)
+        if isinstance(value, Mapping):
+            del made[name]
+            made = {**value, **made}
+    return made
+
+
+def _alpaca(
+    rows: Sequence[Mapping[str, Any]], used: Sequence[str], group: Sequence[str], mapped: Collection[str]
+) -> bool:
+    """Whether rows hold an instruction and, as a plain text, the input that it is about."""
+    folded = {fold(name): name for name in used}
+    if "input" not in group or not {"instruction", "input"} <= folded.keys() or set(group) & set(mapped):
+        return False
+    if set(group) & folded.keys() != {"input"}:
+        return False
+    values = [row.get(folded["input"]) for row in rows]
+    return all(value is None or (isinstance(value, str) and not value.lstrip().startswith("[")) for value in values)
+
+
+def _holds(value: Any) -> bool:
+    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

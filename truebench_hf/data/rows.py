@@ -1,0 +1,222 @@
+"""One row of data: the types of its fields, the base of all row models, and how their errors read; files: `row_files`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+
+from truebench_hf.errors import UserError
+from truebench_hf.types import Label, Message, Role
+
+R = TypeVar("R", bound="Row")
+_SHOWN = 30  # fields of a record that an error names
+_ROLES = get_args(Role)
+# Every way in which files name a label: words, flags and numbers (whole or not, as a table with gaps holds them).
+_LABELS: dict[str, Label | None] = {
+    "yes": "yes", "true": "yes", "1": "yes", "1.0": "yes", "no": "no", "false": "no", "0": "no", "0.0": "no", "": None,
+}  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be a text that is not blank")
+    return value
+
+
+def _maybe(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("must be a text or null")
+    return value if value and value.strip() else None
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():  # a column of numbers with a gap in it, to pandas
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise ValueError("must be a whole number or a text")
+    return str(value)
+
+
+def _label(value: Any) -> Label | None:
+    text = "" if value is None else str(value).strip().casefold() if isinstance(value, str | int | float) else None
+    if text not in _LABELS:
+        raise ValueError(f"must be yes or no, true or false, 1 or 0, or empty for none, not {value!r}")
+    return _LABELS[text]
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"must be JSON ({error})") from error
+
+
+def _items(value: Any) -> list[Any]:
+    value = _decoded(value)
+    if not isinstance(value, list) or not value:
+        raise ValueError("must be a list that is not empty")
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    values = _items(value)
+    if not all(isinstance(text, str) and text.strip() for text in values):
+        raise ValueError("must be a list of texts, none of them blank")
+    return values
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) and value.strip() else value or []
+    if not isinstance(values, list | tuple) or not all(isinstance(text, str) for text in values):
+        raise ValueError("must be a text or a list of texts")
+    return tuple(values)
+
+
+# Types of fields. Lists may be written as JSON text, as cells of a table hold them.
+Text = Annotated[str, BeforeValidator(_text)]  # a text that is not blank
+MaybeText = Annotated[str | None, BeforeValidator(_maybe)]  # None where it is absent, null or blank
+Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
+MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
+Items = Annotated[list[Any], BeforeValidator(_items)]  # a list that is not empty
+Texts = Annotated[list[str], BeforeValidator(_texts)]  # such a list of texts, none of them blank
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]  # a text or a list of texts, or nothing
+Decoded = Annotated[Any, BeforeValidator(_decoded)]  # any value, read from JSON where it is a text
+
+
+class Row(BaseModel):
+    """The base of every form of row: fields that a form does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row and where it stands (file and line or number). Every method raises UserError naming both and the field.
+
+    `number` is its place among all rows of the file, from 0; `kind` is what its fields are those of: a file's rows have
+    the same ones.
+    """
+
+    where: str
+    row: Mapping[str, Any]
+    number: int = 0
+    kind: str = "file"
+
+    def read(self, form: type[R]) -> R:
+        """The row as one of a form."""
+        try:
+            return form.model_validate(self.row)
+        except ValidationError as error:
+            raise user_error(error, self) from error
+
+    def value(self, name: str, kind: Any) -> Any:
+        """The field as a value of one of the types above."""
+        try:
+            return _adapter(kind).validate_python(self.row.get(name))
+        except ValidationError as error:
+            raise self.wrong(name, _message(error.errors(include_url=False)[0])) from error
+
+    def text(self, name: str) -> str:
+        """A field that must be a text with something in it."""
+        return str(self.value(name, Text))
+
+    def maybe(self, name: str) -> str | None:
+        """A text field that may be absent, null or blank: then None."""
+        value: str | None = self.value(name, MaybeText)
+        return value
+
+    def id(self, name: str) -> str:
+        """A number or a text, as a text."""
+        return str(self.value(name, Id))
+
+    def label(self, name: str) -> Label | None:
+        """A label in any spelling; None where it is absent, null or blank: nobody gave one."""
+        value: Label | None = self.value(name, MaybeLabel)
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        """A list with something in it."""
+        return list(self.value(name, Items))
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts, none of them blank."""
+        return list(self.value(name, Texts))
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A text or a list of texts, possibly empty or absent, as a tuple."""
+        return tuple(self.value(name, Words))
+
+    def decoded(self, name: str) -> Any:
+        """A field as it is, or read from JSON where it is a text."""
+        return self.value(name, Decoded)
+
+    def parts(self, name: str) -> list[Record]:
+        """A list of objects, each as a record of its own."""
+        return [self.part(name, number, value) for number, value in enumerate(self.items(name))]
+
+    def part(self, name: str, key: object, value: Any) -> Record:
+        """One object inside a field (at `key`, or all of it for None), as a record of its own."""
+        shown = name if key is None else f"{name}[{key}]"
+        if not isinstance(value, dict):
+            raise self.wrong(shown, "must be an object")
+        return Record(f"{self.where}, {shown}", value, kind="object")
+
+    def messages(self, name: str) -> tuple[Message, ...]:
+        """A conversation: a list of {role, content} with the roles system, user and assistant."""
+        return tuple(part.message() for part in self.parts(name))
+
+    def message(self) -> Message:
+        """This record as a message."""
+        role = self.text("role")
+        if role not in _ROLES:
+            raise self.wrong("role", f"is {role!r}, which is none of {', '.join(_ROLES)}")
+        content = self.row.get("content")
+        if not isinstance(content, str):
+            raise self.wrong("content", "must be a text")
+        return Message(role, content)  # type: ignore[arg-type]  # checked against the roles above
+
+    def wrong(self, name: str, what: str) -> UserError:
+        """The error for a field of this record; where it is absent, with those that are there."""
+        if name in self.row or "[" in name or "." in name:
+            return UserError(f"{self.where}: field {name!r} {what}")
+        return UserError(f"{self.where}: missing field {name!r}; {self.there} (it {what})")
+
+    @property
+    def there(self) -> str:
+        """The fields that the record has, in words."""
+        names = list(map(str, self.row))
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"
+
+
+def user_error(error: ValidationError, record: Record) -> UserError:
+    """The first thing that is wrong with a row, in one line that names the row and the field."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:60]}" for part in fault["loc"]).lstrip(".")
+    return record.wrong(place, _message(fault)) if place else UserError(f"{record.where}: {_message(fault)}")
+
+
+_MESSAGES = {
+    "missing": "is needed", "extra_forbidden": "is unknown; leave it out", "string_type": "must be a text",
+    "list_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
+    "int_type": "must be a whole number", "float_type": "must be a number", "bool_type": "must be true or false",
+}  # fmt: skip
+
+
+def _message(fault: Mapping[str, Any]) -> str:
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    text = _MESSAGES.get(fault["type"]) or str(fault["msg"])
+    return text.replace("Input should", "must", 1).replace("must be a valid ", "must be a ", 1)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
