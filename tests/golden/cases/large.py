@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.golden.case import Case
-from tests.golden.cases.inputs import rows, scripts
+from tests.golden.cases.inputs import fill, rows, scripts
 
 N = 240
 LANGUAGES, CATEGORIES = ("EN", "DE", "KO"), ("Editing", "Translation", "Safety", "Reasoning")
@@ -56,6 +57,8 @@ def _keep_scores() -> None:
     for run in ("one", "two"):
         for name in ("ledger.sqlite", "judgments.jsonl", "report.html"):
             Path(run, name).unlink()
+    shutil.rmtree(Path("one", "sheets"))
+    Path("one", "labels.jsonl").unlink()
 
 
 _RUN = "run --data data.jsonl --judge scripted:judge.json --allow-unscored"
@@ -64,6 +67,9 @@ CASES = (
         "large", _write,
         (
             f"{_RUN} --model scripted:one.json --out one",
+            "label sample one --n 90 --annotators eva",
+            fill("one/sheets/eva.csv", no=["It is bad.", "It is partly.", "says 20"], blank=["says 33"]),
+            "label read one one/sheets/eva.csv",
             f"{_RUN} --model scripted:two.json --samples 2 --temperature 0.5 --limit 120 --out two",
             "compare one two --out compared",
             "leaderboard one two",

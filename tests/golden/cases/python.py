@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.golden.case import Case
@@ -29,6 +30,11 @@ def answer(messages: Messages) -> str:
     return f"Answer {len(messages)}."
 
 
+def french(messages: Messages) -> str:
+    """A model that always says the same."""
+    return "Bleu."
+
+
 def write_json(name: str, value: Any) -> None:
     """Leave what a call gave in a file of the folder `python`."""
     Path("python").mkdir(exist_ok=True)
@@ -49,7 +55,6 @@ def attempts(calls: Sequence[Callable[[], Any]]) -> list[str]:
 
 
 def _judge() -> str:
-    import truebench_hf
     from truebench_hf import Criterion, Judge, judge
 
     talk = [
@@ -77,7 +82,6 @@ def _judge() -> str:
         lambda: judge("Name a colour.", "Blue.", ["is short"], decide, level="chapter"),
         lambda: judge([{"role": "assistant", "content": "Hi."}], "Blue.", ["is short"], decide),
         lambda: bool(single["met"]),
-        lambda: truebench_hf.metric("truebench_scor"),
     ])  # fmt: skip
     return "\n".join(["python: judge", *map(str, single.values()), *refused]) + "\n"
 
@@ -109,11 +113,47 @@ def _load() -> str:
     return f"python: load\n{mini.column_names}\n{len(own)} rows\n"
 
 
-def _metric() -> str:
+def _tick() -> str:
     import truebench_hf
 
-    folder = Path(truebench_hf.metric("truebench_score"))
-    return "python: metric\n" + "\n".join(sorted(path.name for path in folder.iterdir() if path.is_file())) + "\n"
+    data = [{"id": n, "prompt": f"Say {n}.", "criteria": ["Is it French?", "Is it kind?"]} for n in range(2)]
+    report = truebench_hf.tick(data=data, model=[french, answer], judge=decide)
+    write_json("tick", report.to_dict())
+    return f"python: tick\n{report.to_pandas().to_string()}\n"
+
+
+# A row that is decided, one that is not, and one that speaks against: predictions, then references.
+MODULES: dict[str, tuple[list[Any], list[Any] | None]] = {
+    "checklist_drfr": ([["yes", "yes", "no"], [None, 1], [False]], None),
+    "flexeval": (
+        [{"asks": "yes", "new": "no", "hotel": "unknown", "price": "yes"}, {"asks": "yes", "new": None, "hotel": "no", "price": "unknown"}],
+        [{"asks": None, "new": "asks", "hotel": None, "price": "hotel"}] * 2,
+    ),
+    "grounding_score": ([["yes", "yes"], ["no", "yes"], ["yes", None]], [["yes", "yes"], ["yes", "no"], ["no", "no"]]),
+    "preference_agreement": (["win", "tie", "loss", "win"], ["win", "win", "win", None]),
+    "rubric_agreement": (["PASS", None, "FAIL", "PASS", 0], ["yes", "yes", "no", "no", "no"]),
+    "truebench_score": ([["yes", "yes"], [None], ["no"]], [["is French", "is kind"], ["is short"], ["is polite"]]),
+}  # fmt: skip
+
+
+def _modules() -> str:
+    import evaluate
+
+    import truebench_hf
+
+    with TemporaryDirectory() as cache:
+        loaded = {name: evaluate.load(truebench_hf.metric(name), cache_dir=cache) for name in MODULES}
+        found = {}
+        for name, (predictions, references) in MODULES.items():
+            given = {"predictions": predictions} | ({} if references is None else {"references": references})
+            found[name] = [loaded[name].compute(**given), loaded[name].compute(**given, details=True)]
+        refused = attempts([
+            lambda: loaded["checklist_drfr"].compute(predictions=[["perhaps"]]),
+            lambda: loaded["truebench_score"].compute(predictions=[["yes"]], references=[["is short"]], detail=True),
+            lambda: truebench_hf.metric("truebench_scor"),
+        ])  # fmt: skip
+    write_json("modules", found)
+    return "\n".join(["python: metric", *refused]) + "\n"
 
 
 def _write() -> None:
@@ -121,4 +161,4 @@ def _write() -> None:
     scripts({"judge": [{"contains": "is German", "verdicts": {}}, {"contains": "is red", "verdicts": {"red": "FAIL"}}]})
 
 
-CASES = (Case("python", _write, (_judge, _run, _load, _metric)),)
+CASES = (Case("python", _write, (_judge, _run, _tick, _load, _modules)),)

@@ -64,6 +64,7 @@ criteria_{{ criteria | length }} is the last.
 
 def _own() -> None:
     rows("data", ROWS)
+    rows("odd", [{"id": "odd", "messages": [{"role": "user", "content": 3}], "criteria": ["is odd"]}])
     Path("own.jinja").write_text(OWN_PROMPT, encoding="utf-8")
     scripts({"model": MODEL_RULES})
     scripts({"judge": JUDGE_RULES}, SETTLED)
@@ -187,6 +188,7 @@ CASES = (
         "refused", _own,  # what the user can mend: one line, exit code 2
         (
             f"run --data absent.jsonl {MODEL} {JUDGE} --out out",
+            f"run --data odd.jsonl {MODEL} {JUDGE} --out out",
             f"run --data data.jsonl --model scripted:absent.json {JUDGE} --out out",
             f"run --data data.jsonl {MODEL} {JUDGE} --judge-level chapter --out out",
             f"run --data data.jsonl {MODEL} {JUDGE} --limit 0 --out out",
