@@ -13,15 +13,8 @@ from pathlib import PurePath
 import datasets
 
 from truebench_hf import instances, row_files
-from truebench_hf.benchmarks.truebench.data import (
-    CATEGORIES,
-    LANGUAGE_NAMES,
-    LANGUAGES,
-    LATEST,
-    RELEASES,
-    download,
-    slug,
-)
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGE_NAMES, LANGUAGES, slug
+from truebench_hf.data.truebench_sets import LATEST, RELEASES, download
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
