@@ -11,8 +11,8 @@ from truebench_hf import row_files
 from truebench_hf.answer_files import Answers, of_row, read_answers
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item, source_of
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.errors import UserError
-from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import JUDGMENTS
 from truebench_hf.row_formats import what_is
 from truebench_hf.rows import Record

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.errors import UserError
 from truebench_hf.instances import of_row
 from truebench_hf.metrics.pass_rate import official_passes
-from truebench_hf.models.conversation import as_answered
 from truebench_hf.records import Judged
 from truebench_hf.records.rows import LARGEST
 from truebench_hf.rows import Record

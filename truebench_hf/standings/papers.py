@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGOR
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.data.truebench_sets import MINI
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.space.board.runs import Run, lines
+from truebench_hf.standings.runs import Run, lines
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
 
