@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
 from truebench_hf.hub.whose import check_real
 from truebench_hf.loaders.export import export
-from truebench_hf.space.board import runs as board
+from truebench_hf.standings import runs as board
 
 
 @pytest.fixture(scope="module")

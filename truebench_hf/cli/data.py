@@ -38,7 +38,7 @@ def _list(
 
 
 def _all() -> None:
-    from truebench_hf.loaders.catalogue import CATALOGUE
+    from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.loaders.counts import Table, plain
     from truebench_hf.loaders.sources.listed import LISTED
 
@@ -50,7 +50,8 @@ def _all() -> None:
 
 
 def _describe(name: str) -> None:
-    from truebench_hf.loaders.catalogue import corpus, entry
+    from truebench_hf.data.catalogue import entry
+    from truebench_hf.loaders.corpora import corpus
     from truebench_hf.loaders.prepare import load
 
     its, what = corpus(name), entry(name)

@@ -13,12 +13,12 @@ from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOp
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import instances
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.data.records import Judged
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.class_labels import tri_valued
-from truebench_hf.models.conversation import as_answered
 from truebench_hf.options import from_values
 from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
 

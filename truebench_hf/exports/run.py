@@ -10,13 +10,12 @@ from typing import Any, Literal
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
 from truebench_hf.data import records
+from truebench_hf.data.conversations import sent
 from truebench_hf.data.records import Judged
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.models.conversation import sent
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.board import runs
-from truebench_hf.standings import finished
+from truebench_hf.standings import finished, runs
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
 from truebench_hf.text import anonymous

@@ -15,8 +15,8 @@ from truebench_hf.data.records import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
+from truebench_hf.standings.self_preference import Preference, preferences
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from truebench_hf.data import jsonl
 from truebench_hf.text.redaction import LONG, MARK, error, learn, learn_login, learn_looks, masked
 
 # Names under which secrets are kept. Numbers of tokens and tokens of a tokenizer are none.
@@ -60,7 +59,7 @@ def learn_arguments(given: Mapping[str, str]) -> None:
     for name, text in given.items():
         if name.endswith("base_url"):
             learn_url(text)
-        elif isinstance(value := jsonl.maybe(text), dict | list):
+        elif isinstance(value := _json(text), dict | list):
             learn_entries(value)
         else:
             learn_entries(text, secret=is_secret(name))
@@ -127,8 +126,16 @@ def _argument(name: str, equals: str, text: str) -> str:
     own = re.split(r"[@.]", name.strip())[-1]
     if own.endswith("base_url"):
         shown = without_login(text) or ""
-    elif isinstance(value := jsonl.maybe(text), dict | list):
+    elif isinstance(value := _json(text), dict | list):
         shown = json.dumps(open_entries(value, mark=True), ensure_ascii=False)
     else:
         shown = MARK if is_secret(own) else error(text)
     return f"{name}{equals}{shown}"
+
+
+def _json(text: str) -> Any:
+    """The value of a text that may be JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

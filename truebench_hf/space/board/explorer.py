@@ -13,8 +13,8 @@ from truebench_hf.benchmarks.truebench import data
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import Judged, Reader, of_entry, unanswered
 from truebench_hf.errors import UserError
-from truebench_hf.space.board import runs
-from truebench_hf.space.board.runs import Entry
+from truebench_hf.standings import runs
+from truebench_hf.standings.runs import Entry
 from truebench_hf.text import anonymous
 from truebench_hf.types import Message, Response
 

@@ -14,10 +14,10 @@ from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
 from truebench_hf.space.board.page import FEW, Bar, Cell
-from truebench_hf.space.board.papers import JUDGES
-from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.space.board.ties import coverage
+from truebench_hf.standings.papers import JUDGES
+from truebench_hf.standings.runs import Entry
+from truebench_hf.standings.ties import coverage
 from truebench_hf.types import Score
 
 POOLED = "pooled:balanced_accuracy"

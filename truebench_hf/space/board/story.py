@@ -15,7 +15,7 @@ from truebench_hf.data.records import JUDGMENTS, of_entry, sample_name
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.style_adjusted import Style
-from truebench_hf.space.board.runs import Entry, loads
+from truebench_hf.standings.runs import Entry, loads
 from truebench_hf.text import anonymous
 
 _EXAMPLES = 3

@@ -1,14 +1,10 @@
-"""The data sets there are: what each is, under which terms, and which module builds it. Imports nothing heavy."""
+"""The data sets there are: what each is, under which terms, and which command reads it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from truebench_hf.errors import unknown
-
-if TYPE_CHECKING:
-    from truebench_hf.loaders.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,32 +163,3 @@ def entry(name: str) -> Entry:
     if folded not in CATALOGUE:
         raise unknown("data set", name, CATALOGUE)
     return CATALOGUE[folded]
-
-
-def corpus(name: str) -> Corpus:
-    """The builder and row functions of a data set; this imports datasets."""
-    from truebench_hf.loaders import (
-        checklists,
-        checklists_mini,
-        facts_grounding,
-        facts_mini,
-        flexbench,
-        rubric_eval,
-        rubric_mini,
-        training,
-        truebench,
-        truebench_mini,
-    )
-
-    return {
-        "truebench": truebench.CORPUS,
-        "truebench_mini": truebench_mini.CORPUS,
-        "rubric_eval": rubric_eval.CORPUS,
-        "rubric_mini": rubric_mini.CORPUS,
-        "facts_grounding": facts_grounding.CORPUS,
-        "facts_mini": facts_mini.CORPUS,
-        "flexbench": flexbench.CORPUS,
-        "checklists": checklists.CORPUS,
-        "checklists_mini": checklists_mini.CORPUS,
-        "training": training.CORPUS,
-    }[entry(name).name]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.space.board.papers import PAPERS
-from truebench_hf.space.board.runs import Entry, Run
+from truebench_hf.standings.papers import PAPERS
+from truebench_hf.standings.runs import Entry, Run
 from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 

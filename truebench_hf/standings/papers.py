@@ -15,8 +15,9 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.data import jsonl
+from truebench_hf.data.truebench_sets import MINI
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.space.board.runs import Run, lines
+from truebench_hf.standings.runs import Run, lines
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
 
@@ -51,7 +52,7 @@ def table(name: str) -> dict[str, Any]:
 @cache
 def mini() -> tuple[dict[str, Any], ...]:
     """The rows of the built-in TRUEBench sample, with the official columns."""
-    return tuple(row for _, row in jsonl.read(_BENCHMARKS / "truebench" / "mini.jsonl"))
+    return tuple(row for _, row in jsonl.read(MINI))
 
 
 @cache
