@@ -119,7 +119,7 @@ class PromptOptions(Options):
     PANEL: ClassVar[str] = "Judging"
 
     prompt: tuple[str, ...] = option(
-        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench study prompts `); may be repeated.",
+        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench study prompts`); may be repeated.",
     )  # fmt: skip
 
     @cached_property
