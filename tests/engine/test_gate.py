@@ -171,7 +171,9 @@ def test_one_gate_per_server_and_event_loop() -> None:
     assert one is again
     assert one is not other
     one.answered = True
-    assert not asyncio.run(gates())[0].answered, "another run knows nothing of it, though somebody still holds the first"
+    assert not asyncio.run(gates())[0].answered, (
+        "another run knows nothing of it, though somebody still holds the first"
+    )
 
 
 def test_a_limit_per_day_is_not_sat_out() -> None:
