@@ -67,19 +67,19 @@ def role(
     *,
     help: str,
     binds: bool | Binds = True,
-    or_nobody: bool = False,
+    no_model: Callable[[str], bool] | None = None,
     rare: bool = False,
 ) -> Any:
     """A field that names a model by its spec, or several (`tuple[str, ...]`: the flag may be repeated).
 
     `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
-    to the identity of the models; how they are reached may change. With `or_nobody` it may be NOBODY: no model has it.
+    to the identity of the models; how they are reached may change. `no_model` is true of values that name no model.
     """
     field = option(default, help=help, binds=binds, panel="Models", rare=rare)
     return dataclasses.field(
         default=field.default,
         default_factory=field.default_factory,
-        metadata=dict(field.metadata) | {"role": True, "or_nobody": or_nobody},
+        metadata=dict(field.metadata) | {"role": True, "no_model": no_model},
     )
 
 
@@ -120,7 +120,8 @@ def roles(options: Any) -> dict[str, tuple[str, ...]]:
 def _specs(options: Any, field: Any) -> tuple[str, ...]:
     value = getattr(options, field.name)
     specs = tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
-    return () if field.metadata["or_nobody"] and specs == (NOBODY,) else specs
+    no_model = field.metadata["no_model"]
+    return tuple(spec for spec in specs if not (no_model and no_model(spec)))
 
 
 def flag(name: str) -> str:
@@ -158,8 +159,7 @@ def _plain(value: Any, kind: str) -> Any:
         if isinstance(value, str) or not isinstance(value, Iterable):
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
-    # A band is written LOW,HIGH on the command line, and a pair in Python.
-    return ",".join(map(str, value)) if kind.startswith("str") and isinstance(value, list | tuple) else value
+    return value
 
 
 def unfit(value: Any, kind: str) -> str:

@@ -55,7 +55,7 @@ def test_a_judge_in_python(tmp_path: Path) -> None:
     [
         ("--data a/b.jsonl: no such file", "data='a/b.jsonl': no such file"),
         ("--column a=b:c: has no use", "column='a=b:c': has no use"),
-        ("--weights and --tie-breaker only go with --panel", "weights= and tie_breaker= only go with panel="),
+        ("--name-one and --name-two only go with --panel", "name_one= and name_two= only go with panel="),
         (
             "--judge none: with --rules off, say; leave out --rules",
             "judge='none': with rules='off', say; leave out rules=",

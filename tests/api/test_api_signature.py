@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.tick.study import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
 # Texts on the command line for which Python has a better form.
-SPECIAL = {"abstain_band": "Band | None", "weights": "Weights | None", "calibration": "File | None", "prompt": "Pairs"}
+SPECIAL = {"calibration": "File | None", "prompt": "Pairs"}
 SPECIAL |= {"column": "Pairs", "criteria": "File | None", "checklists": "File | None"}
 
 

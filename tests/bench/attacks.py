@@ -65,7 +65,7 @@ def measured(folder: Path, responses: int) -> dict[str, Robustness]:
     found["SmolLM2: tags, rules decide"] = _asked(folder / "SmolLM2 rules", responses, "decision", (),
                                                   judge=("smollm2",), attacks_each=1, rules="decide")  # fmt: skip
     found["SmolLM2 in words"] = _asked(folder / "SmolLM2 in words", responses, "rubric", (),
-                                       judge=("smollm2",), attacks_each=1, judge_max_tokens=128)  # fmt: skip
+                                       judge=("smollm2",), attacks_each=1, judge_arg=("max_tokens=128",))  # fmt: skip
     return found
 
 

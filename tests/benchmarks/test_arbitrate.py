@@ -200,34 +200,29 @@ def _item(number: int, rubrics: tuple[Criterion, ...] = (Criterion("Done?"),), *
 
 def test_responders_are_drawn_by_seed_and_not_by_position() -> None:
     items = [_item(i) for i in range(60)]
-    drawn = [one.model for one in prepare(items, ("a", "b", "c"), False, 0)]
+    drawn = [one.model for one in prepare(items, ("a", "b", "c"), 0)]
     assert set(drawn) == {"a", "b", "c"}
-    assert [one.model for one in prepare(items[30:], ("a", "b", "c"), False, 0)] == drawn[30:]
-    assert [one.model for one in prepare(items, ("a", "b", "c"), False, 1)] != drawn
+    assert [one.model for one in prepare(items[30:], ("a", "b", "c"), 0)] == drawn[30:]
+    assert [one.model for one in prepare(items, ("a", "b", "c"), 1)] != drawn
 
 
 @pytest.mark.parametrize(
-    ("given", "use_reference", "expected", "reason"),
+    ("given", "expected", "reason"),
     [
-        ({"response": "theirs"}, False, ("theirs", "s"), "a response is there already"),
-        ({"response": "theirs", "example": "good"}, True, ("theirs", "s"), "even beside a reference"),
-        ({"example": "good"}, False, ("", "a"), "a reference is no answer unless asked for"),
-        ({"example": "good"}, True, ("good", "reference"), "asked for"),
-        ({"reference": "good"}, True, ("good", "reference"), "one that judges see, too"),
-        ({}, True, ("", "a"), "no reference to use"),
+        ({"response": "theirs"}, ("theirs", "s"), "a response is there already"),
+        ({"example": "good"}, ("", "a"), "a reference is no answer of a model"),
+        ({}, ("", "a"), "nothing is there"),
     ],
 )
-def test_where_a_response_comes_from(
-    given: dict[str, str], use_reference: bool, expected: tuple[str, str], reason: str
-) -> None:
-    (settled,) = prepare([_item(0, **given)], ("a",), use_reference, 0)
+def test_where_a_response_comes_from(given: dict[str, str], expected: tuple[str, str], reason: str) -> None:
+    (settled,) = prepare([_item(0, **given)], ("a",), 0)
     assert (settled.case.response, settled.model) == expected, reason
     assert settled.answered is bool(expected[0])
 
 
 def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
-    with pytest.raises(UserError, match="name --responder"):
-        prepare([_item(0, example="good")], (), False, 0)
+    with pytest.raises(UserError, match="name a --responder"):
+        prepare([_item(0, example="good")], (), 0)
 
 
 def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> None:
@@ -245,7 +240,7 @@ def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> No
 
     ledger = Ledger(tmp_path / "ledger.sqlite")
     caller = Caller(open_model(panel["writer"]), ledger, "answer", 1)
-    settled = prepare([good, bad], ("w",), False, 0)
+    settled = prepare([good, bad], ("w",), 0)
     first, second = (asyncio.run(answer(item, {"w": caller}, Sampling())) for item in settled)
     assert (first.item.case.response, first.problem) == ("no such answer", None)
     assert not second.item.answered
@@ -395,7 +390,6 @@ def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) 
         ({"judge_level": "rubric"}, "is not for this command; checklist or decision"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"max_tokens": 0}, "must be at least 1"),
-        ({"judge_max_tokens": 0}, "must be at least 1"),
         ({"candidate": ("hf:a",)}, "name them with --reference"),
         ({"candidate": ("hf:a",), "reference": "rubric_mini"}, "is a base judge already"),
     ],

@@ -133,8 +133,8 @@ def test_real_structflowbench_turns_need_an_answer() -> None:
     items = rubric_rows.read(f"structflowbench:{path}")
     assert len(items) == 643
     assert all(not item.answered and item.reference for item in items)
-    with pytest.raises(UserError, match="--use-reference"):
-        prepare(items, (), False, 0)
+    with pytest.raises(UserError, match="name a --responder"):
+        prepare(items, (), 0)
 
 
 def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:

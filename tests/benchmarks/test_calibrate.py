@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
 from truebench_hf.benchmarks.rubric_eval.calibration.sections import sections
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers, run
+from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
 from truebench_hf.report.sections import Plot
-from truebench_hf.study.roles import Roles
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -64,7 +62,7 @@ def reasoning(tmp_path: Path) -> str:
 def paying(tmp_path: Path) -> Fit:
     """A calibration whose decision judge is sure of half the rubrics, and rightly so."""
     data = write_jsonl(tmp_path / "paying.jsonl", rows([(True, i < 5) for i in range(10)]))
-    return calibrate(options(tmp_path, data=data, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    return calibrate(options(tmp_path, data=data, cascade_judge=reasoning(tmp_path)))
 
 
 def accuracy(study: Fit, way: str) -> float:
@@ -98,7 +96,7 @@ def test_every_call_is_in_the_ledger_and_asked_once(tmp_path: Path) -> None:
     assert len(asked.splitlines()) == 10, "one request per response, with both its questions"
     with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as ledger:
         counts = dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role"))
-    assert counts == {"judge": 10, "cascade": 10}
+    assert counts == {"judge": 10, "cascade": 20}
     again = calibrate(chosen)
     assert record.read_text() == asked
     assert again.agreement == first.agreement
@@ -116,8 +114,8 @@ def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(
         calibrate(options(tmp_path, data=other, judge_arg=(f"record={record}",)))
 
 
-def test_cascades_by_hand_at_rubric_level(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+def test_cascades_by_hand(tmp_path: Path) -> None:
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
     assert accuracy(study, "reasoning judge") == 1.0
     # Ten calls of the decision judge. Nothing handed on: 0.8. All of 0.7 (10 calls more): the two met ones are found,
     # 0.9. Everything (20 calls more): 1, which the reasoning judge alone has for its 20 calls.
@@ -162,22 +160,10 @@ def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "No cascade pays here" in page
     assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
-    with pytest.raises(UserError, match=r"holds no band.*--abstain-band 0\.2,0\.8"):
+    with pytest.raises(UserError, match="holds no band for a cascade"):
         _ = JudgeGivenOptions(
             out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out")
         ).settings
-    given = JudgeGivenOptions(
-        out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out"), abstain_band="0.3,0.6"
-    )
-    assert given.settings.abstain_band == (0.3, 0.6), "a band that is given needs none from the calibration"
-
-
-def test_at_checklist_level_a_response_is_paid_for_once(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
-    halves = [point for point in study.points if point.handed_on == 0.5]
-    assert {point.calls for point in halves} == {20}, "ten of the decision judge, ten of the other"
-    whole = next(point for point in study.points if point.handed_on == 1 and point.high is not None)
-    assert whole.tokens == pytest.approx(halves[0].tokens), "half of each checklist costs as much as all of it"
 
 
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
@@ -208,7 +194,7 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
 
 
 def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path), cascade_level="rubric"))
+    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
     plot = next(figure for figure in sections(study) if isinstance(figure, Plot) and "cascade" in figure.title)
     series = {one.name: one.points for one in plot.series}
     by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
@@ -241,7 +227,6 @@ def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: An
     [
         ({"kind": "plat"}, "did you mean platt"),
         ({"folds": 1}, "--folds is at least 2"),
-        ({"cascade_level": "decision"}, "cascade level"),
     ],
 )
 def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
@@ -284,11 +269,11 @@ def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -
 def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None:
     study = paying(tmp_path)
     labels, settings = scored(
-        tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path), cascade_level="rubric",
+        tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path),
         calibration=str(tmp_path / "out"),
     )  # fmt: skip
     assert labels == [["yes", "no"], ["yes"]]
-    assert tuple(settings["judging"]["abstain_band"]) == study.calibrated.band
+    assert tuple(settings["judging"]["band"]) == study.calibrated.band
     assert settings["cascade_judge"] == reasoning(tmp_path)
     assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
     usage = json.loads((tmp_path / "cascade" / "run.json").read_text())["usage"]["total"]
@@ -299,49 +284,19 @@ def test_a_band_is_refused_for_a_cascade_judge_it_was_not_priced_with(tmp_path: 
     paying(tmp_path)
     priced, other = reasoning(tmp_path), script(tmp_path / "other.json", KNOWS)
     facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert facts["cascade_judge"]["judge"] == priced
-    assert facts["cascade_judge"]["identity"] == {
-        "provider": "scripted", "model": facts["cascade_judge"]["identity"]["model"], "revision": "", "options": {},
-    }  # fmt: skip
+    assert facts["cascade_judge"] == priced
     chosen: dict[str, Any] = {
         "out": "o", "judge": (f"scripted:{tmp_path / 'judge.json'}",), "judge_level": "cascade",
-        "calibration": str(tmp_path / "out"), "cascade_level": "rubric",
+        "calibration": str(tmp_path / "out"),
     }  # fmt: skip
     for second in (other, None):  # without one, the decision judge itself gets the rest
         with pytest.raises(UserError, match="priced with the cascade judge") as refused:
             _ = JudgeGivenOptions(**chosen, cascade_judge=second).settings
         assert priced in str(refused.value)
-        assert "--abstain-band" in str(refused.value)
         assert "\n" not in str(refused.value)
-    assert JudgeGivenOptions(**chosen, cascade_judge=priced).settings.abstain_band == tuple(facts["band"])
-    plain = {"cascade_level": "checklist"}, {"reasoning": False}, {"prompt": ("rubric=plain",)}
-    for more, shown in zip(plain, ("--cascade-level rubric", "--reasoning", "prompt 'rubric'"), strict=True):
-        with pytest.raises(UserError, match=shown):
-            _ = JudgeGivenOptions(**{**chosen, **more}, cascade_judge=priced).settings
-    own = JudgeGivenOptions(**chosen, cascade_judge=other, abstain_band="0.3,0.6").settings
-    assert own.abstain_band == (0.3, 0.6), "a band of one's own was priced with nobody"
-    assert own.calibrator is not None
-
-
-def test_a_band_is_refused_for_another_model_behind_the_name_of_its_cascade_judge(tmp_path: Path) -> None:
-    paying(tmp_path)
-    file = tmp_path / "out" / "calibration.json"
-    facts = json.loads(file.read_text())
-    more: dict[str, Any] = {"cascade_judge": reasoning(tmp_path), "cascade_level": "rubric", "calibration": str(file)}
-    options = JudgeGivenOptions(out="o", judge=(f"scripted:{tmp_path / 'judge.json'}",), judge_level="cascade", **more)
-    checked(options)
-    facts["cascade_judge"]["identity"]["options"] = {"reasoning_effort": "high"}
-    file.write_text(json.dumps(facts))
-    with pytest.raises(UserError, match='reasoning_effort "high", not null; set that by --cascade-judge-arg'):
-        checked(options)
-    checked(replace(options, abstain_band="0.2,0.8"))  # a band of one's own was priced with nobody
-
-
-def checked(options: JudgeGivenOptions) -> None:
-    """What is checked before the folder is opened."""
-    study = JudgeAnswers(options)
-    study.roles = Roles(options)
-    study.check()
+    settings = JudgeGivenOptions(**chosen, cascade_judge=priced).settings
+    assert settings.band == tuple(facts["band"])
+    assert settings.calibrator is not None
 
 
 def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: Path) -> None:
@@ -361,8 +316,6 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
 @pytest.mark.parametrize(
     ("more", "shown"),
     [
-        ({"judge_level": "checklist", "calibration": "x"}, "goes with --judge-level decision or cascade"),
-        ({"judge_level": "decision", "cascade_judge": "smollm2"}, "go with --judge-level cascade"),
         ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate"),  # no such file
     ],
 )

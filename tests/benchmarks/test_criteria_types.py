@@ -464,7 +464,7 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
 @pytest.mark.timeout(600)  # half a minute on two free processors
 def test_smollm2_rates_nothing_that_can_be_read_and_nothing_is_guessed(tmp_path: Path) -> None:
     given = write(tmp_path, {"m": [7]}, type=("mt-bench", "checklist"))
-    options = CompareCriteriaOptions(**given, judge="smollm2", judge_max_tokens=24, out=str(tmp_path / "out"))
+    options = CompareCriteriaOptions(**given, judge="smollm2", judge_arg=("max_tokens=24",), out=str(tmp_path / "out"))
     outcome = CompareCriteria(options).run()
     by_type = {one["type"]: one for one in lines(tmp_path)}
     assert by_type["checklist"]["value"] in (0.0, 1.0), "by probability"

@@ -98,7 +98,7 @@ def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path
     }  # fmt: skip
     few = write_jsonl(tmp_path / "few.jsonl", [row])
     given = ["facts", "run", "--data", few, "--model", "smollm2", "--max-tokens", "48"]
-    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-max-tokens", "32"]
+    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-arg", "max_tokens=32"]
     given += ["--judge-arg", "2.dtype=float32", "--judge-arg", '3.chat_template_kwargs={"number": 3}']
     given += ["--template", "json", "--template", "2.response", "--template", "3.simpleqa"]
     code, told, seconds, peak = measured(*given, "--out", str(tmp_path / "run"))

@@ -304,8 +304,8 @@ def test_two_runs_from_the_command_line(
     other = str(tmp_path / "other")
     command_here(
         capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", "scripted:" + str(tmp_path / "honest.json"),
-        "--judge", judge, "--template", "response", "--judge-max-tokens", "99", "--out", other,
+        "--judge", judge, "--template", "simpleqa", "--out", other,
     )  # fmt: skip
     done = command_here(capsys, "facts", "rank", folders[1], other)
     assert done.returncode == 2
-    assert "has max_tokens 99, in" in done.stderr
+    assert "has template simpleqa, in" in done.stderr

@@ -105,7 +105,7 @@ def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[
     lenient = oracle(tmp_path / "lenient.json", severe=False)
     _, scores = ran(
         tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=(*judges[:2], lenient),
-        baseline_file=baselines(tmp_path / "baselines.jsonl"),
+        baseline=baselines(tmp_path / "baselines.jsonl"),
     )  # fmt: skip
     cell = scores["scores"]["all"]
     assert cell["ineligible"] == 0
@@ -287,7 +287,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("more than all", {"data": "facts_mini", "model": "smollm2", "fail_under": 101.0}, "is a percentage"),
     ("a share for percent", {"data": "facts_mini", "model": "smollm2", "fail_under": 0.9}, "not a share; write 90"),
     ("all as a share", {"data": "facts_mini", "model": "smollm2", "fail_under": 1.0}, "not a share; write 100"),
-    ("two files of baselines", {"answers": "f", "baseline": "b.jsonl", "baseline_file": "c.jsonl"}, "leave out one"),
     ("a baseline for nothing", {"answers": "f", "eligibility": "none", "baseline": "smollm2"}, "leave out --baseline"),
     ("a name for a model", {"data": "facts_mini", "model": "smollm2", "model_name": "m"}, "goes with --answers"),
 ]

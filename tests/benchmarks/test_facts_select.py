@@ -257,7 +257,7 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     # Beside a judge that writes, that one alone rates eligibility, and this is said.
     lenient = judge(tmp_path / "judge.json")
     done = command_here(
-        capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline-file",
+        capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline",
         str(write_jsonl(tmp_path / "base.jsonl", [{"id": str(n), "answer": "w2"} for n in (1, 2, 3)])),
         "--out", str(tmp_path / "both"),
     )  # fmt: skip

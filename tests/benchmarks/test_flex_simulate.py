@@ -273,7 +273,7 @@ def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> No
     assert bool(leaks(prompt, [Dimension("d", question)])) == found, why
 
 
-def test_users_are_measured_beside_people() -> None:
+def test_users_are_measured() -> None:
     talk = Talk(
         "1",
         "m",
@@ -294,18 +294,16 @@ def test_profiles_of_ones_own(folder: Path) -> None:
         simulate(folder, profiles=str(file), out=str(folder / "other"))
 
 
-def test_people_stand_beside_and_knowledge_reaches_the_assistant(folder: Path) -> None:
+def test_knowledge_reaches_the_assistant(folder: Path) -> None:
     (folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
-    people = write_jsonl(folder / "people.jsonl", [{"messages": [{"role": "user", "content": "Hm, why?"}]}])
     seen: list[str] = []
 
     def model(messages: Said) -> str:
         seen.append(messages[0]["content"])
         return "Hotel?"
 
-    simulate(folder, model, knowledge=str(folder / "facts.txt"), human=people, out=str(folder / "out"))
+    simulate(folder, model, knowledge=str(folder / "facts.txt"), out=str(folder / "out"))
     assert "The limit is 140 euros." in seen[0]
-    assert "people" in (folder / "out" / "report.html").read_text()
     assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
     assert system_prompt(HOTEL, "") == HOTEL.instruction
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +102,6 @@ NOTHING = (0, None, None, None, None)
 EXPECTED: dict[str, tuple[Judge, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
     "an oracle": (sees, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_RIGHT)),
     "the first place": (takes_the_first, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_TIED)),
-    # Always A: right on three wins, one step off on the tie, inverted on two losses.
-    "the first place, one order": (
-        takes_the_first, {"orders": "single", "protocol": ("preference",)},
-        {"preference": (6, SIXTH[3], SIXTH[1], SIXTH[2], SIXTH[5])},
-    ),
     "inverted": (inverts, {"protocol": ("direct", "preference")}, {
         # "good 6" against "equal 6" is turned to bad against equal: a loss, too.
         "preference": INVERTED, "direct": INVERTED,
@@ -230,17 +224,6 @@ def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
     assert "the same checklists, written by scripted:one." in (tmp_path / "out/report.html").read_text()
 
 
-def test_recorded_preferences_score_as_when_they_were_given(tmp_path: Path) -> None:
-    first = study(tmp_path, takes_the_first)
-    file = str(tmp_path / "out/pairs.jsonl")
-    again = pairwise(PairwiseOptions(data=data(tmp_path), recorded=(file,), out=str(tmp_path / "recorded")))
-    assert [replace(line, usage=None) for line in again] == [
-        replace(line, reasons=again[n].reasons, usage=None) for n, line in enumerate(first.values())
-    ]
-    with pytest.raises(UserError, match="is asked here too"):
-        study(tmp_path, sees, recorded=(file,))
-
-
 def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
     """Seven pairs labelled A>B: right twice, right and tied, right and unreadable, contradictory, tied, wrong, mute."""
     said = [("A>B", "B>A"), ("A>B", "A=B"), (None, "B>A"), ("A>B", "A>B"), ("A=B", "A=B"), ("B>A", "A>B"), (None, None)]
@@ -266,11 +249,9 @@ def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
     ("more", "said"),
     [
         ({"protocol": ("ticks",)}, "unknown protocol 'ticks'"),
-        ({"orders": "none"}, "unknown orders 'none'"),
-        ({"judge": ()}, "name at least one --judge, or a file"),
+        ({"judge": ()}, "name at least one --judge: the data holds no preferences"),
         ({"judge": (), "protocol": ("tick",)}, "name a --judge"),
         ({"column": ("label=gold",)}, "there is no column 'gold'"),
-        ({"recorded": ("absent.jsonl",)}, "--recorded absent"),
         ({"judge_level": "checklist"}, "is not for this command"),
     ],
 )

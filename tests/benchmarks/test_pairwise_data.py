@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, write_jsonl
-from truebench_hf.benchmarks.tick.pairwise import recorded
 from truebench_hf.benchmarks.tick.pairwise.data import load
-from truebench_hf.benchmarks.tick.pairwise.labels import Decided
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.errors import UserError
 from truebench_hf.types import Message
@@ -233,40 +231,3 @@ def test_judgments_of_judgebench(
     found = pair.recorded["arena_hard m"]
     assert (found.orders, found.label) == (orders, label), reason
     assert bool(found.reason) == (label is None)
-
-
-@pytest.mark.parametrize(
-    ("row", "decided", "reason"),
-    [
-        ({"prediction": "A"}, Decided("win"), "one label"),
-        ({"as_given": "A"}, Decided("win", "", "win", None, 1), "one order"),
-        (
-            {"as_given": "A", "swapped": "A"},
-            Decided("win", "", "win", "win", 2),
-            "both name the response, not the place",
-        ),
-        ({"as_given": "A", "swapped": "B"}, Decided("tie", "", "win", "loss", 2), "two that differ"),
-        ({"as_given": "A", "swapped": None, "reason": "mute"}, Decided(None, "mute", "win", None, 2), "half of it"),
-        ({"prediction": "tie", "as_given": "", "swapped": ""}, Decided("tie"), "a table with blank cells"),
-        ({"prediction": None}, Decided(None, "no preference is recorded"), "none"),
-    ],
-)
-def test_recorded_preferences(row: dict[str, Any], decided: Decided, reason: str, tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "said.jsonl", [{"id": "p", "judge": "j", **row}, {"id": "stranger", **row}])
-    found, notes = recorded.read([file], {"p"})
-    assert found == {("j", "recorded"): {"p": decided}}, reason
-    assert notes == ["1 of 2 rows of said.jsonl are about pairs that are not here."]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([{"id": "x", "prediction": "A"}], "has none of the pairs"),
-        ([{"id": "p", "prediction": "A"}] * 2, "stands twice"),
-        ([{"id": "p"}], "missing field 'prediction'; the file has id"),
-        ([{"id": "p", "prediction": "maybe"}], "'prediction' must name"),
-    ],
-)
-def test_recorded_preferences_that_cannot_be_used(given: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=said):
-        recorded.read([write_jsonl(tmp_path / "said.jsonl", given)], {"p"})

@@ -219,10 +219,10 @@ def test_panel_spread_and_flips(tmp_path: Path) -> None:
     chosen = items(load(data))
     right = judge(tmp_path / "right.json", chosen, gold, gold)
     yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
-    study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="majority", tie_breaker=right)
+    study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="weighted:2,1")
     panel = study.scores[-1]
-    assert (panel.judge, panel.is_panel) == ("panel (majority)", True)
-    # They differ on the five rubrics labelled no; the tie-breaker, right itself, settles those.
+    assert (panel.judge, panel.is_panel) == ("panel (weighted 2,1)", True)
+    # They differ on the five rubrics labelled no; the one that is right has more weight.
     assert panel.splits["all"].pooled["balanced_accuracy"].value == 1.0
     assert panel.flip_rate is not None
     assert panel.flip_rate.value == 0.5
@@ -259,7 +259,7 @@ def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None
     )
 
 
-def test_without_a_tie_breaker_ties_stay_open(tmp_path: Path) -> None:
+def test_ties_stay_open(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
     chosen = items(load(data))
     right = judge(tmp_path / "right.json", chosen, gold, gold)
@@ -270,8 +270,7 @@ def test_without_a_tie_breaker_ties_stay_open(tmp_path: Path) -> None:
     assert pooled["balanced_accuracy_strict"].value == 0.5
     weighted = metaeval(
         MetaevalOptions(
-            data=data, judge=(right, yes), out=str(tmp_path / "two"), paradigms="checklist", panel="weighted",
-            weights="2,1",
+            data=data, judge=(right, yes), out=str(tmp_path / "two"), paradigms="checklist", panel="weighted:2,1",
         )
     )  # fmt: skip
     assert weighted.scores[-1].splits["all"].pooled["balanced_accuracy"].value == 1.0
@@ -333,7 +332,6 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"paradigms": "rubrics"}, "unknown paradigm 'rubrics': did you mean rubric"),
         ({"paradigms": ","}, "names none"),
         ({"panel": "majority"}, "at least two judges"),
-        ({"weights": "1,2"}, "only go with --panel"),
         ({"limit": 0}, "--limit 0"),
         ({"data": "absent.jsonl"}, "no such file"),
         ({"judge_arg": ("2.record=x",)}, "there is no number 2; there is 1"),
@@ -367,13 +365,6 @@ def test_a_prompt_that_cannot_be_filled_is_refused_before_the_folder_is_opened(
     mine.write_text(template)
     with pytest.raises(UserError, match="'answer' is undefined; values on offer"):
         run(tmp_path, script(tmp_path / "judge.json", []), paradigms=paradigm, prompt=(f"{name}={mine}",))
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_tie_breaker_of_a_unanimous_panel_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
-    one, two = (script(tmp_path / f"{name}.json", []) for name in ("one", "two"))
-    with pytest.raises(UserError, match="knows no ties"):
-        run(tmp_path, one, two, panel="unanimous", tie_breaker=one)
     assert not (tmp_path / "out").exists()
 
 

@@ -93,24 +93,15 @@ def test_a_panel_says_where_it_has_no_row(tmp_path: Path, url: str) -> None:
     assert "the panel has no row for decision: not measured under it: openai:plain" in study.notes
 
 
-def test_a_tie_breaker_without_decisions_costs_the_panel_one_row(tmp_path: Path, url: str) -> None:
-    yes, no = (script(tmp_path / f"{p}.json", ALL, {"probability": p}) for p in (0.9, 0.1))
-    more = {"panel": "majority", "tie_breaker": "openai:plain", "tie_breaker_base_url": url}
-    study = run(tmp_path / "out", yes, no, **more)
-    assert [entry.paradigm for entry in study.scores if entry.is_panel] == ["checklist"]
-    assert any(note.startswith("the panel has no row for decision: ") and "501" in note for note in study.notes)
-
-
 def test_what_a_panel_was_stands_in_every_file(tmp_path: Path) -> None:
-    one, two, three = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three"))
-    more = {"panel": "weighted", "weights": "2,1.5", "tie_breaker": three}
-    study = run(tmp_path / "out", one, two, paradigms="checklist", **more)
-    facts = f"panel (weighted 2,1.5) of {one}, {two}; {three} breaks ties"
+    one, two = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two"))
+    study = run(tmp_path / "out", one, two, paradigms="checklist", panel="weighted:2,1.5")
+    facts = f"panel (weighted 2,1.5) of {one}, {two}"
     assert held(tmp_path / "out")["results"]["panel"] == facts
     assert held(tmp_path / "out", "scores.json")["provenance"]["panel"] == facts
     assert study.scores[-1].judge == "panel (weighted 2,1.5)"
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert f"weighted 2,1.5) of {one}, {two}; {three} breaks ties" in page
+    assert f"weighted 2,1.5) of {one}, {two}" in page
     alone = run(tmp_path / "alone", one, paradigms="checklist")
     assert alone.provenance["panel"] is None
 
@@ -118,25 +109,24 @@ def test_what_a_panel_was_stands_in_every_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("judges", "change", "reason"),
     [
-        (("one", "two"), {"panel": None, "weights": None, "tie_breaker": None}, "its rows would be gone"),
-        (("one", "two"), {"weights": "1,2"}, "other weights"),
-        (("one", "two"), {"tie_breaker": None}, "ties would stay open"),
-        (("one", "two"), {"panel": "majority", "weights": None}, "another rule"),
-        (("one", "two", "three"), {"weights": "2,1,1"}, "another member"),
+        (("one", "two"), {"panel": None}, "its rows would be gone"),
+        (("one", "two"), {"panel": "weighted:1,2"}, "other weights"),
+        (("one", "two"), {"panel": "majority"}, "another rule"),
+        (("one", "two", "three"), {"panel": "weighted:2,1,1"}, "another member"),
         (("two", "one"), {}, "the weights would go to others"),
     ],
 )
 def test_a_panel_does_not_vanish_or_change(
     tmp_path: Path, judges: tuple[str, ...], change: dict[str, Any], reason: str
 ) -> None:
-    specs = {name: script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three", "four")}
-    options: dict[str, Any] = {"panel": "weighted", "weights": "2,1", "tie_breaker": specs["four"]}
+    specs = {name: script(tmp_path / f"{name}.json", ALL) for name in ("one", "two", "three")}
+    options: dict[str, Any] = {"panel": "weighted:2,1"}
     run(tmp_path / "out", specs["one"], specs["two"], paradigms="checklist", **options)
     before = (tmp_path / "out" / "scores.json").read_bytes()
     with pytest.raises(UserError, match=r"results of panel \(weighted 2,1\) of .* too, .* again"):
         run(tmp_path / "out", *(specs[name] for name in judges), paradigms="checklist", **options | change)
     assert (tmp_path / "out" / "scores.json").read_bytes() == before, reason
-    same = options | {"weights": "2.0, 1"}
+    same = options | {"panel": "weighted:2.0, 1"}
     assert len(run(tmp_path / "out", specs["one"], specs["two"], **same).scores) == 6, "paradigms may still join"
 
 

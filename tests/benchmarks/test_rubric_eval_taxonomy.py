@@ -83,15 +83,14 @@ def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) ->
     assert record.read_text().splitlines() == asked
 
 
-@pytest.mark.parametrize(("hints", "shown"), [(True, True), (False, False)])
-def test_hints_of_the_source(tmp_path: Path, hints: bool, shown: bool) -> None:
+def test_hints_of_the_source(tmp_path: Path) -> None:
     record = tmp_path / "asked.jsonl"
     hinted = [row("Is polite.", source_label="mood of text", rubric_type="style_tone"), row("Is true.")]
     data = write_jsonl(tmp_path / "data.jsonl", hinted)
     spec = script(tmp_path / "model.json", [], {"reply": answer("style_tone")})
-    run(tmp_path, data, spec, hints=hints, model_arg=(f"record={record}",))
+    run(tmp_path, data, spec, model_arg=(f"record={record}",))
     first, second = (json.loads(line)[0] for line in record.read_text().splitlines())
-    assert ('files it under "mood of text"' in first) == shown
+    assert 'files it under "mood of text"' in first
     assert "files it under" not in second
     # The type the data knows is what is measured: it must not be given away as an instruction.
     assert first.count("style_tone") == second.count("style_tone")

@@ -80,27 +80,11 @@ def test_edited_checklists_are_not_written_over(tmp_path: Path, spec: str) -> No
         run(tmp_path, spec)
 
 
-def test_several_runs(tmp_path: Path) -> None:
-    replies = ["Questions:\nIs it a?", "Questions:\nIs it a?\nIs it b?", "Questions:\nIs it c?"]
-    spec = script(tmp_path / "writer.json", [{"contains": "You prepare", "reply": replies}])
-    given: dict[str, Any] = {"data": None, "instruction": "Say alfa.", "generator_temperature": 0.7}
-    run(tmp_path, spec, runs=2, **given)
-    assert [(row["id"], row["run"], len(row["criteria"])) for row in rows(tmp_path, "runs.jsonl")] == [
-        ("1", 1, 1), ("1", 2, 2)
-    ]  # fmt: skip
-    assert rows(tmp_path)[0]["criteria"] == ["Is it a?"]
-    run(tmp_path, spec, runs=3, **given)
-    assert len(rows(tmp_path, "runs.jsonl")) == 3
-    assert len(list(jsonl.read(tmp_path / "asked"))) == 3, "one more is paid for, and no other"
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"model": None}, "--model SPEC"),
         ({"generator": "smollm2"}, "--model SPEC"),
-        ({"runs": 2}, "--generator-temperature above 0"),
-        ({"runs": 0}, "at least 1"),
         ({"data": None}, "--data or --instruction"),
         ({"data": "nowhere.jsonl"}, "checklists_mini"),
     ],

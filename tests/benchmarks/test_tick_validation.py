@@ -228,8 +228,6 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
     ("more", "told"),
     [
         ({}, "name a --generator"),
-        ({"generator": ("scripted:x",), "generator_temperature": 0.0}, "all be the same"),
-        ({"runs": 0}, "at least 1"),
         ({"votes": 0}, "at least 1"),
         ({"judge_temperature": -1.0}, "at least 0"),
     ],

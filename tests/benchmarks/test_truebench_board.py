@@ -47,16 +47,13 @@ OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"reasoning": False}, "checklist, no reasoning"),
     ({"structured": "off"}, "checklist, structured off"),
     ({"prompt": ("checklist=plain",)}, "checklist, checklist prompt plain"),
-    ({"judge_max_tokens": 512}, "checklist, up to 512 tokens"),
+    ({"judge_arg": ("max_tokens=512",)}, "checklist, max_tokens=512"),
     ({"votes": 5, "judge_temperature": 0.7}, "checklist, 5 votes, temperature 0.7"),
     ({"votes": 3, "judge_temperature": 0.7}, "checklist, 3 votes, temperature 0.7"),
     ({"judge_arg": ("reasoning_effort=low",)}, "checklist, reasoning_effort=low"),
     ({"judge_level": "decision"}, "decision"),
     ({"judge_level": "decision", "threshold": 0.7}, "decision, threshold 0.7"),
-    ({"judge_level": "decision", "abstain_band": "0.4,0.6"}, "decision, band 0.4 to 0.6"),
     ({"judge_level": "cascade"}, "cascade"),
-    ({"judge_level": "cascade", "abstain_band": "0.4,0.6"}, "cascade, band 0.4 to 0.6"),
-    ({"judge_level": "cascade", "cascade_level": "rubric"}, "cascade, then rubric"),
     ({"judge_level": "cascade", "cascade_judge": "openai:k"}, "cascade, then openai:k"),
     (
         {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_judge_arg": ("reasoning_effort=high",)},
@@ -73,15 +70,17 @@ def test_every_way_of_judging_is_ranked_apart_and_says_so() -> None:
     assert len({row.setting for row in (usual, *others)}) == 1 + len(OTHERWISE)
 
 
-def test_a_panel_is_told_by_who_settles_its_ties() -> None:
-    panel = {"judge": ("openai:j", "openai:k"), "panel": "majority"}
-    found = [_row(_settings(**panel, tie_breaker=casting)) for casting in ("openai:x", "openai:y")]
-    assert found[0].facts["Judge"] == "openai:j + openai:k (majority) (checklist, ties to openai:x)"
+def test_a_panel_is_told_by_its_rule_and_the_options_of_its_judges() -> None:
+    judges = {"judge": ("openai:j", "openai:k")}
+    found = [_row(_settings(**judges, panel=panel)) for panel in ("majority", "weighted:2,1")]
+    assert [row.facts["Judge"] for row in found] == [
+        "openai:j + openai:k (majority) (checklist)", "openai:j + openai:k (weighted 2,1) (checklist)"
+    ]  # fmt: skip
     assert found[0].setting != found[1].setting
-    marked = [_row(_settings(**panel, judge_arg=(f"2.{name}",), tie_breaker="openai:x")) for name in (
+    marked = [_row(_settings(**judges, panel="majority", judge_arg=(f"2.{name}",))) for name in (
         "timeout=9", "reasoning_effort=low")]  # fmt: skip
     assert [row.setting == found[0].setting for row in marked] == [True, False], "options of one judge of several"
-    assert marked[1].facts["Judge"].endswith("(checklist, ties to openai:x, 2.reasoning_effort=low)")
+    assert marked[1].facts["Judge"].endswith("(checklist, 2.reasoning_effort=low)")
 
 
 def test_another_prompt_is_another_way(tmp_path: Path) -> None:

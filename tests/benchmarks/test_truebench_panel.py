@@ -72,19 +72,12 @@ def test_a_panel_judges_a_run(tmp_path: Path) -> None:
     ("more", "labels", "reason"),
     [
         ({"panel": "unanimous"}, ["yes", None, None], "only the first is agreed on"),
-        ({"panel": "weighted", "weights": "1,1,3"}, ["yes", "yes", "yes"], "the third outweighs the others"),
+        ({"panel": "weighted:1,1,3"}, ["yes", "yes", "yes"], "the third outweighs the others"),
     ],
 )
 def test_other_rules(tmp_path: Path, more: dict[str, Any], labels: list[str | None], reason: str) -> None:
     run(tmp_path, three(tmp_path), **more)
     assert [verdict["label"] for verdict in verdicts(tmp_path)] == labels, reason
-
-
-def test_the_tie_breaker_is_asked_about_the_ties(tmp_path: Path) -> None:
-    judges, breaker = three(tmp_path)[1:], judge(tmp_path / "d.json", "short")
-    report = run(tmp_path, judges, tie_breaker=breaker)
-    assert [verdict["label"] for verdict in verdicts(tmp_path)] == ["yes", "yes", "no"]
-    assert report.usage["total"]["tie-breaker"]["calls"] == 1
 
 
 def test_every_judge_counts_for_the_self_judged_mark(tmp_path: Path) -> None:
@@ -117,8 +110,10 @@ def test_no_table_shows_one_judge_alone_or_a_path() -> None:
         ({"panel": None}, "several judges go with panel="),
         ({"judge": "openai:alone"}, "at least two judges"),
         ({"panel": "plurality"}, "unknown panel rule"),
-        ({"panel": "weighted", "weights": "1,2"}, "3 in all, not 2"),
-        ({"panel": "unanimous", "tie_breaker": "smollm2"}, "knows no ties"),
+        ({"panel": "weighted"}, "3 in all, not 0: weighted:2,1"),
+        ({"panel": "weighted:1,2"}, "3 in all, not 2"),
+        ({"panel": "weighted:1,two,3"}, "write a weight for each judge"),
+        ({"panel": "majority:1,2,3"}, "weights only go with the weighted rule"),
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
         ({"threshold": 0.0}, "threshold= lies between"),

@@ -304,11 +304,11 @@ def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
     async def notebook() -> Report:
         return truebench_hf.run(
             data=Path(bench.data), model=bench.model, judge=bench.judge, out=bench.out, language="EN",
-            category={"Translation", "Editing"}, prompt={}, abstain_band=(0.4, 0.6), judge_level="decision",
+            category={"Translation", "Editing"}, prompt={}, judge_level="decision", threshold=0.6,
         )  # fmt: skip
 
     report = asyncio.run(notebook())
-    assert report.provenance["judging"]["abstain_band"] == [0.4, 0.6]
+    assert report.provenance["judging"]["threshold"] == 0.6
     assert report.provenance["language"] == ["EN"]
 
 

@@ -140,7 +140,6 @@ def test_a_board_ranks_validators_asked_about_the_same() -> None:
         "data": "v0.6.1",
         "data_sha256": "a",
         "prompts": {},
-        "analysis_language": "English",
     }
     one, other = board(full, made), board(full, made | {"data_sha256": "b"})
     assert one.main in {column.name for column in one.columns} == set(one.rows[0].scores)
@@ -277,11 +276,7 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     ("options", "told"),
     [
         ({"stage": "answers"}, "stage"),
-        ({"aspects": "correctness,beauty"}, "beauty"),
-        ({"aspects": "correctness", "ablation": True}, "--aspects does not go with --ablation"),
-        ({"aspects": "none", "stage": "prompt"}, "--aspects does not go with --stage prompt"),
         ({"stage": "prompt", "ablation": True}, "leave out --stage prompt"),
-        ({"analysis_language": " "}, "names no language"),
         ({"max_tokens": 0}, "--max-tokens 0"),
         ({"ablation": True}, "has no rows for E3, E1"),
     ],
@@ -293,14 +288,6 @@ def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> 
             ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=str(tmp_path / "o"), **options)
         )
     assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize(
-    ("given", "aspects"),
-    [("none", ()), ("", ()), (" Sufficiency , correctness ", ("correctness", "sufficiency"))],
-)
-def test_aspects_as_people_write_them(given: str, aspects: tuple[str, ...]) -> None:
-    assert ValidateCriteriaOptions(data="d", validator="v", out="o", aspects=given).chosen == aspects
 
 
 # The release.

@@ -171,9 +171,7 @@ INSTANCE = Instance("1", "EN", "Editing", "Email", TURNS, system="Be kind.", his
 def asked(replies: list[str], aspects: tuple[str, ...] = tuple(ASPECTS)) -> tuple[Validation, list[str]]:
     left = iter(replies)
     model = ScriptedModel("v", lambda request: next(left))
-    found = asyncio.run(
-        validate_instance(SchemaFallback(caller(model)), INSTANCE, Prompts(), aspects, language="Korean")
-    )
+    found = asyncio.run(validate_instance(SchemaFallback(caller(model)), INSTANCE, Prompts(), aspects))
     return found, [p.messages[-1].content for p in model.prompts if isinstance(p, ChatRequest)]
 
 
@@ -183,7 +181,7 @@ def test_the_prompt_holds_instance_numbers_and_language() -> None:
     for part in ("Three lines in German.", "2. It is in Polish and short.", "3. It is in verse.", "Be kind.", "Hi."):
         assert part in prompt
     assert "(none: the response to this turn is not judged)" in prompt
-    assert "your analysis in Korean" in prompt
+    assert "your analysis in English" in prompt
 
 
 @pytest.mark.parametrize("aspects", [(), ("correctness",), ("minimality", "sufficiency")])

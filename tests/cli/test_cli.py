@@ -87,7 +87,7 @@ def test_every_option_of_the_issue_is_there() -> None:
         "--data", "--model", "--judge", "--out", "--limit", "--language", "--category", "--model-concurrency",
         "--judge-concurrency", "--max-tokens", "--protocol", "--judge-level", "--no-reasoning", "--allow-unscored",
         "--model-base-url", "--judge-base-url", "--model-arg", "--judge-arg", "--structured", "--prompt",
-        "--threshold", "--abstain-band", "--votes",
+        "--threshold", "--votes",
     ):  # fmt: skip
         assert flag in shown, flag
 
@@ -150,14 +150,13 @@ BAD: list[tuple[list[str], list[str], str]] = [
     (["--protocol", "offical"], ["unknown protocol", "official"], "an unknown protocol"),
     (["--protocol", "official", "--judge-level", "rubric"], ["checklist"], "the official protocol at another level"),
     (["--threshold", "1.5"], ["--threshold"], "no probability"),
-    (["--abstain-band", "0.6,0.4"], ["--abstain-band 0.6,0.4", "LOW,HIGH"], "a band upside down"),
     (["--votes", "3"], ["temperature"], "votes that would all be the same"),
     (["--votes", "0"], ["--votes"], "no vote"),
     (["--max-tokens", "0"], ["--max-tokens 0"], "no token"),
     (["--model-concurrency", "0"], ["--model-concurrency 0"], "no request to the model at a time"),
     (["--judge-concurrency", "0"], ["--judge-concurrency"], "no request to the judge at a time"),
     (["--temperature", "-1"], ["--temperature"], "a negative temperature"),
-    (["--top-p", "0"], ["--top-p"], "no token to draw from"),
+    (["--model", "openai:m", "--model-arg", "top_p=0"], ["top_p lies between 0 and 1"], "no token to draw from"),
     (["--prompt", "checklist"], ["--prompt checklist", "name=value"], "a prompt without a file"),
     (["--prompt", "checklst={tmp}/bad.jinja"], ["unknown prompt", "checklist"], "an unknown prompt"),
     (["--prompt", "checklist={tmp}/none.jinja"], ["no such file"], "no template"),

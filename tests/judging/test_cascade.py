@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, CascadeJudge, as_json, check_priced, read_calibration
+from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, Judge, JudgeSettings, prompts_used
 from truebench_hf.metrics.calibrators import Calibrator
@@ -55,10 +55,10 @@ def test_only_the_doubtful_rest_is_handed_on(tmp_path: Path) -> None:
     made, calls = judged(model, tmp_path)
     assert [verdict.label for verdict in made] == ["yes", "no", "yes", "no"]
     assert [verdict.criterion.text for verdict in made] == list(SHARES)
-    assert calls == {"judge": 1, "cascade": 1}
-    (text,) = [r.messages[0].content for r in model.prompts if isinstance(r, ChatRequest)]
-    assert "1. doubt one\n2. doubt two\n" in text, "the second judge sees the doubtful criteria alone, renumbered"
-    assert "sure yes" not in text
+    assert calls == {"judge": 1, "cascade": 2}
+    texts = [r.messages[0].content for r in model.prompts if isinstance(r, ChatRequest)]
+    assert ["doubt one" in text for text in texts] == [True, False], "each doubtful criterion in a call of its own"
+    assert not any("sure yes" in text for text in texts)
     assert [verdict.probability for verdict in made[:2]] == [0.95, 0.05]
     assert made[2].reason.startswith("handed on (P(yes) = 0.500")
 
@@ -69,9 +69,9 @@ def test_a_judge_that_is_sure_costs_no_second_call(tmp_path: Path) -> None:
     assert calls == {"judge": 1}
 
 
-def test_another_judge_gets_the_rest_at_rubric_level(tmp_path: Path) -> None:
+def test_another_judge_gets_the_rest(tmp_path: Path) -> None:
     first, second = ScriptedModel("first", passes_one, share), ScriptedModel("second", passes_one)
-    made, calls = judged(first, tmp_path, second, cascade_level="rubric")
+    made, calls = judged(first, tmp_path, second)
     assert [verdict.label for verdict in made] == ["yes", "no", "yes", "no"]
     assert [verdict.judge for verdict in made] == ["scripted:first"] * 2 + ["scripted:second"] * 2
     assert calls == {"judge": 1, "cascade": 2}
@@ -115,17 +115,15 @@ def test_votes_are_drawn_by_the_second_judge_alone(tmp_path: Path) -> None:
     warm = Sampling(temperature=1.0)
     made, calls = judged(ScriptedModel("both", passes_one, share), tmp_path, votes=3, sampling=warm)
     assert [verdict.votes for verdict in made] == [(), (), ("yes",) * 3, ("no",) * 3]
-    assert calls == {"judge": 1, "cascade": 3}
+    assert calls == {"judge": 1, "cascade": 6}
     with pytest.raises(UserError, match="temperature above 0"):
         JudgeSettings(level="cascade", votes=3)
 
 
-def test_the_settings_name_the_band_that_is_used_and_refuse_other_levels() -> None:
-    assert JudgeSettings(level="cascade").abstain_band == CASCADE_BAND
-    assert JudgeSettings(level="decision").abstain_band is None
+def test_the_settings_name_the_band_that_is_used() -> None:
+    assert JudgeSettings(level="cascade").band == CASCADE_BAND
+    assert JudgeSettings(level="decision").band is None
     assert "cascade" in LEVELS
-    with pytest.raises(UserError, match="cascade level"):
-        JudgeSettings(level="cascade", cascade_level="decision")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +131,7 @@ def test_the_settings_name_the_band_that_is_used_and_refuse_other_levels() -> No
     [
         ({"level": "checklist"}, {"checklist", "repair"}),
         ({"level": "decision"}, {"decision", "decision_question"}),
-        ({"level": "cascade", "cascade_level": "rubric"}, {"decision", "decision_question", "rubric", "repair"}),
+        ({"level": "cascade"}, {"decision", "decision_question", "rubric", "repair"}),
     ],
 )
 def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names: set[str]) -> None:
@@ -143,9 +141,7 @@ def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names
 # --- calibration files ----------------------------------------------------------------------------------------------
 
 
-IDENTITY = {"provider": "openai", "model": "b", "revision": "", "options": {"reasoning_effort": "high"}}
-PRICED = CascadeJudge("openai:b", "rubric", True, {"rubric": "0" * 64, "repair": "1" * 64}, IDENTITY)
-FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7), PRICED)
+FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7), "openai:b")
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -154,40 +150,17 @@ def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read_calibration(str(tmp_path), "scripted:a", Prompts()) == FITTED, "the folder will do"
 
 
-@pytest.mark.parametrize(
-    ("now", "shown"),
-    [
-        ({}, None),
-        (asdict(PRICED), None),
-        ({"judge": "openai:c"}, "openai:b, not with openai:c; name that one by --cascade-judge"),
-        ({"level": "checklist"}, "at rubric level, not at checklist; ask it by --cascade-level rubric"),
-        ({"reasoning": False}, "giving reasons, not giving none; ask it by --reasoning"),
-        ({"prompts": PRICED.prompts | {"rubric": "2" * 64}}, "another prompt 'rubric'; give that one by --prompt"),
-        ({"prompts": {"repair": "1" * 64}}, "another prompt 'rubric'"),
-        (
-            {"identity": IDENTITY | {"options": {}}},
-            'with reasoning_effort "high", not null; set that by --cascade-judge-arg',
-        ),
-        ({"identity": IDENTITY | {"revision": "v2"}}, 'with revision "", not "v2"'),
-        ({"identity": IDENTITY | {"options": {"reasoning_effort": "high", "x": 1}}}, "with x null, not 1"),
-    ],
-)
-def test_a_band_is_held_against_the_cascade_judge_it_was_priced_with(now: dict[str, Any], shown: str | None) -> None:
-    if shown is None:
-        check_priced("c.json", FITTED, now)
-        return
-    with pytest.raises(UserError) as refused:
-        check_priced("c.json", FITTED, now)
-    assert shown in str(refused.value)
-    assert "--abstain-band" in str(refused.value)
-    assert "\n" not in str(refused.value)
+def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
+    assert FITTED.band_for("openai:b") == (0.3, 0.7)
+    with pytest.raises(UserError, match="priced with the cascade judge openai:b, not with openai:c"):
+        FITTED.band_for("openai:c")
+    with pytest.raises(UserError, match="holds no band for a cascade"):
+        replace(FITTED, band=None).band_for("openai:b")
 
 
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
-        ({"cascade_judge": {"judge": "openai:b"}}, "cannot be read"),
-        ({"cascade_judge": None}, "cannot be read"),  # a band pays, or not, by the judge it was priced with
         ({"judge": "scripted:b"}, "fitted for the judge scripted:b"),  # another judge's probabilities
         ({"prompts": {"decision": "0" * 64}}, "another prompt 'decision'"),  # asked in other words
         ({"threshold": "high"}, "cannot be read"),

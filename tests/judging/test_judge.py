@@ -92,11 +92,6 @@ def test_decision_level_asks_typed_questions_and_generates_nothing() -> None:
         (0.4999, {}, "no", "just below"),
         (0.5, {"threshold": 0.6}, "no", "a higher threshold"),
         (0.6, {"threshold": 0.6}, "yes", "a higher threshold, reached"),
-        (0.4, {"abstain_band": (0.4, 0.6)}, None, "the band holds its lower end"),
-        (0.6, {"abstain_band": (0.4, 0.6)}, None, "and its upper end"),
-        (0.39, {"abstain_band": (0.4, 0.6)}, "no", "below the band"),
-        (0.61, {"abstain_band": (0.4, 0.6)}, "yes", "above the band"),
-        (0.7, {"abstain_band": (0.4, 0.6), "threshold": 0.8}, "no", "outside the band the threshold decides"),
         (None, {}, None, "a declined question is left open"),
     ],
 )

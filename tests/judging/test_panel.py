@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from truebench_hf.errors import UserError
@@ -74,49 +72,22 @@ def test_an_undecided_panel_says_why(rule: str, labels: tuple[Label | None, ...]
     assert combine(ballots(*labels), rule).reason == said
 
 
-def test_the_tie_breaker_is_asked_about_ties_alone() -> None:
-    members = [Fixed("one", {A.text: "yes", B.text: "yes"}), Fixed("two", {A.text: "yes", B.text: "no"})]
-    breaker = Fixed("three", {B.text: "no"})
-    found = asyncio.run(Panel(members, tie_breaker=breaker).verdicts(CASE))
-    assert [verdict.label for verdict in found] == ["yes", "no"]
-    assert breaker.asked == [("is German",)]
-    assert found[1].reason == "the panel is tied: 1 yes, 1 no; three as tie-breaker: three says so"
-    assert found[1].votes == ("yes", "no")
-
-
-def test_nobody_is_asked_where_nothing_is_tied() -> None:
-    breaker = Fixed("three", {})
-    members = [Fixed(name, {A.text: "yes", B.text: None}) for name in ("one", "two")]
-    found = asyncio.run(Panel(members, tie_breaker=breaker).verdicts(CASE))
-    assert [verdict.label for verdict in found] == ["yes", None]
-    assert breaker.asked == []
-
-
-def test_a_tie_breaker_may_be_undecided_too() -> None:
-    members = [Fixed("one", {A.text: "yes", B.text: "yes"}), Fixed("two", {A.text: "no", B.text: "yes"})]
-    found = asyncio.run(Panel(members, tie_breaker=Fixed("three", {A.text: None})).verdicts(CASE))
-    assert [verdict.label for verdict in found] == [None, "yes"]
-
-
 @pytest.mark.parametrize(
-    ("members", "rule", "weights", "tie_breaker", "said"),
+    ("members", "rule", "weights", "said"),
     [
-        pytest.param(2, "plurality", (), False, "unknown panel rule", id="unknown rule"),
-        pytest.param(1, "majority", (), False, "at least two", id="one judge is no panel"),
-        pytest.param(3, "weighted", (1, 2), False, "3 in all, not 2", id="a weight is missing"),
-        pytest.param(2, "weighted", (1, 0), False, "positive", id="a weight of nothing"),
-        pytest.param(2, "weighted", (1, float("inf")), False, "positive", id="a weight beyond all others"),
-        pytest.param(2, "weighted", (1, float("nan")), False, "positive", id="no number"),
-        pytest.param(2, "majority", (1, 2), False, "weighted rule", id="weights nobody would use"),
-        pytest.param(2, "unanimous", (), True, "knows no ties", id="a tie-breaker nobody would ask"),
+        pytest.param(2, "plurality", (), "unknown panel rule", id="unknown rule"),
+        pytest.param(1, "majority", (), "at least two", id="one judge is no panel"),
+        pytest.param(3, "weighted", (1, 2), "3 in all, not 2", id="a weight is missing"),
+        pytest.param(2, "weighted", (1, 0), "positive", id="a weight of nothing"),
+        pytest.param(2, "weighted", (1, float("inf")), "positive", id="a weight beyond all others"),
+        pytest.param(2, "weighted", (1, float("nan")), "positive", id="no number"),
+        pytest.param(2, "majority", (1, 2), "weighted rule", id="weights nobody would use"),
     ],
 )
-def test_panels_that_make_no_sense(
-    members: int, rule: str, weights: tuple[float, ...], tie_breaker: bool, said: str
-) -> None:
+def test_panels_that_make_no_sense(members: int, rule: str, weights: tuple[float, ...], said: str) -> None:
     judges = [Fixed(str(i), {}) for i in range(members)]
     with pytest.raises(UserError, match=said):
-        Panel(judges, rule, weights, Fixed("breaker", {}) if tie_breaker else None)
+        Panel(judges, rule, weights)
 
 
 @pytest.mark.parametrize(

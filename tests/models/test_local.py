@@ -83,6 +83,13 @@ def test_different_sampling_may_wait_together(local: LocalModel) -> None:
     assert all(answer.truncated for answer in answers)
 
 
+def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(local: LocalModel) -> None:
+    short = LocalModel(local.spec.partition(":")[2], LocalOptions(max_tokens=3))
+    (answer,) = _complete(short, [ChatRequest((Message("user", QUESTIONS[2]),), Sampling(max_tokens=40))])
+    assert answer.usage.output_tokens <= 3
+    assert short.identity.options["max_tokens"] == 3, "other answers are other calls in the ledger"
+
+
 def test_a_long_prompt_shortens_no_other_answer(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     # In a window of 80 a prompt of 70 tokens leaves room for 10 and one of 40 for 40, whoever shares the batch.
     model, tokenizer = loaded

@@ -51,6 +51,16 @@ def test_options_reach_the_server(server: OpenAIServer) -> None:
     assert not {"top_p", "temperature"} & set(body)
 
 
+def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(server: OpenAIServer) -> None:
+    own = {"max_tokens": 9, "top_p": 0.5, "repetition_penalty": 1.2}
+    model = open_at(server.url, **own)
+    chat(model, ChatRequest(HELLO.messages, Sampling(temperature=0.7, max_tokens=4096)))
+    (body,) = server.stats()["bodies"]
+    assert {name: body[name] for name in own} == own
+    assert body["temperature"] == 0.7, "what is not set stays the command's"
+    assert model.identity.options == own, "other answers are other calls in the ledger"
+
+
 def test_a_line_end_behind_key_or_url_is_no_part_of_it(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a .env file with Windows line ends leaves them."""
     monkeypatch.setenv("MY_KEY", "secret\r")

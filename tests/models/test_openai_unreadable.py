@@ -65,6 +65,23 @@ def test_three_tries_and_no_more_where_nothing_readable_ever_came(ask: Ask, name
         assert server.posts == 3
 
 
+def test_a_server_at_the_address_of_an_earlier_one_is_another_server() -> None:
+    async def once(model: OpenAIModel) -> object:
+        try:
+            return await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    with BadServer() as first:
+        kept = open_at(first.url)  # held to the end, as a traceback may hold it
+        asyncio.run(once(kept))
+    with BadServer(lambda n, text: NO_API["a list"], port=first.port) as second:
+        with pytest.raises(UserError, match="3 tries brought"):
+            asyncio.run(once(open_at(second.url, replace(FAST, attempts=14))))
+        assert second.posts == 3
+    assert kept.spec == "openai:test-model"
+
+
 @pytest.mark.parametrize("name", ["a login page", "events, though none were asked for"])
 def test_a_run_of_64_instances_asks_hardly_more_than_its_concurrency(name: str, tmp_path: Path) -> None:
     rows = [row(i, [(f"Task {i}", ["It holds."])]) for i in range(64)]

@@ -267,6 +267,6 @@ def test_a_panel_of_which_little_is_told_has_the_judges_that_are_told(tmp_path: 
     two = finished(tmp_path, "gpt", numbered([False, True]))
     file = Path(two) / "run.json"
     info = json.loads(file.read_text())
-    for panel, own in (({"judges": ["openai:gpt-5"]}, "yes"), ({"tie_breaker": "hf:org/m"}, "no"), ("none", "no")):
+    for panel, own in (({"judges": ["openai:gpt-5"]}, "yes"), ({"rule": "majority"}, "no"), ("none", "no")):
         file.write_text(json.dumps(info | {"settings": info["settings"] | {"panel": panel}}))
         assert leaderboard([two]).entries[0].facts[SELF_JUDGED] == own, panel

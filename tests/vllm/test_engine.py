@@ -132,8 +132,8 @@ def test_prefix_caching_spares_most_of_the_prefill_at_rubric_level(runner: async
 def test_a_whole_run_with_one_engine_for_both_roles(tmp_path: Path) -> None:
     arguments = [f"{key}={value}" for key, value in ARGUMENTS.items()]
     report = truebench_hf.run(
-        data="mini", limit=4, out=str(tmp_path / "run"), max_tokens=24, judge_max_tokens=200, allow_unscored=True,
-        model=f"vllm:{FOLDER}", judge=f"vllm:{FOLDER}", model_arg=arguments, judge_arg=arguments,
+        data="mini", limit=4, out=str(tmp_path / "run"), max_tokens=24, allow_unscored=True,
+        model=f"vllm:{FOLDER}", judge=f"vllm:{FOLDER}", model_arg=arguments, judge_arg=[*arguments, "max_tokens=200"],
     )  # fmt: skip
     overall = report.scores["overall"]
     assert overall.n + overall.unscored == 4

@@ -36,14 +36,12 @@ class JudgeKeywords(TypedDict, total=False):
     reasoning: bool
     structured: str
     threshold: float | None
-    abstain_band: tuple[float, float] | None
     calibration: File | None
     votes: int
     rules: str | bool
     temperature: float
     max_tokens: int
     cascade_judge: ModelLike | None
-    cascade_level: str
     cascade_arg: Mapping[str, Any] | None
     prompts: Mapping[str, File] | None
     base_url: str | None
@@ -58,10 +56,10 @@ class Judge:
 
     - `judge` is a model as for `truebench_hf.judge`; with None or "none" rules alone decide, and no model is asked.
     - `level`: checklist (one call), rubric (one a criterion), decision (probabilities) or cascade (decision, the
-      doubtful rest by `cascade_judge`, or the judge itself, at `cascade_level`); None is decision for smollm2, else
-      checklist. `reasoning`: whether reasons come before verdicts. `structured`: JSON-schema answers auto, on or off.
+      doubtful rest by `cascade_judge`, or the judge itself); None is decision for smollm2, else checklist.
+      `reasoning`: whether reasons come before verdicts. `structured`: JSON-schema answers auto, on or off.
     - decision and cascade: `threshold` is the P(yes) from which a criterion is met (that of the `calibration` file, else
-      0.5), `abstain_band` those within which it is left open, or handed on.
+      0.5); a cascade hands on what lies within the band of the calibration, else between 0.2 and 0.8.
     - `votes` (the majority) need a `temperature` above 0; `max_tokens` limits one answer of the judge.
     - `rules` on what programs can count (lengths, language, format): decide (they settle a criterion where no doubt is
       left, and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off.
@@ -83,14 +81,12 @@ class Judge:
         reasoning: bool = True,
         structured: str = "auto",
         threshold: float | None = None,
-        abstain_band: tuple[float, float] | None = None,
         calibration: File | None = None,
         votes: int = 1,
         rules: str | bool = "decide",
         temperature: float = 0.0,
         max_tokens: int = 8192,
         cascade_judge: ModelLike | None = None,
-        cascade_level: str = "checklist",
         cascade_arg: Mapping[str, Any] | None = None,
         prompts: Mapping[str, File] | None = None,
         base_url: str | None = None,
@@ -114,15 +110,16 @@ class Judge:
             None if cascade_judge is None else as_spec(cascade_judge),
         )
         settings = _settings(
-            spec, level, texts, threshold, calibration,
-            {"reasoning": reasoning, "structured": structured, "abstain_band": abstain_band, "votes": votes,
-             "rules": mode(rules), "cascade_level": cascade_level, "temperature": temperature, "max_tokens": max_tokens},
+            spec, level, texts, threshold, calibration, second or spec,
+            {"reasoning": reasoning, "structured": structured, "votes": votes, "rules": mode(rules),
+             "temperature": temperature, "max_tokens": max_tokens},
         )  # fmt: skip
-        _check_cascade(second, cascade_arg, settings.level)
         if concurrency < 1 or not patience >= 0:
             raise UserError("concurrency is at least 1, patience at least 0")
-        if spec == NOBODY:
-            _check_nobody(settings.rules, level, judge_arg, base_url)
+        if spec == NOBODY and settings.rules != "decide":
+            raise UserError(
+                f"judge=None: with rules={settings.rules!r} nothing would be decided; leave it out, or name a judge"
+            )
         models = [] if spec == NOBODY else [(spec, as_texts(judge_arg), base_url)]
         if second is not None:
             models.append((second, as_texts(cascade_arg), None))
@@ -264,46 +261,26 @@ def mode(rules: object) -> str:
 
 def _settings(
     spec: str, level: str | None, prompts: Prompts, threshold: float | None, calibration: File | None,
-    more: dict[str, Any],
+    second: str, more: dict[str, Any],
 ) -> JudgeSettings:  # fmt: skip
     from truebench_hf.judging.calibrated import read_calibration
     from truebench_hf.judging.judge import JudgeSettings
     from truebench_hf.models.protocol import Sampling
 
     level = level or ("decision" if spec == "smollm2" else "checklist")
-    temperature, max_tokens, band = more.pop("temperature"), more.pop("max_tokens"), more["abstain_band"]
+    temperature, max_tokens = more.pop("temperature"), more.pop("max_tokens")
     if not (threshold is None or 0 < threshold < 1):
         raise UserError(f"threshold={threshold}: lies between 0 and 1")
     if more["votes"] < 1 or max_tokens < 1 or not 0 <= temperature < inf:
         raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-    if band is not None and not (len(band) == 2 and 0 <= band[0] < band[1] <= 1):
-        raise UserError(f"abstain_band={band}: write it as (low, high) with 0 <= low < high <= 1")
     fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"]) if calibration else None
     if threshold is None:
         threshold = fitted.threshold if fitted else None
-    if level in ("checklist", "rubric") and (threshold or band or fitted):
-        raise UserError(f"threshold, abstain_band and calibration go with level='decision' or 'cascade', not {level!r}")
-    if fitted and level == "cascade" and not band:
-        raise UserError("a cascade by a calibration needs its band: abstain_band=(0.2, 0.8), say")
     return JudgeSettings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
+        band=fitted.band_for(second) if fitted and level == "cascade" else None,
         sampling=Sampling(temperature, max_tokens=max_tokens), **more,
     )  # fmt: skip
-
-
-def _check_cascade(second: str | None, arguments: Mapping[str, Any] | None, level: str) -> None:
-    if (second or arguments) and level != "cascade":
-        raise UserError(f"cascade_judge and cascade_arg go with level='cascade', not with {level!r}")
-    if arguments and second is None:
-        raise UserError("cascade_arg is about cascade_judge; name one")
-
-
-def _check_nobody(rules: str, level: str | None, judge_arg: object, base_url: str | None) -> None:
-    """Raise UserError where settings ask for a judge and there is none, or keep rules from deciding."""
-    if rules != "decide":
-        raise UserError(f"judge=None: with rules={rules!r} nothing would be decided; leave it out, or name a judge")
-    if level or judge_arg or base_url:
-        raise UserError("judge=None: nobody is asked; leave out level, judge_arg and base_url, or name a judge")
 
 
 def _check_numbers(numbers: Mapping[str, object], whole: Mapping[str, object]) -> None:

@@ -29,9 +29,7 @@ def build_data(
     """
     from truebench_hf.loaders.export import export
 
-    return export(
-        name, Path(out), source=source and str(source), split=split, columns=columns, strict=strict
-    )  # fmt: skip
+    return export(name, Path(out), source=source and str(source), split=split, columns=columns, strict=strict)
 
 
 def push_data(folder: str | Path, repo_id: str, *, rights: bool = False, **how: Unpack[How]) -> Pushed:
@@ -63,7 +61,8 @@ def publish_results(
     The page of `model_repo` gets the pass rates by pull request, or `direct`ly, as results on the benchmark `dataset`
     (`ORG/NAME[@REVISION]`). What is pushed, in this order. Raises UserError where the run does not hold together or is
     not that model's, without `force` also for a scripted one, and where the data set has another run of the model,
-    revision and task, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. What can be wrong is found before anything is pushed.
+    revision and task, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. All
+    this is checked before anything is pushed.
     """
     from truebench_hf.hub.model_page import page, publish_page
     from truebench_hf.hub.results import publish_run

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 Texts: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, Any] | Sequence[str]  # {"k": v}, or ["k=v"]
-Band: TypeAlias = str | tuple[float, float]
 Models: TypeAlias = "ModelLike | Sequence[ModelLike]"
-Weights: TypeAlias = str | Sequence[float]
 Data: TypeAlias = "File | Iterable[Mapping[str, Any]] | DataFrame"
 Answers: TypeAlias = "Data | Iterable[str | Sequence[str] | None]"
 
@@ -36,13 +34,7 @@ class RunKeywords(TypedDict, total=False):
     rules: str
     prompt: Pairs
     structured: str
-    judge_max_tokens: int
     panel: str | None
-    weights: Weights | None
-    tie_breaker: ModelLike | None
-    tie_breaker_arg: Pairs
-    tie_breaker_base_url: str | None
-    tie_breaker_concurrency: int
     judge_arg: Pairs
     judge_base_url: str | None
     judge_concurrency: int
@@ -50,13 +42,11 @@ class RunKeywords(TypedDict, total=False):
     reasoning: bool
     protocol: str
     threshold: float | None
-    abstain_band: Band | None
     calibration: File | None
     cascade_judge: ModelLike | None
     cascade_judge_arg: Pairs
     cascade_judge_base_url: str | None
     cascade_judge_concurrency: int
-    cascade_level: str
     votes: int
     judge_temperature: float
     allow_unscored: bool
@@ -71,8 +61,6 @@ class RunKeywords(TypedDict, total=False):
     samples: int
     max_tokens: int
     temperature: float
-    top_p: float
-    repetition_penalty: float
 
 
 @in_python

@@ -28,7 +28,6 @@ class TickKeywords(TypedDict, total=False):
     temperature: float
     samples: int
     structured: str
-    judge_max_tokens: int
     judge_level: str | None
     threshold: float
     votes: int
@@ -38,9 +37,6 @@ class TickKeywords(TypedDict, total=False):
     judge_concurrency: int
     generator: ModelLike | None
     checklists: File | None
-    question_language: str | None
-    generator_max_tokens: int
-    generator_temperature: float
     generator_arg: Pairs
     generator_base_url: str | None
     generator_concurrency: int

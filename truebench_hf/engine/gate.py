@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from math import inf
 from typing import TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from truebench_hf.engine.retry import Paused, Transient
 from truebench_hf.errors import UserError
@@ -18,6 +20,7 @@ T = TypeVar("T")
 PATIENCE = 60.0  # seconds, see `Gate.through`
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # where a busy server does not say how long
 _PROBE_AFTER = 60.0  # seconds of a pause after which one call looks whether the server takes calls again
+_TOLD_AGAIN = 60.0  # seconds by which a pause must have grown for people to be told again
 _CONNECTED = 35.0  # what is under way for longer has been connected: see the time limit of connecting
 _LONGEST_ASKED = 3600.0  # a longer Retry-After is a limit per day, say: nothing to sit out
 _ROUND = 0.5  # how long to wait for the last calls under way before another look
@@ -53,7 +56,7 @@ class GivenUp(UserError):
 
 
 class Gate:
-    """The state of one server, shared by all its callers in this process."""
+    """The state of one server, shared by all its callers in one run."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -62,7 +65,7 @@ class Gate:
         self._why = ""
         self._probe_at = 0.0  # the moment from which on one call may look whether it is over
         self._probe: object | None = None  # the call that looks
-        self._announced = ""  # until when all wait, as people were told
+        self._announced = -inf  # until when all wait, as people were told
         self._rounds = 0  # how often in a row it was too busy
         self._unreadable = 0  # how many calls, one after the other, brought nothing readable before any answer did
         self._failing: float | None = None  # since when calls have ended in nothing but a Missing
@@ -135,17 +138,14 @@ class Gate:
         self._why = str(busy)
         if first:
             self._probe, self._probe_at = None, now + _PROBE_AFTER
-        if self._opens - now > _PROBE_AFTER:
+        if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _TOLD_AGAIN:
+            self._announced = self._opens
             self._announce(self._opens - now)
         return Paused(self._why, self._seconds_left(now))
 
     def _announce(self, seconds: float) -> None:
         until = f"{datetime.now() + timedelta(seconds=seconds):%H:%M}"
-        if until != self._announced:
-            self._announced = until
-            warn(
-                f"waiting until {until}, as the server asks: {self._why}; one request a minute tries whether it is over"
-            )
+        warn(f"waiting until {until}, as the server asks: {self._why}; one request a minute tries whether it is over")
 
     def _open_after(self, mark: object) -> None:
         """Let all go on where this call was the probe: it was not turned away."""
@@ -182,9 +182,15 @@ class Gate:
         return self._failing is not None and now - self._failing >= patience
 
 
-_GATES: WeakValueDictionary[str, Gate] = WeakValueDictionary()
+_GATES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Gate]] = WeakKeyDictionary()
 
 
 def gate_of(url: str) -> Gate:
-    """The gate of the server with that base URL: one for all who hold it at the same time."""
-    return _GATES.setdefault(url, Gate(url))
+    """Return the gate of the server with that base URL, one for all callers in the running event loop.
+
+    Another loop is another run: what stood behind an address then may be another server now.
+    """
+    gates = _GATES.setdefault(asyncio.get_running_loop(), {})
+    if url not in gates:
+        gates[url] = Gate(url)
+    return gates[url]

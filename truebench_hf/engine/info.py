@@ -22,7 +22,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "settings": (dict,), "sessions": (list,), "kind": (str,), "results": (dict,), "usage": (dict,), "written": (dict,),
     "format": (int,), "settings.model": (str, list, _NONE), "settings.judge": (str, list, _NONE),
     "settings.cascade_judge": (str, _NONE), "settings.panel": (dict, str, _NONE), "settings.panel.judges": (list,),
-    "settings.panel.tie_breaker": (str, _NONE), "settings.judging": (dict,), "settings.judging.level": (str,),
+    "settings.judging": (dict,), "settings.judging.level": (str,),
     "settings.judging.rules": (str,), "settings.judging.votes": (int,), "settings.prompts": (dict,),
     "settings.items": (int,), "settings.samples": (int,),
 }  # fmt: skip

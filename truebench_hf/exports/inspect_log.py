@@ -55,8 +55,7 @@ def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
     from inspect_ai.model import GenerateConfig
 
-    sampling = run.settings.get("sampling") or {}
-    drawn = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if name in sampling}
+    drawn = {name: value for name, value in run.sampling(model).items() if name != "repetition_penalty"}
     numbers = _numbers(responses)
     epochs = max((one.judged.response.sample for one in responses), default=1)
     spec = EvalSpec(

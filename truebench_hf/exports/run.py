@@ -18,6 +18,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.standings import finished, runs
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
+from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message, Score
@@ -29,6 +30,7 @@ _BESIDE = {
     "soft_criterion": "Mean share of criteria", "soft_turn": "Mean share of turns", "drfr": "Share of all criteria (DRFR)",
     "weighted": "Mean share of points",
 }  # fmt: skip
+_SAMPLING = ("temperature", "top_p", "max_tokens", "repetition_penalty")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,14 @@ class Exported:
         """The options, as far as they may be told."""
         settings: Mapping[str, Any] = self.info.get("settings", {})
         return settings
+
+    def sampling(self, model: str) -> dict[str, Any]:
+        """How the answers of a model were drawn: as the command asked, and over it the options of the model itself."""
+        asked = self.settings.get("sampling") or self.settings
+        _, identity = identities(self.settings).get(model, ("", {}))
+        own = identity.get("options")
+        sources = [source for source in (asked, own) if isinstance(source, Mapping)]
+        return {name: source[name] for source in sources for name in _SAMPLING if source.get(name) is not None}
 
     @property
     def version(self) -> str:

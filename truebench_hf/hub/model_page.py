@@ -58,7 +58,8 @@ def page(
     model = of_page(run, model_repo, force) if several else None
     found = entries(run, dataset, results_repo, revision, force=force, model=model)
     check_real(run, force)
-    of_page(run, model_repo, force)
+    if not several:
+        of_page(run, model_repo, force)
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)

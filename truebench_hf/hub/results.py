@@ -36,11 +36,11 @@ def publish_run(
     public: bool = False,
     **how: Unpack[How],
 ) -> Pushed:
-    """Add a finished run (of several models one each) to a results data set, in one commit: a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and
-    the scores of each model as `results/MODEL/REVISION/TASK.json`.
+    """Add a finished run to a results data set, in one commit; a run of several models becomes one run for each.
 
-    Of a run over instances with criteria that is every judgment, and its scores are computed again; of a study of
-    another kind its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
+    A run is a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and the scores of its model as
+    `results/MODEL/REVISION/TASK.json`. The folder of a run over instances with criteria has every judgment, and its
+    scores are computed again; that of a study of another kind has its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
     addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted model
     without `force`, stands there already by another run, which it may `replace`, or the Hub refuses; and where prompts
     and answers of no known benchmark would be seen by all, unless they are to be `public`.

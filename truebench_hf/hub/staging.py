@@ -81,11 +81,10 @@ def _staged(run: Path, info: Mapping[str, Any], scores: Mapping[str, Any], judgm
 
 
 def _of_model(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """What stands in the scores of a run about one of its models; what was spent on all of them stays together."""
+    """Return what the scores of a run say about one of its models."""
     corrected = scores.get("bias_corrected")
     own = corrected.get(model) if isinstance(corrected, Mapping) else None
     found = scores_of(scores, model)
-    found |= {"usage": scores["usage"]} if "usage" in scores else {}
     return {name: score for name, score in found.items() if name != "bias_corrected"} | (
         {"bias_corrected": own} if own else {}
     )

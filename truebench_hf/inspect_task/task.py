@@ -10,7 +10,7 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from truebench_hf.benchmarks.truebench.options import GenerateOptions
+from truebench_hf.benchmarks.truebench.options import OF_DATA, GenerateOptions
 from truebench_hf.benchmarks.truebench.study import selection
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.inspect_task.judges import check_named, generate_config, texts
@@ -19,7 +19,6 @@ from truebench_hf.inspect_task.scorer import criteria
 from truebench_hf.options import from_values
 from truebench_hf.version import __version__
 
-DATA = ("data", "column", "criteria_separator", "criteria", "language", "category", "limit", "seed")
 JUDGING = ("judge", "judge_level", "rules", "reasoning", "prompt", "judge_arg", "judge_base_url")
 
 
@@ -62,9 +61,9 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
     """
     arguments.pop("model", None)  # inspect passes it to every task
     try:
-        if wrong := [name for name in arguments if name not in (*DATA, *JUDGING)]:
-            raise unknown("argument of the task", wrong[0], (*DATA, *JUDGING))
-        told = {name: arguments[name] for name in DATA if arguments.get(name) is not None}
+        if wrong := [name for name in arguments if name not in (*OF_DATA, *JUDGING)]:
+            raise unknown("argument of the task", wrong[0], (*OF_DATA, *JUDGING))
+        told = {name: arguments[name] for name in OF_DATA if arguments.get(name) is not None}
         # What a command has and a task has not: inspect answers, and no folder is written.
         options = from_values(
             GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **_listed(told)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.fingerprint import COPIES, of_spec
 from truebench_hf.prompts import Prompts
-from truebench_hf.text.redaction import known
 
 DECISION_PROMPTS = ("decision", "decision_question")
-
-
-@dataclass(frozen=True)
-class CascadeJudge:
-    """A reasoning judge as it judges: its spec, level, prompts (hashes by name) and identity (`models.protocol`)."""
-
-    judge: str
-    level: str
-    reasoning: bool
-    prompts: Mapping[str, str]
-    identity: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,8 +27,22 @@ class Calibrated:
     calibrator: Calibrator
     threshold: float
     band: tuple[float, float] | None = None
-    cascade_judge: CascadeJudge | None = None
+    cascade_judge: str = ""
     rules: str = "off"  # what the judge was told of measurements, and what it was not asked
+
+    def band_for(self, judge: str) -> tuple[float, float]:
+        """Return the band of a cascade with this reasoning judge. Raises UserError where none was priced with it."""
+        if self.band is None:
+            raise UserError(
+                "--calibration holds no band for a cascade: none was priced, or none paid; calibrate it with "
+                "--cascade-judge, or judge at decision level"
+            )
+        if self.cascade_judge != judge:
+            raise UserError(
+                f"--calibration has a band that was priced with the cascade judge {self.cascade_judge}, not with {judge}; "
+                "name that one by --cascade-judge, or calibrate with this one"
+            )
+        return self.band
 
 
 def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
@@ -55,8 +56,8 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
     A judge in a local folder is the same wherever it was copied to with the times of its files, and another once they
-    were written anew (`models.fingerprint`). Raises UserError when it cannot be read, or was fitted for another judge, other prompts or another mode: probabilities of
-    those mean something else.
+    were written anew (`models.fingerprint`). Raises UserError when it cannot be read, or was fitted for another judge,
+    other prompts or another mode: probabilities of those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
@@ -65,7 +66,7 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         found = Calibrated(content["judge"], calibrator, float(content["threshold"]))
         if content["band"]:
             low, high = map(float, content["band"])
-            found = replace(found, band=(low, high), cascade_judge=CascadeJudge(**content["cascade_judge"]))
+            found = replace(found, band=(low, high), cascade_judge=str(content["cascade_judge"]))
         hashes = dict(content["prompts"])
         found = replace(found, rules=content["rules"])
         there = str(content["content"])
@@ -88,42 +89,3 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     if changed := [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]:
         raise UserError(f"--calibration {path}: was fitted with another prompt {changed[0]!r}; calibrate again")
     return found
-
-
-def check_priced(path: str, fitted: Calibrated, now: Mapping[str, Any]) -> None:
-    """Hold what a run knows of its cascade judge (fields of `CascadeJudge`) against the one the band was priced with.
-
-    Raises UserError, in one line, on the first that differs: with another judge the band may not pay.
-    """
-    then = asdict(fitted)["cascade_judge"] or {}
-    # As it was written: whatever is secret in it was masked.
-    now = json.loads(known(json.dumps(now)))
-    name = next((name for name in then if name in now and then[name] != now[name]), None)
-    if name is None:
-        return
-    differs, remedy = _difference(name, then[name], now[name])
-    raise UserError(
-        f"--calibration {path}: its band was priced with the cascade judge {differs}; {remedy}, calibrate with this "
-        "one, or give --abstain-band"
-    )
-
-
-def _difference(name: str, then: Any, now: Any) -> tuple[str, str]:
-    """What of the cascade judge differs, and what would make it that one again."""
-    if name == "judge":
-        return f"{then}, not with {now}", "name that one by --cascade-judge"
-    if name == "level":
-        return f"at {then} level, not at {now}", f"ask it by --cascade-level {then}"
-    if name == "reasoning":
-        with_reasons, without = ("giving reasons", "--reasoning"), ("giving none", "--no-reasoning")
-        (was, flag), (here, _) = (with_reasons, without) if then else (without, with_reasons)
-        return f"{was}, not {here}", f"ask it by {flag}"
-    if name == "prompts":
-        changed = next(prompt for prompt in (*then, *now) if then.get(prompt) != now.get(prompt))
-        return f"asked by another prompt {changed!r}", "give that one by --prompt"
-    options = {**then, **then.get("options", {})}, {**now, **now.get("options", {})}
-    changed = next(
-        key for key in (*options[0], *options[1]) if key != "options" and options[0].get(key) != options[1].get(key)
-    )
-    was, here = (json.dumps(found.get(changed), ensure_ascii=False) for found in options)
-    return f"with {changed} {was}, not {here}", "set that by --cascade-judge-arg"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
@@ -23,15 +23,15 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
-CASCADE_LEVELS = ("checklist", "rubric")  # of the reasoning judge of a cascade
+JUDGE_SAMPLING = Sampling(max_tokens=8192)  # of one answer of a judge, thinking included
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
     """How a judge decides. `level` is checklist, rubric, decision or cascade; `structured` is auto, on or off.
 
-    `calibrator`, `threshold` and `abstain_band` are about probabilities: decision and cascade. Within the band a verdict
-    is left open, in a cascade given to a reasoning judge at `cascade_level`. `rules` is off, evidence (what programs
+    `calibrator` and `threshold` are about probabilities: decision and cascade. What lies within the `band` of a cascade is
+    given to a reasoning judge, which is asked at rubric level. `rules` is off, evidence (what programs
     measure stands beside the criteria it bears on) or decide (they decide where their measurement leaves no doubt).
     """
 
@@ -39,24 +39,21 @@ class JudgeSettings:
     reasoning: bool = True
     structured: str = "auto"
     threshold: float = 0.5
-    abstain_band: tuple[float, float] | None = None
+    band: tuple[float, float] | None = None
     calibrator: Calibrator | None = None
-    cascade_level: str = "checklist"
     votes: int = 1
     rules: str = "off"
-    sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=8192))
+    sampling: Sampling = JUDGE_SAMPLING
 
     def __post_init__(self) -> None:
         if self.level not in _LEVELS:
             raise unknown("judge level", self.level, _LEVELS)
         if self.structured not in ("auto", "on", "off"):
             raise unknown("structured mode", self.structured, ("auto", "on", "off"))
-        if self.cascade_level not in CASCADE_LEVELS:
-            raise unknown("cascade level", self.cascade_level, CASCADE_LEVELS)
         if self.rules not in MODES:
             raise unknown("mode of rules", self.rules, MODES)
-        if self.level == "cascade" and self.abstain_band is None:
-            object.__setattr__(self, "abstain_band", CASCADE_BAND)  # set here, so that every run notes it
+        if self.level == "cascade" and self.band is None:
+            object.__setattr__(self, "band", CASCADE_BAND)  # set here, so that every run notes it
         if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
             raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
 
@@ -75,7 +72,7 @@ class Judge:
         self.reasoning_judge = self  # nobody else, unless this is a cascade
         if settings.level == "cascade":
             # What is handed on was measured already.
-            alone = replace(settings, level=settings.cascade_level, rules="off")
+            alone = replace(settings, level="rubric", rules="off")
             self.reasoning_judge = Judge(cascade or caller.in_role("cascade"), alone, prompts)
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
@@ -185,9 +182,9 @@ def _decided(verdict: Verdict, probability: float | None, settings: JudgeSetting
         return replace(verdict, reason="the judge declined this question")
     share = probability if settings.calibrator is None else settings.calibrator.apply(probability)
     verdict = replace(verdict, reason=f"P(yes) = {share:.3f}", probability=share)
-    if settings.abstain_band and settings.abstain_band[0] <= share <= settings.abstain_band[1]:
-        low, high = settings.abstain_band
-        return replace(verdict, reason=f"{verdict.reason} lies in the abstain band {low} to {high}")
+    if settings.band and settings.band[0] <= share <= settings.band[1]:
+        low, high = settings.band
+        return replace(verdict, reason=f"{verdict.reason} lies in the band {low} to {high}")
     return replace(verdict, label="yes" if share >= settings.threshold else "no")
 
 
@@ -220,5 +217,5 @@ LEVELS = tuple(_LEVELS)
 def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
     """The names of the prompts that shape the verdicts of such a judge."""
     decision = DECISION_PROMPTS if settings.level in ("decision", "cascade") else ()
-    text = {"decision": None, "cascade": settings.cascade_level}.get(settings.level, settings.level)
+    text = {"decision": None, "cascade": "rubric"}.get(settings.level, settings.level)
     return (*decision, text, "repair") if text else decision

@@ -31,51 +31,45 @@ class CaseJudge(Protocol):
 class Panel:
     """Judges that decide together. `weights` (for `weighted`) has a positive number per judge.
 
-    A tie is None unless there is a `tie_breaker`, who is then asked about the tied criteria alone. Raises UserError
-    on an unknown rule, and on weights or a tie-breaker that do not go with the rule.
+    A tie is None. Raises UserError on an unknown rule, and on weights that do not go with the rule.
     """
 
     members: Sequence[CaseJudge]
     rule: str = "majority"
     weights: Sequence[float] = ()
-    tie_breaker: CaseJudge | None = None
 
     def __post_init__(self) -> None:
-        check(self.rule, len(self.members), self.weights, self.tie_breaker is not None)
+        check(self.rule, self.weights, len(self.members))
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Ask every judge, then combine what they say on each criterion."""
         return await told(case, self._asked(case))
 
     async def _asked(self, case: Case) -> tuple[Verdict, ...]:
-        return await self.settle(case, await asyncio.gather(*(member.verdicts(case) for member in self.members)))
+        return self.settle(await asyncio.gather(*(member.verdicts(case) for member in self.members)))
 
-    async def settle(self, case: Case, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    def settle(self, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
         """The panel's verdicts from those of its members (`ballots`: a row per member, in their order)."""
-        columns = list(zip(*ballots, strict=True))
-        combined = [combine(votes, self.rule, self.weights) for votes in columns]
-        tied = [i for i, votes in enumerate(columns) if is_tied(votes, self.weights)]
-        if self.tie_breaker is None or not tied:
-            return tuple(combined)
-        alone = replace(case, criteria=tuple(case.criteria[i] for i in tied))
-        for i, verdict in zip(tied, await self.tie_breaker.verdicts(alone), strict=True):
-            reason = f"{combined[i].reason}; {verdict.judge} as tie-breaker: {verdict.reason}"
-            combined[i] = replace(combined[i], label=verdict.label, reason=reason)
-        return tuple(combined)
+        return tuple(combine(votes, self.rule, self.weights) for votes in zip(*ballots, strict=True))
 
 
-def check(rule: str, members: int, weights: Sequence[float], tie_breaker: bool) -> None:
-    """Raise UserError where a rule is unknown, or weights or a tie-breaker do not go with it."""
+def check(rule: str, weights: Sequence[float], members: int) -> None:
+    """Raise UserError where a rule is unknown, or weights do not go with it."""
     if rule not in RULES:
         raise unknown("panel rule", rule, RULES)
     if members < 2:
         raise UserError("a panel needs at least two judges")
     if rule == "weighted" and (len(weights) != members or not all(0 < weight < inf for weight in weights)):
-        raise UserError(f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}")
+        raise UserError(
+            f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}: weighted:2,1"
+        )
     if rule != "weighted" and weights:
         raise UserError(f"weights only go with the weighted rule, not with {rule}")
-    if rule == "unanimous" and tie_breaker:
-        raise UserError("a unanimous panel knows no ties; leave out the tie-breaker, or let the majority decide")
+
+
+def rule_in_words(rule: str, weights: Sequence[float]) -> str:
+    """Return a rule with its weights, if it has any: `weighted 2,1`."""
+    return f"{rule} {','.join(f'{weight:g}' for weight in weights)}".rstrip()
 
 
 def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[float] = ()) -> Verdict:
@@ -92,8 +86,7 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
     if rule == "unanimous" and len(set(labels)) > 1:
         label = None
     trouble = _trouble(votes)
-    said = ",".join(f"{weight:g}" for weight in weights)
-    judge = f"{' + '.join(vote.judge for vote in votes)} ({f'{rule} {said}' if said else rule})"
+    judge = f"{' + '.join(vote.judge for vote in votes)} ({rule_in_words(rule, weights)})"
     if label is not None:
         agreeing = next(vote for vote in votes if vote.label == label)
         return replace(agreeing, judge=judge, probability=None, votes=labels, **trouble)
@@ -120,11 +113,6 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
 def _trouble(votes: Sequence[Verdict]) -> dict[str, Any]:
     """What happened to any of the votes happened to the verdict."""
     return {name: any(getattr(vote, name) for vote in votes) for name in ("conflicting", "refused")}
-
-
-def is_tied(votes: Sequence[Verdict], weights: Sequence[float] = ()) -> bool:
-    """Whether two labels or more lead with the same weight."""
-    return len(_leaders(votes, weights)) > 1
 
 
 def _leaders(votes: Sequence[Verdict], weights: Sequence[float]) -> list[Label]:

@@ -23,7 +23,7 @@ class Preference:
     """`label` says of the first response "win", "tie" or "loss"; None where it is undecided, and `reason` says why.
 
     `as_given` is what the judge said with that response shown first, `swapped` with it shown second; both labels are
-    about the same response. In both orders the label is theirs `joined`.
+    about the same response, and the label is theirs `joined`.
     """
 
     label: str | None
@@ -33,33 +33,29 @@ class Preference:
 
 
 async def prefer(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *, both_orders: bool = True,
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *,
     sampling: Sampling = Sampling(max_tokens=8192), sample: int = 0,
 ) -> Preference:  # fmt: skip
-    """Whether the response of a case is preferred to the `other` one, asked in both orders or in this one alone.
+    """Whether the response of a case is preferred to the `other` one, asked in both orders.
 
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
-    found = await _in_orders(schemas, case, other, prompts, both_orders, sampling, sample)
+    found = await _in_orders(schemas, case, other, prompts, sampling, sample)
     judge = schemas.caller.model.spec
     tell(Decided("preference", case.response, judge, found.label, _POINTS.get(found.label or ""), found.reason))
     return found
 
 
 async def _in_orders(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, both_orders: bool, sampling: Sampling,
-    sample: int,
-) -> Preference:  # fmt: skip
-    asked = [_asked(schemas, case, other, prompts, sampling, sample)]
-    if both_orders:
-        back = replace(case, response=other)
-        asked.append(_asked(schemas, back, case.response, prompts, sampling, sample))
-    said = await asyncio.gather(*asked)
-    orders = [one.label if place == 0 else turned(one.label) for place, one in enumerate(said)]
-    if not both_orders:
-        return Preference(orders[0], said[0].reason, orders[0])
-    label, shown = joined(orders), list(zip(("as given", "swapped"), said, strict=True))
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling, sample: int
+) -> Preference:
+    given, swapped = await asyncio.gather(
+        _asked(schemas, case, other, prompts, sampling, sample),
+        _asked(schemas, replace(case, response=other), case.response, prompts, sampling, sample),
+    )
+    orders = [given.label, turned(swapped.label)]
+    label, shown = joined(orders), [("as given", given), ("swapped", swapped)]
     told = [(order, one) for order, one in shown if one.label is None] or shown
     reason = "; ".join(f"{order}: {one.reason}" for order, one in told if one.reason)
     return Preference(label, reason, *orders)

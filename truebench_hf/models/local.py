@@ -20,7 +20,14 @@ from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.generation import generate
 from truebench_hf.models.kv_cache import Running
 from truebench_hf.models.loading import EMBEDDED, load, load_to_train, locate, unload
-from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.protocol import (
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+    SamplingOptions,
+)
 from truebench_hf.models.provider import Served
 from truebench_hf.types import Usage
 
@@ -28,7 +35,7 @@ Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True)
-class LocalOptions:
+class LocalOptions(SamplingOptions):
     """What `--model-arg k=v` may set for `hf:` and `smollm2` specs."""
 
     revision: str = ""
@@ -63,7 +70,8 @@ class LocalModel:
     @functools.cached_property
     def identity(self) -> Identity:
         """Where the weights are a local folder, it is read."""
-        shaping = {"dtype": self._options.dtype, "chat_template_kwargs": self._options.chat_template_kwargs}
+        options = self._options
+        shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs} | options.own_sampling
         if not self._name:
             gguf = self._where[1]
             shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else EMBEDDED
@@ -105,6 +113,7 @@ class LocalModel:
         model, tokenizer = self._load()
         self._note(model, len(requests))
         answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
+        requests = [self._options.applied(request) for request in requests]
         for sampling in {request.sampling for request in requests}:
             group = [i for i, request in enumerate(requests) if request.sampling == sampling]
             prompts = {}

@@ -40,7 +40,6 @@ class Connection:
         self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
         self._key = server.key  # as it is now: another one in the environment later on would not be masked
         self._patience = patience
-        self._gate = gate_of(server.url)
         self.served = Served()
         self._worked: set[str] = set()  # the paths at which this model has answered
 
@@ -117,7 +116,7 @@ class Connection:
         A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good, and
         whatever in the environment keeps all calls from being sent.
         """
-        gate = self._gate
+        gate = gate_of(self.server.url)
         try:
             _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
         except (OSError, ValueError, httpx2.InvalidURL) as error:
@@ -142,7 +141,7 @@ class Connection:
         try:
             return await asking
         except Exception as error:  # of the SDK, of either HTTP library below it, or of reading JSON
-            asked = Asked(self.server, request, self._gate.answered, path in self._worked)
+            asked = Asked(self.server, request, gate_of(self.server.url).answered, path in self._worked)
             raise failure(error, asked) from error
 
     async def _answer(self, path: str, body: Mapping[str, Any]) -> Any:

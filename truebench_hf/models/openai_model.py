@@ -90,7 +90,7 @@ class OpenAIModel:
         await self._connection.close()
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        body = chat_body(self._name, self._options, request, public=self._server.public)
+        body = chat_body(self._name, self._options, self._options.applied(request), public=self._server.public)
         if self._host.limit not in body and "max_tokens" in body:
             body[self._host.limit] = body.pop("max_tokens")
         return {key: value for key, value in body.items() if key not in self._host.omit}
@@ -130,7 +130,7 @@ def _shaping(options: OpenAIOptions) -> dict[str, Any]:
         "extra_body": open_entries(options.extra_body),
         "reasoning_effort": options.reasoning_effort,
         "omit": ",".join(options.omitted),
-    }
+    } | options.own_sampling
     return {name: value for name, value in said.items() if value}
 
 

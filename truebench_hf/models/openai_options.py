@@ -14,6 +14,7 @@ from pydantic import Field, PositiveInt
 
 from truebench_hf.errors import UserError
 from truebench_hf.models.hosted import Provider
+from truebench_hf.models.protocol import SamplingOptions
 from truebench_hf.text.confidential import learn_url
 from truebench_hf.text.redaction import MARK, basic, error, learn
 
@@ -28,7 +29,7 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
-class OpenAIOptions:
+class OpenAIOptions(SamplingOptions):
     """What `--model-arg k=v` may set for `openai:` specs."""
 
     base_url: str | None = None
@@ -44,6 +45,7 @@ class OpenAIOptions:
     decisions: Literal["auto", "systemone", "decisions"] = "auto"  # decisions at the public API, elsewhere systemone
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, sent in (("extra_body", self.extra_body), ("chat_template_kwargs", self.chat_template_kwargs)):
             try:
                 json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()

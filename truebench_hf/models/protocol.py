@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Protocol
 
 from truebench_hf.errors import UserError
@@ -31,6 +32,34 @@ class ChatRequest:
     sample: int = 0
     schema: dict[str, Any] | None = None
     example: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingOptions:
+    """What `--model-arg k=v` may set, for every model that writes text, in place of what a command asks for."""
+
+    max_tokens: int | None = None
+    top_p: float | None = None
+    repetition_penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ValueError("max_tokens is at least 1")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError("top_p lies between 0 and 1")
+        if self.repetition_penalty is not None and not 0 < self.repetition_penalty < inf:
+            raise ValueError("repetition_penalty is above 0")
+
+    @property
+    def own_sampling(self) -> dict[str, Any]:
+        """What is set, by name."""
+        values = {name: getattr(self, name) for name in ("max_tokens", "top_p", "repetition_penalty")}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def applied(self, request: ChatRequest) -> ChatRequest:
+        """Return a request that is answered as these options say."""
+        own = self.own_sampling
+        return replace(request, sampling=replace(request.sampling, **own)) if own else request
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,10 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 
     def work() -> Completion:
         engine, tokenizer = model._load()
-        prompt = model._encode(tokenizer, request)
+        prompt, sampling = model._encode(tokenizer, request), model._options.applied(request).sampling
         known.append((tokenizer, begins_thinking(tokenizer, prompt)))
         tokens_left(prompt, window_of(engine))  # fails where there are none
-        return generate(engine, tokenizer, [prompt], request.sampling, reuse=False, watch=watch)[0]
+        return generate(engine, tokenizer, [prompt], sampling, reuse=False, watch=watch)[0]
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.
     job = loop.run_in_executor(MACHINE, work)

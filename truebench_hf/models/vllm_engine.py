@@ -24,6 +24,7 @@ from truebench_hf.models.protocol import (
     DecisionRequest,
     Identity,
     NoDecisions,
+    SamplingOptions,
     SchemaRefused,
 )
 from truebench_hf.types import Usage
@@ -32,7 +33,7 @@ _CPU_BLOCK = 32
 
 
 @dataclass(frozen=True)
-class VllmOptions:
+class VllmOptions(SamplingOptions):
     """What `--model-arg k=v` may set for `vllm:` specs."""
 
     revision: str = ""
@@ -68,7 +69,7 @@ class VllmModel:
     def identity(self) -> Identity:
         """Where the weights are a local folder, it is read."""
         names = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
-        shaping = {key: getattr(self._options, key) for key in names}
+        shaping = {key: getattr(self._options, key) for key in names} | self._options.own_sampling
         return identity("vllm", self._name, self._options.revision, shaping)
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -79,7 +80,7 @@ class VllmModel:
         prompt = encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs)
         left = tokens_left(prompt, engine.model_config.max_model_len)
         try:
-            answer = await self._ask(engine, prompt, _sampling(request, left))
+            answer = await self._ask(engine, prompt, _sampling(self._options.applied(request), left))
         except VLLMClientError as error:
             raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
         return completed(tokenizer, prompt, answer.text, len(answer.token_ids), answer.finish_reason == "length")

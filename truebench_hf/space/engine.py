@@ -150,9 +150,7 @@ class Engine:
         self, prompt: str, answer: str, criteria: Sequence[str], level: str
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
-        settings = JudgeSettings(
-            level=level, cascade_level="rubric", sampling=self._sampling, rules=self.options.rules
-        )  # fmt: skip
+        settings = JudgeSettings(level=level, sampling=self._sampling, rules=self.options.rules)
         ledger = _memory()
         try:
             judge = Judge(

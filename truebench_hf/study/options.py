@@ -14,10 +14,10 @@ from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
-from truebench_hf.judging.panel import check
+from truebench_hf.judging.panel import check, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, Options, at_least_one, option, pairs, role, roles
+from truebench_hf.options import Binds, Options, at_least_one, option, pairs, roles
 from truebench_hf.prompts import Prompts
 
 ENGINES = ("asyncio", "ray")
@@ -119,7 +119,7 @@ class PromptOptions(Options):
     PANEL: ClassVar[str] = "Judging"
 
     prompt: tuple[str, ...] = option(
-        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench study prompts `); may be repeated.",
+        (), help="NAME=FILE.jinja, or NAME=plain, in place of a prompt (see `truebench study prompts`); may be repeated.",
     )  # fmt: skip
 
     @cached_property
@@ -140,11 +140,6 @@ class ReplyOptions(PromptOptions):
     PANEL: ClassVar[str] = "Judging"
 
     structured: str = option("auto", binds=Binds(late=True), help="JSON-schema answers from judges: auto, on or off.")
-    judge_max_tokens: int = option(8192, binds=Binds(late=True), help="Token limit of one judge answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "judge_max_tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,32 +170,36 @@ class RuleOptions(Options):
         return "off"
 
 
+PANEL_HELP = "How several judges decide together: majority, unanimous, or weighted:2,1,1 (a weight for each, in order)."
+
+
 @dataclass(frozen=True, kw_only=True)
 class PanelOptions(Options):
     """Several judges that decide together."""
 
     PANEL: ClassVar[str] = "Panel of judges"
 
-    panel: str | None = option(None, help="How several judges decide together: majority, unanimous or weighted.")
-    weights: str | None = option(None, help="Weights of a weighted panel in the order of the judges, e.g. 2,1,1.")
-    tie_breaker: str | None = role(
-        None, rare=True, help="Judge who settles what the panel is tied on: a spec.", binds=Binds(late=True)
-    )
+    panel: str | None = option(None, help=PANEL_HELP)
 
     def check_panel(self, judges: int) -> None:
-        """Raise UserError where the panel options do not go with each other and the number of judges."""
+        """Raise UserError where the panel does not go with the number of judges."""
         if self.panel is not None:
-            check(self.panel, judges, self.panel_weights, self.tie_breaker is not None)
-        elif self.weights or self.tie_breaker:
-            raise UserError("--weights and --tie-breaker only go with --panel")
+            check(*self.rule_and_weights, judges)
 
     @property
-    def panel_weights(self) -> tuple[float, ...]:
-        """The weights of the panel, () where none are given."""
+    def rule_and_weights(self) -> tuple[str, tuple[float, ...]]:
+        """The rule of the panel, and the weights of its judges; () where it has none."""
+        rule, _, weights = (self.panel or "").partition(":")
         try:
-            return tuple(map(float, self.weights.split(","))) if self.weights else ()
+            return rule, tuple(map(float, weights.split(","))) if weights else ()
         except ValueError:
-            raise UserError(f"--weights {self.weights}: write numbers separated by commas, one per judge") from None
+            raise UserError(f"--panel {self.panel}: write a weight for each judge, e.g. weighted:2,1,1") from None
+
+    @property
+    def panel_rule(self) -> str:
+        """The rule in words, with the weights if it has any: `weighted 2,1`."""
+        rule, weights = self.rule_and_weights
+        return rule_in_words(rule, weights)
 
 
 # A threshold shapes nothing where nobody decides by it.
@@ -242,7 +241,7 @@ class JudgingOptions(ReplyOptions, RuleOptions):
         """How a judge decides: by probability where it does so, else at this level."""
         return JudgeSettings(
             level="decision" if self.decides(spec) else level, reasoning=reasoning, threshold=self.threshold,
-            structured=self.structured, sampling=Sampling(max_tokens=self.judge_max_tokens), rules=self.rules,
+            structured=self.structured, rules=self.rules,
         )  # fmt: skip
 
     def decides(self, spec: str) -> bool:

@@ -37,7 +37,7 @@ CASES = (
             fill("out/sheets/eva.csv", no=["settled against the majority"]),
             fill("out/sheets/jon.csv", no=["settled against the majority", "two against two"]),
             "study arbitrate-sheets out --read out/sheets/eva.csv --read out/sheets/jon.csv",
-            f"study arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --no-coarse-reasoning --out asked",
+            f"study arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --out asked",
         ),
     ),
 )  # fmt: skip

@@ -38,9 +38,9 @@ CASES = (
             "study calibrate --data data.jsonl --judge scripted:judge.json --out alone",
             "study calibrate --data data.jsonl --judge scripted:judge.json --kind isotonic --folds 3 --out alone",
             "study calibrate --data data.jsonl --judge scripted:judge.json --cascade-judge scripted:second.json "
-            "--cascade-level rubric --folds 2 --out priced",
+            "--folds 2 --out priced",
             "run --data run.jsonl --model scripted:model.json --judge scripted:judge.json --judge-level cascade "
-            "--cascade-judge scripted:second.json --cascade-level rubric --calibration priced --out used",
+            "--cascade-judge scripted:second.json --calibration priced --out used",
         ),
     ),
 )  # fmt: skip

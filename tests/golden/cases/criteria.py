@@ -41,7 +41,7 @@ CASES = (
     Case(
         "criteria", _write,
         (
-            "study validate --data data.jsonl --validator scripted:validator.json --analysis-language Korean --out out",
+            "study validate --data data.jsonl --validator scripted:validator.json --out out",
             "study validate --data data.jsonl --validator scripted:validator.json --stage prompt --out prompts",
         ),
     ),

@@ -57,7 +57,7 @@ CASES = (
         "metaeval", _own,
         (
             "metaeval --data data.jsonl --judge scripted:good.json --judge scripted:lax.json --panel majority "
-            "--tie-breaker scripted:max.json --paradigms rubric-reasoning,decision --reworded --out out",
+            "--paradigms rubric-reasoning,decision --reworded --out out",
         ),
     ),
     Case(

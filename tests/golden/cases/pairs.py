@@ -1,4 +1,4 @@
-"""`pairwise`: every protocol on pairs of two subsets, by a judge that goes by the place, with recorded preferences beside."""
+"""`pairwise`: every protocol on pairs of two subsets, by a judge that goes by the place."""
 
 from __future__ import annotations
 
@@ -19,15 +19,10 @@ PAIRS = [
     },
     {"id": "four", "prompt": "Part.", "response_a": "Bye", "response_b": "So long", "label": ""},
 ]
-RECORDED = [
-    {"id": "one", "judge": "elsewhere", "as_given": "A", "swapped": "tie"},
-    {"id": "two", "judge": "elsewhere", "as_given": "B", "swapped": None, "reason": "no answer"},
-]
 
 
 def _write() -> None:
     rows("data", PAIRS)
-    rows("recorded", RECORDED)
     judge = [
         {"contains": "You compare two responses", "reply": 'The first.\n```json\n{"preference": "A"}\n```'},
         {"contains": ["You rate", "\nbravo\n"], "reply": "hard to say"},
@@ -43,9 +38,7 @@ CASES = (
     Case(
         "pairwise", _write,
         (
-            "study pairwise --data data.jsonl --judge scripted:judge.json --generator scripted:writer.json --recorded recorded.jsonl "
-            "--out out",
-            "study pairwise --data data.jsonl --judge scripted:judge.json --protocol preference --orders single --out single",
+            "study pairwise --data data.jsonl --judge scripted:judge.json --generator scripted:writer.json --out out",
         ),
     ),
 )  # fmt: skip

@@ -75,7 +75,7 @@ def _mini() -> None:
     scripts({"judge": [{"contains": "1.", "verdicts": {"must": "FAIL", "exactly": "FAIL"}}]})
 
 
-# Three judges and a tie-breaker on four small instances: agreed, two against one, tied by a silent one, all silent.
+# Three judges on four small instances: agreed, two against one, tied by a silent one, all silent.
 FEW = [
     row("agreed", [("kiwi", ["is green", "is round"])]),
     row("two against one", [("lemon", ["is sour", "is yellow"])], language="DE"),
@@ -97,7 +97,6 @@ def _panel() -> None:
     for name, verdicts in tied.items():
         rules[name].append({"contains": "mango", "verdicts": verdicts})
     rules["cat"].append({"contains": "mango", "reply": "Who knows?"})
-    rules["max"] = [down, {"contains": "mango", "verdicts": {}}]
     scripts(rules, {"reply": "Who knows?"})
 
 
@@ -148,9 +147,9 @@ CASES = (
         "run-panel", _panel,
         (
             f"run --data data.jsonl {MODEL} --judge scripted:ann.json --judge scripted:bob.json "
-            "--judge scripted:cat.json --panel majority --tie-breaker scripted:max.json --out out",
+            "--judge scripted:cat.json --panel majority --out out --allow-unscored",
             f"run --data data.jsonl {MODEL} --judge scripted:ann.json --judge scripted:bob.json "
-            "--panel weighted --weights 2,1 --out weighted --language DE --allow-unscored",
+            "--panel weighted:2,1 --out weighted --language DE --allow-unscored",
         ),
     ),
     Case(
@@ -160,7 +159,7 @@ CASES = (
     Case(
         "run-decision", _probabilities,
         (
-            f"run --data data.jsonl {MODEL} {JUDGE} --judge-level decision --abstain-band 0.4,0.55 --out decided",
+            f"run --data data.jsonl {MODEL} {JUDGE} --judge-level decision --threshold 0.55 --out decided",
             f"run --data data.jsonl {MODEL} {JUDGE} --judge-level cascade --cascade-judge scripted:second.json --out handed",
         ),
     ),

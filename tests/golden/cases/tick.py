@@ -62,8 +62,7 @@ CASES = (
         "checklist", _write,
         (
             "study checklist generate --data data.jsonl --model scripted:writer.json --out written",
-            "study checklist generate --instruction 'Say alfa.' --model scripted:writer.json --generator-temperature 1 "
-            "--runs 2 --out one",
+            "study checklist generate --instruction 'Say alfa.' --model scripted:writer.json --out one",
             "study checklist score --data responses.jsonl --judge scripted:judge.json --out scored",
         ),
     ),

@@ -46,7 +46,8 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
     )
     baseline: str | None = role(
         None, help="Who gives the answers that eligibility is measured against: a spec, or a FILE of them (id, answer). "
-        "Without one the data's own baseline answers, else its references."
+        "Without one the data's own baseline answers, else its references.",
+        binds=Binds("baseline", lambda o: None if o.baseline_file else o.baseline), no_model=lambda text: _is_file(text),
     )  # fmt: skip
     template: tuple[str, ...] = option(
         (), panel="Judging", binds=_TEMPLATES,
@@ -64,17 +65,9 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
         None, panel="Output", help="Exit with 1 where the final score, in percent, is below this: for CI."
     )
     allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
-    baseline_file: str | None = option(None, help="The FILE of --baseline, under a name of its own.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.baseline and _is_file(self.baseline):
-            if self.baseline_file:
-                raise UserError("--baseline names a file, and --baseline-file does; leave out one")
-            object.__setattr__(self, "baseline_file", self.baseline)
-            object.__setattr__(self, "baseline", None)
-        if self.baseline and self.baseline_file:
-            raise UserError("--baseline and --baseline-file both give baseline answers; leave out one")
         if not self.judge:
             raise UserError("name a --judge, or several")
         if (self.model is None) == (self.answers is None):
@@ -94,8 +87,13 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
         if not 0 <= self.temperature < inf:
             raise UserError(f"--temperature {self.temperature}: must be at least 0")
         at_least_one(self, "max_tokens")
-        if self.unjudged and (self.baseline or self.baseline_file):
+        if self.unjudged and self.baseline:
             raise UserError("--eligibility none asks nobody about eligibility; leave out --baseline")
+
+    @property
+    def baseline_file(self) -> str | None:
+        """The file of baseline answers; None where a model gives them, or the data."""
+        return self.baseline if self.baseline and _is_file(self.baseline) else None
 
     @property
     def names(self) -> list[str]:
@@ -177,6 +175,5 @@ def judges_facts(options: FactsOptions, identities: Mapping[str, Any]) -> dict[s
         told[name] = {
             **chosen.told(options.chosen[name]), "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
             "prompts": {prompt: options.prompts.hash(prompt) for prompt in prompts},
-            "max_tokens": options.judge_max_tokens,
         }  # fmt: skip
     return told

@@ -33,11 +33,11 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudg
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
+from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.listening import Decided, tell, tell_grounding
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.report.sections import percent
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
@@ -101,12 +101,12 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         items = {one.document: replace(one.item, id=one.document) for one in given}
         if options.unjudged:
             return {"name": "none"}, {}
-        if options.baseline:
-            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
-            return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         if options.baseline_file:
             found = given_baselines(options.baseline_file, list(items.values()))
             return {"name": Path(options.baseline_file).name}, found
+        if options.baseline:
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
+            return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if found := {document: text for document, item in items.items() if (text := getattr(item, name))}:
                 return {"name": f"the data's {what}"}, found
@@ -118,7 +118,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def check(self) -> None:
         options = self.options
         check_prompts(self.prompts, options.prompts, options.structured)
-        if not options.baseline:
+        if not self.roles["baseline"]:
             return
         baseline = self.roles["baseline"][0].identity
         if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
@@ -130,7 +130,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def setup(self) -> None:
         options = self.options
         how: dict[str, Any] = {
-            "sampling": Sampling(max_tokens=options.judge_max_tokens), "structured": options.structured
+            "sampling": JUDGE_SAMPLING, "structured": options.structured
         }  # fmt: skip
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
         self.grounding = [
@@ -171,7 +171,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
 
     async def _baseline(self, task: Task) -> tuple[str | None, str]:
         """(the baseline answer, why there is none)."""
-        if self.options.baseline is None or self.options.unjudged:
+        if not self.roles["baseline"] or self.options.unjudged:
             return task.baseline, "" if task.baseline else f"no baseline answer to {task.document}"
         made = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
         return (None, f"no baseline answer: {made.error}") if made.error else (made.answers[0], "")

@@ -19,13 +19,13 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued
+from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, JudgingOptions
@@ -170,7 +170,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         return await tri_valued.establish(
             self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts, knowledge=self.knowledge,
             clash=self.requirements[clash].question if clash else "",
-            sampling=Sampling(max_tokens=self.options.judge_max_tokens),
+            sampling=JUDGE_SAMPLING,
         )  # fmt: skip
 
     def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:

@@ -45,14 +45,14 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     return found.items
 
 
-def read(data: str, strict: bool = False) -> Usable[Item]:
+def read(data: str) -> Usable[Item]:
     """The items of `SOURCE:PATH`, which need no labels or responses, or of rubric_eval rows.
 
-    Rows of a source that cannot be used are left out and told, or with `strict` an error; in rubric_eval rows they
-    always are. Raises UserError where the data cannot be read or holds no rubrics.
+    Rows of a source that cannot be used are left out and told; in rubric_eval rows they are an error. Raises UserError
+    where the data cannot be read or holds no rubrics.
     """
     kind, _, path = data.partition(":")
-    found = sources.read(kind, path, strict=strict) if sources.is_source(data) else Usable(items(load(data)))
+    found = sources.read(kind, path) if sources.is_source(data) else Usable(items(load(data)))
     if not any(item.case.criteria for item in found):
         raise UserError(f"--data {data}: holds no rubrics")
     return found

@@ -7,9 +7,7 @@ from math import inf
 from typing import ClassVar
 
 from truebench_hf.errors import UserError
-from truebench_hf.judging.checklists import SAMPLING
-from truebench_hf.judging.judge import JudgeSettings
-from truebench_hf.models.protocol import Sampling
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import DataOptions, JudgingOptions, PromptOptions
 
@@ -60,27 +58,11 @@ class ChecklistOptions(PromptOptions):
         None, help="File of checklists for instructions of the data, matched by id: rows as in checklists.jsonl, edited "
         "or not. What it lacks is taken from the data, or written."
     )  # fmt: skip
-    question_language: str | None = option(
-        None, binds=True, help="Language of written questions, e.g. English; that of the instruction if not given."
-    )
-    generator_max_tokens: int = option(SAMPLING.max_tokens, binds=True, help="Token limit of one written checklist.")
-    generator_temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes checklists.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "generator_max_tokens")
-        if not 0 <= self.generator_temperature < inf:
-            raise UserError(f"--generator-temperature {self.generator_temperature}: must be at least 0")
 
     @property
     def writer(self) -> str:
         """The role of who writes checklists."""
         return "generator" if self.generator else self.WRITER
-
-    @property
-    def writing(self) -> Sampling:
-        """How checklists are drawn."""
-        return Sampling(self.generator_temperature, max_tokens=self.generator_max_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,5 +96,5 @@ class QuestionJudgeOptions(JudgingOptions):
     @property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on several votes without a temperature."""
-        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        sampling = replace(JUDGE_SAMPLING, temperature=self.judge_temperature)
         return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)

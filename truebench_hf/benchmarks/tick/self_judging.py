@@ -88,7 +88,7 @@ class SelfJudging(Study[Any, source.Item, Any, dict[str, Any]]):
         check_rows(self.options.outside, [item.instance for item in single], self.options.data)
         self._check_unseen(single)
         if not self.by_checklist or all(item.known for item in single):
-            self.unasked = set(source.WRITING)  # nobody writes checklists: how they would be says nothing
+            self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
         return replace(found, every=single, left_out=(*found.left_out, *talks))
 
     def _check_unseen(self, items: Iterable[source.Item]) -> None:

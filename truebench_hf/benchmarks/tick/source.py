@@ -28,7 +28,6 @@ FILE = "checklists.jsonl"
 EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
 SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
-WRITING = {"generator", "question_language", "generator_max_tokens", "generator_temperature"}  # options on who writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def records(options: InstructionOptions) -> Iterable[Record]:
     return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(located(data), SETS))
 
 
-async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 0) -> Listed:
+async def checklist(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
     """The checklist of an instruction: the known one, or one that the writer of the study's options writes.
 
     Written without a look at responses or at criteria that the data has. The calls count as the generator's.
@@ -119,10 +118,7 @@ async def checklist(study: Study[Any, Any, Any, Any], item: Item, sample: int = 
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
     before = with_history(instance, as_answered(instance, ()))
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
-    found = await generate_checklist(
-        caller, case, options.prompts, sampling=options.writing, sample=sample,
-        language=options.question_language or "",
-    )  # fmt: skip
+    found = await generate_checklist(caller, case, options.prompts)
     made = with_criteria(instance, map(Criterion, found.questions))
     return Listed(made, "generator", caller.model.spec, found.analysis, found.duplicates, found.others, found.problem)
 

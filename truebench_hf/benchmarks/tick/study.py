@@ -60,7 +60,7 @@ class Judging(Study[O, T, Graded, Report]):
 
     def nothing_written(self, all_known: bool) -> None:
         """Options on who writes checklists say nothing where none is written: they stay as another session had them."""
-        self.unasked = set(source.WRITING) if all_known else set()
+        self.unasked = {"generator"} if all_known else set()
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]

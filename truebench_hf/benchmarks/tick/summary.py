@@ -60,6 +60,6 @@ def sections(found: Mapping[str, Any]) -> list[Section]:
         note = f"And {more} more, in checklists.jsonl. " if more else ""
         note += "Write their criteria into checklists.jsonl, and give it by --checklists."
         if CUT_OFF in found["without"].values():
-            note += " Where an answer was cut off, --generator-max-tokens allows more, in a folder of its own."
+            note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
         shown.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
     return shown

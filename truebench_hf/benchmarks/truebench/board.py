@@ -89,8 +89,6 @@ def judging_words(settings: Mapping[str, Any]) -> str:
     said = [level, *(_said(name, value) for name, value in given.items() if value != usual.get(name))]
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:
         said.append(f"then {anonymous.name(second)}")
-    if breaker := (settings.get("panel") or {}).get("tie_breaker"):
-        said.append(f"ties to {anonymous.name(breaker)}")
     shaping = {"revision"}.union(*(facts["options"] for facts in (settings.get("judge_models") or {}).values()))
     for before, arguments in (("", settings.get("judge_arg")), ("then ", settings.get("cascade_judge_arg"))):
         told = anonymous.settings(arguments or [])
@@ -152,10 +150,9 @@ def _said(name: str, value: Any) -> str:
         "votes": f"{value} votes",
         "reasoning": "no reasoning",
         "calibrator": "calibrated",
-        "cascade_level": f"then {value}",
         "max_tokens": f"up to {value} tokens",
     }
-    if name == "abstain_band":
+    if name == "band":
         return f"band {' to '.join(map(str, value or ()))}"
     return known.get(name, f"{name.replace('_', ' ')} {value}")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -22,6 +22,7 @@ from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.design import FILE as SAMPLE
 from truebench_hf.benchmarks.truebench.labels import FILE, label_place, read_labels
 from truebench_hf.benchmarks.truebench.options import (
+    OF_DATA,
     GenerateOptions,
     InstanceOptions,
     JudgeGivenOptions,
@@ -64,10 +65,6 @@ class Judges(Study[O, T, D, V]):
     def judge_settings(self) -> list[JudgeSettings]:
         return [] if self.options.nobody else [self.options.settings]
 
-    def check(self) -> None:
-        for judge in (self.roles["cascade_judge"] or self.roles["judge"])[:1]:
-            self.options.check_cascade(asdict(judge.identity))
-
     def setup(self) -> None:
         self.judges = self._make_judges()
 
@@ -80,8 +77,7 @@ class Judges(Study[O, T, D, V]):
             second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
             return Judge(self.caller("judge"), options.settings, options.prompts, second)
         members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
-        breaker = self.judge(options.settings, "tie_breaker", part="tie-breaker") if options.tie_breaker else None
-        return Panel(members, options.panel, options.panel_weights, breaker)
+        return Panel(members, *options.rule_and_weights)
 
 
 class Judging(Judges[O, T, list[Judged], Report]):
@@ -233,20 +229,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         found = read_responses(Path(options.out)) if self.given is None else self.given
         there = self.given is None
         if there:
-            self.unasked = {
-                "data",
-                "limit",
-                "seed",
-                "column",
-                "criteria_separator",
-                "criteria",
-                "language",
-                "category",
-                "responses",
-                "logs",
-                "turns",
-                "model_name",
-            }
+            self.unasked = {*OF_DATA, "responses", "logs", "turns", "model_name"}
         pairs = _by_instance(found)
         self.answered_by = list(dict.fromkeys(response.model for _, response in found))
         options.check_samples(max((response.sample for _, samples in pairs for response in samples), default=1))

@@ -49,7 +49,7 @@ def log(run: Exported, model: str, organization: str, relationship: Any, now: in
         ),
         eval_library=EvalLibrary(name="truebench-hf", version=run.version),
         model_info=info,
-        evaluation_results=[result(run, one) for one in run.decided(model)],
+        evaluation_results=[result(run, model, one) for one in run.decided(model)],
     )  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def result_id(run: Exported, one: Measured) -> str:
     return f"{run.kind}/{one.name}" + (f"/{ways}" if run.kind == "metaeval" and ways else "")
 
 
-def result(run: Exported, one: Measured) -> EvaluationResult:
-    """One score."""
+def result(run: Exported, model: str, one: Measured) -> EvaluationResult:
+    """One score of a model."""
     value = one.score.value
     assert value is not None
     bounds: dict[str, Any] = (
@@ -105,7 +105,7 @@ def result(run: Exported, one: Measured) -> EvaluationResult:
         score_details=ScoreDetails(
             score=value, details={"unscored": str(one.score.unscored)}, uncertainty=_uncertainty(one)
         ),
-        generation_config=_generation(run.settings.get("sampling") or run.settings),
+        generation_config=_generation(run.sampling(model)),
     )
 
 
@@ -148,6 +148,6 @@ def _judges(run: Exported) -> LlmScoring | None:
 
 
 def _generation(sampling: Mapping[str, Any]) -> GenerationConfig | None:
-    known = {name: sampling[name] for name in ("temperature", "top_p", "max_tokens") if sampling.get(name) is not None}
-    other = {"repetition_penalty": str(sampling["repetition_penalty"])} if "repetition_penalty" in sampling else None
+    known = {name: value for name, value in sampling.items() if name != "repetition_penalty"}
+    other = {name: str(value) for name, value in sampling.items() if name not in known} or None
     return GenerationConfig(generation_args=GenerationArgs(**known), additional_details=other) if known else None

@@ -10,6 +10,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
 from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of, template_named
+from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
@@ -96,4 +97,4 @@ class SelectOptions(SampleOptions, ReplyOptions):
     @property
     def sampling(self) -> Sampling:
         """How judges write."""
-        return Sampling(max_tokens=self.judge_max_tokens)
+        return JUDGE_SAMPLING

@@ -10,6 +10,8 @@ from truebench_hf.benchmarks.flexbench.decompose.data import Matched, Pair
 from truebench_hf.benchmarks.flexbench.decompose.preference import Preferences, tally
 from truebench_hf.benchmarks.flexbench.decompose.similarity import Partners, Similarity, left_over, summary
 
+DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -24,9 +26,10 @@ class Compared:
         """How many questions people have, and how many we."""
         return len(self.pair.human.questions), len(self.pair.ours.questions)
 
-    def dissimilar(self, below: float) -> bool:
-        """Whether the mean cosine of the human questions lies below this (appendix C.2: 0.85)."""
-        return self.similarity.cosine is not None and self.similarity.cosine < below
+    @property
+    def dissimilar(self) -> bool:
+        """Whether the mean cosine of the human questions lies below `DISSIMILAR`."""
+        return self.similarity.cosine is not None and self.similarity.cosine < DISSIMILAR
 
     def row(self) -> dict[str, Any]:
         """As it stands in comparisons.jsonl."""
@@ -52,14 +55,14 @@ def preferences(done: Sequence[Compared]) -> list[Preferences]:
     return [one.preferences for one in done if one.preferences is not None]
 
 
-def scores(done: Sequence[Compared], matched: Matched, below: float) -> dict[str, Any]:
+def scores(done: Sequence[Compared], matched: Matched) -> dict[str, Any]:
     """The totals, as they stand in scores.json."""
-    few = [one for one in done if one.dissimilar(below)]
+    few = [one for one in done if one.dissimilar]
     return {
         "instructions": len(done), "human_questions": sum(one.counts[0] for one in done),
         "our_questions": sum(one.counts[1] for one in done), "human_only": matched.human_only,
         "ours_only": matched.ours_only, "other_text": matched.other_text, **_totals(done),
-        "dissimilar": {"below": below, "ids": [one.pair.human.id for one in few], **_totals(few)},
+        "dissimilar": {"below": DISSIMILAR, "ids": [one.pair.human.id for one in few], **_totals(few)},
     }  # fmt: skip
 
 

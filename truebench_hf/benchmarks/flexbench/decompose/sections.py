@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared, preferences
+from truebench_hf.benchmarks.flexbench.decompose.comparison import DISSIMILAR, Compared, preferences
 from truebench_hf.benchmarks.flexbench.decompose.data import Matched
 from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, tally
 from truebench_hf.benchmarks.flexbench.decompose.similarity import MEASURES, left_over, summary
@@ -41,23 +41,23 @@ _PREFERRED = (
 _PRINTED = 20  # rows of a list on the terminal; the page has all
 
 
-def sections(done: Sequence[Compared], matched: Matched, below: float) -> list[Section]:
+def sections(done: Sequence[Compared], matched: Matched) -> list[Section]:
     """Everything a report shows, in order."""
-    shown: list[Section] = [_overview(done, matched, below), _similar("Similarity of partners", done, _table_1a())]
+    shown: list[Section] = [_overview(done, matched), _similar("Similarity of partners", done, _table_1a())]
     if found := preferences(done):
         shown.append(_preferred("Preference of the judge", found, _table_1b()))
     shown += [_counts(done), _differences(done), _distribution(done)]
-    shown += _dissimilar([one for one in done if one.dissimilar(below)], below)
+    shown += _dissimilar([one for one in done if one.dissimilar])
     return [*shown, *(one for one in (_alone(matched), _left_over(done), _partners(done)) if one.rows)]
 
 
-def _overview(done: Sequence[Compared], matched: Matched, below: float) -> Grid:
+def _overview(done: Sequence[Compared], matched: Matched) -> Grid:
     rows: tuple[Cells, ...] = (
         ("instructions compared", len(done)), ("human questions", sum(one.counts[0] for one in done)),
         ("our dimensions", sum(one.counts[1] for one in done)),
         ("instructions that only people took apart", len(matched.human_only)),
         ("instructions that only we took apart", len(matched.ours_only)),
-        ("dissimilar instructions", sum(one.dissimilar(below) for one in done)),
+        ("dissimilar instructions", sum(one.dissimilar for one in done)),
     )  # fmt: skip
     return Grid("Decompositions", (), rows)
 
@@ -119,10 +119,10 @@ def _distribution(done: Sequence[Compared]) -> Plot:
     )  # fmt: skip
 
 
-def _dissimilar(done: Sequence[Compared], below: float) -> list[Section]:
+def _dissimilar(done: Sequence[Compared]) -> list[Section]:
     """The instructions on which both sides differ most (appendix C.2)."""
     note = (
-        f"Instructions whose human questions have a mean cosine under {below:g} to the nearest of ours. In the paper the "
+        f"Instructions whose human questions have a mean cosine under {DISSIMILAR:g} to the nearest of ours. In the paper the "
         "judge prefers ours on these still more than elsewhere (appendix C.2, without figures)."
     )
     rows = tuple((one.pair.human.id, fixed(one.similarity.cosine, 3), *one.counts) for one in done)

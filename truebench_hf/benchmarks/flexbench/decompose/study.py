@@ -13,10 +13,10 @@ from truebench_hf.benchmarks.flexbench.decompose.sections import LEAD, TITLE, se
 from truebench_hf.benchmarks.flexbench.decompose.similarity import similarities
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN
 from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, ReplyOptions
@@ -37,14 +37,6 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
         binds=Binds(late=True, grows=True),
     )  # fmt: skip
     bertscore: bool = option(False, help="BERTScore, too (needs the package bert-score).")
-    dissimilar: float = option(
-        0.85, help="Mean cosine under which the two lists of an instruction count as dissimilar."
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.dissimilar <= 1:
-            raise UserError(f"--dissimilar {self.dissimilar}: lies between 0 and 1")
 
 
 class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compared]]):
@@ -82,16 +74,15 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
     async def work(self, pair: Pair) -> Preferences | None:
         if self.options.judge is None:
             return None
-        sampling = Sampling(max_tokens=self.options.judge_max_tokens)
-        return await compare(self.schemas, pair, self.options.prompts, sampling)
+        return await compare(self.schemas, pair, self.options.prompts, JUDGE_SAMPLING)
 
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
-        below, matched = self.options.dissimilar, self.matched
+        matched = self.matched
         found = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
         undecided = sum(None in one.labels.values() for one in done if one is not None)
-        content = scores(found, matched, below) | {"provenance": self.provenance}
+        content = scores(found, matched) | {"provenance": self.provenance}
         files = {"scores.json": content, "comparisons.jsonl": [one.row() for one in found]}
-        shown = sections(found, matched, below)
+        shown = sections(found, matched)
         return Outcome(found, files, TITLE, shown, lead=LEAD, notes=self._notes(undecided), incomplete=undecided)
 
     def _notes(self, undecided: int) -> list[str]:

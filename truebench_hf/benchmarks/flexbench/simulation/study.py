@@ -14,7 +14,6 @@ from truebench_hf.benchmarks.flexbench.conversations import (
     as_row,
     corpus_folder,
     knowledge_of,
-    read_talks,
 )
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
 from truebench_hf.benchmarks.flexbench.simulation import users
@@ -73,10 +72,6 @@ class SimulateOptions(FolderOptions, PromptOptions):
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
     knowledge: str | None = option(None, panel="Data", help="Text file that the assistant is given to know.")
-    human: str | None = option(None, panel="Data", help="Conversations with people, to compare the users with.")
-    similarity: bool = option(
-        False, help="Report how alike what users are told and the dimensions read, by sentence embeddings."
-    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
@@ -105,7 +100,6 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         options = self.options
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
         self.knowledge = knowledge_of(options.knowledge)
-        self.people = read_talks(Path(options.human)) if options.human else []
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
             "knowledge_sha256": digest(self.knowledge),
@@ -207,11 +201,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             )
         ]
         if self.options.turns > 1:
-            several = [("simulated", done), *([("people", self.people)] if self.people else [])]
-            lines = tuple((name, *map(_shown, users.measured(talks).values())) for name, talks in several)
-            shown.append(Grid("What the users are like", ("", *users.MEASURES.values()), lines))
-        if self.options.similarity and self.users:
-            shown.append(_alike(self.users.result(), self.procedure))
+            line = tuple(map(_shown, users.measured(done).values()))
+            shown.append(Grid("What the users are like", tuple(users.MEASURES.values()), (line,)))
         rows_ = tuple(
             Conversation(f"{talk.id} {talk.cooperativeness}", exchanges(talk.messages, []), "", talk.error)
             for talk in done
@@ -225,27 +216,6 @@ def system_prompt(procedure: Procedure, knowledge: str) -> str:
         return procedure.instruction
     tag = fence(procedure.instruction, knowledge)
     return f"{procedure.instruction}\n\n<knowledge_{tag}>\n{knowledge}\n</knowledge_{tag}>"
-
-
-def _alike(told: Sequence[tuple[Profile, str]], procedure: Procedure) -> Section:
-    """The dimension that reads most like a line of what each user is told."""
-    from truebench_hf.models.embedding import embed
-
-    questions = embed([one.question for one in procedure.dimensions])
-    rows = []
-    for profile, prompt in told:
-        lines = [line for line in prompt.splitlines() if len(line) > 20]
-        cosines = embed(lines) @ questions.T
-        line, place = divmod(int(cosines.argmax()), len(procedure.dimensions))
-        rows.append((profile.cooperativeness, f"{cosines.max():.2f}", procedure.dimensions[place].id, lines[line]))
-    note = "Cosines of all-MiniLM-L6-v2; likeness is no leak, since both speak of one subject."
-    return Grid(
-        "How alike users and dimensions read",
-        ("user", "highest", "dimension", "line"),
-        tuple(rows),
-        note=note,
-        prose=(3,),
-    )
 
 
 def _shown(value: float | None) -> str:

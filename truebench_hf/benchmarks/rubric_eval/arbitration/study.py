@@ -50,17 +50,12 @@ class ArbitrateOptions(LabellingOptions):
         binds=Binds(grows=True, late=True),
         help="Further judge to rank on the reference; it has no say in the labels. May be repeated.",
     )
-    use_reference: bool = option(False, binds=True, help="Label the answers that a source ships as references.")
-    strict: bool = option(
-        False, help="Stop at the first row of a SOURCE that cannot be used; else left out and counted."
-    )
     seed: int = option(
         0, binds=True, help="Draws the sample, the responder of each instruction and the order of the rationales."
     )
     reference: str | None = option(
         None, help="Trusted labels (rubric_mini, or JSONL with id and label) to validate by."
     )
-    coarse_reasoning: bool = option(True, binds=True, help="Whether judges give reasons in the first, coarse pass too.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,9 +68,8 @@ class ArbitrateOptions(LabellingOptions):
             raise UserError(f"--candidate {both.pop()}: is a base judge already, and ranked with the candidates")
 
     def settings(self, spec: str, part: str) -> JudgeSettings:
-        """How a judge decides in a pass: coarse, or any other for one rubric a call with reasons."""
-        coarse = part == "coarse"
-        return self.judging(spec, "checklist" if coarse else "rubric", reasoning=self.coarse_reasoning or not coarse)
+        """How a judge decides in a pass: coarse, or any other for one rubric a call."""
+        return self.judging(spec, "checklist" if part == "coarse" else "rubric")
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     unit = "responses"
 
     def items(self) -> Items[Item]:
-        options, found = self.options, data.read(self.options.data, self.options.strict)
+        options, found = self.options, data.read(self.options.data)
         self.left_out = found.left_out
         self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
 
@@ -119,7 +113,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
 
     def check(self) -> None:
         options = self.options
-        self.chosen = prepare(self.chosen, numbered(options.responder), options.use_reference, options.seed)
+        self.chosen = prepare(self.chosen, numbered(options.responder), options.seed)
         for spec in options.meta_judge:
             check_prompts(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
 
@@ -202,8 +196,8 @@ def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
     return Arbitration(options).run().value
 
 
-def prepare(items: Sequence[Item], responders: Sequence[str], use_reference: bool, seed: int) -> list[Item]:
-    """Settle where each response comes from: the data, its references, or a model drawn by lot (section 3.2).
+def prepare(items: Sequence[Item], responders: Sequence[str], seed: int) -> list[Item]:
+    """Settle where each response comes from: the data, or a model drawn by lot (section 3.2).
 
     An item to be answered gets its responder's spec as `model`. The draw depends on the seed and the item alone, so
     that another limit draws no other model. Raises UserError where an item has no response and nobody to answer it.
@@ -212,14 +206,10 @@ def prepare(items: Sequence[Item], responders: Sequence[str], use_reference: boo
     for item in items:
         if item.answered:
             settled.append(item)
-        elif use_reference and item.reference is not None:
-            settled.append(item.responded(item.reference, "reference"))
         elif responders:
             settled.append(replace(item, model=random.Random(f"{seed} {item.id}").choice(responders)))
         else:
-            remedy = "--responder, or --use-reference for the answers the source ships"
-            beyond = " (beyond its references)" if use_reference else ""
-            raise UserError(f"{item.instruction_id} of {item.source} has no response{beyond}: name {remedy}")
+            raise UserError(f"{item.instruction_id} of {item.source} has no response: name a --responder")
     return settled
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, CascadeJudge
-from truebench_hf.judging.judge import prompts_used
+from truebench_hf.judging.calibrated import Calibrated
 from truebench_hf.metrics.calibration import Calibration, Threshold, best_threshold, calibration
 from truebench_hf.metrics.calibrators import Calibrator, fit
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
@@ -87,7 +86,7 @@ def measure(
             calibrator,
             best.value,
             band,
-            _cascade_judge(options, provenance) if band else None,
+            options.cascade_judge or "",
             options.rules,
         ),
         calibration(raw, gold),
@@ -132,15 +131,6 @@ def crossed(how: Folding, rows: Sequence[Row], where: str) -> tuple[Calibrator, 
 def _columns(rows: Sequence[Row]) -> tuple[list[float | None], list[Label], list[str]]:
     """(probabilities, labels, instructions) of the rows."""
     return [row.probability for row in rows], [row.label for row in rows], [row.instruction_id for row in rows]
-
-
-def _cascade_judge(options: CalibrateOptions, provenance: Mapping[str, Any]) -> CascadeJudge:
-    """The reasoning judge as a run has to ask it, for the band to be worth what was found here."""
-    assert options.cascade_judge, "a band was priced"
-    settings = options.reasoning_settings
-    hashes = {name: options.prompts.hash(name) for name in prompts_used(settings)}
-    identity = provenance["judge_models"]["cascade_judge"]
-    return CascadeJudge(options.cascade_judge, settings.level, settings.reasoning, hashes, identity)
 
 
 def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:

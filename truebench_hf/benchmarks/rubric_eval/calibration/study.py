@@ -19,12 +19,11 @@ from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sec
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json
-from truebench_hf.judging.judge import CASCADE_LEVELS, JudgeSettings
+from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.metrics.cascade import First
 from truebench_hf.models.caller import metered
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import ReplyOptions, RuleOptions, StudyOptions
@@ -50,9 +49,6 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
     cascade_judge: str | None = role(
         None, help="Reasoning judge; then the report shows what each cascade costs.", binds=Binds(grows=True, late=True)
     )
-    cascade_level: str = option(
-        "checklist", binds=_REASONING, help="How the reasoning judge is asked: checklist or rubric."
-    )
     reasoning: bool = option(
         True, binds=_REASONING, help="Whether the reasoning judge gives reasons before its verdicts."
     )
@@ -61,8 +57,6 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
         super().__post_init__()
         if self.kind not in FITTERS:
             raise unknown("calibrator", self.kind, FITTERS)
-        if self.cascade_level not in CASCADE_LEVELS:
-            raise unknown("cascade level", self.cascade_level, CASCADE_LEVELS)
         if self.folds < 2:
             raise UserError("--folds is at least 2")
 
@@ -79,11 +73,7 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
     @property
     def reasoning_settings(self) -> JudgeSettings:
         """How the reasoning judge decides."""
-        sampling = Sampling(max_tokens=self.judge_max_tokens)
-        level, structured = self.cascade_level, self.structured
-        return JudgeSettings(
-            level=level, reasoning=self.reasoning, structured=structured, sampling=sampling, rules=self.rules
-        )
+        return JudgeSettings(level="rubric", reasoning=self.reasoning, structured=self.structured, rules=self.rules)
 
 
 Judged = tuple[list[Row], Mapping[str, Usage]]  # the rows of a response, and what they took by role
@@ -115,15 +105,13 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
             self.second = self.judge(self.options.reasoning_settings, "cascade_judge", part="cascade")
 
     async def work(self, item: Item) -> Judged:
-        """The rows of a response; the reasoning judge reads the whole checklist, or only the rubrics that have rows."""
+        """The rows of a response; the reasoning judge is asked about each of its rubrics alone, as in a cascade."""
         spent = metered()
         decided = await self.first.verdicts(item.labelled)
         reasoned: Sequence[Verdict] = ()
-        whole = self.options.cascade_level == "checklist"
         if self.second:
-            verdicts = await self.second.verdicts(item.case if whole else item.labelled)
-            reasoned = [verdicts[rubric.index] for rubric in item.rubrics] if whole else verdicts
-        return _rows(item, decided, reasoned, whole), spent
+            reasoned = await self.second.verdicts(item.labelled)
+        return _rows(item, decided, reasoned), spent
 
     def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
         rows, made = [row for rows, _ in done for row in rows], self.provenance
@@ -151,14 +139,14 @@ def calibrate(options: CalibrateOptions) -> Fit:
     return Calibration(options).run().value
 
 
-def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict], whole: bool) -> list[Row]:
+def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict]) -> list[Row]:
     """The rows of a response but for those that rules decided: they have no probability, and need none."""
     rows = []
     for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
         if verdict.judge == JUDGE:
             continue
         assert rubric.label is not None, "items were cut down to their labelled rubrics"
-        call = "" if not second else item.id if whole else rubric.id
+        call = rubric.id if second else ""
         label = second[i].label if second else None
         rows.append(Row(rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call))
     return rows
@@ -169,8 +157,8 @@ def _spent(done: Sequence[Judged]) -> Spent:
     for rows, used in done:
         total = sum(used.values(), total)
         first += used.get("judge", Usage())
-        calls = dict.fromkeys(row.call for row in rows if row.call)
-        # Of a response's rubric-level calls only the sum is metered; they differ in no more than the rubric.
+        calls = [row.call for row in rows if row.call]
+        # Of a response's calls only the sum is metered; they differ in no more than the rubric.
         second |= {call: _tokens(used.get("cascade", Usage())) / len(calls) for call in calls}
     return Spent(First(first.calls, _tokens(first)), second, total)
 

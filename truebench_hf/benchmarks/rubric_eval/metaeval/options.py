@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
@@ -11,8 +11,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attack_set
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import JudgeSettings
-from truebench_hf.models.protocol import Sampling
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
@@ -20,7 +19,7 @@ _PANEL = Binds(
     "panel",
     lambda o: o.panel_shown,
     grows=True,
-    again="the same judges in their order, --panel, --weights and --tie-breaker",
+    again="the same judges in their order, and --panel",
 )
 _FITTED = Binds("decision", lambda o: o.decision, late=True)
 
@@ -65,7 +64,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         None, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
     )  # fmt: skip
     panel: str | None = option(
-        None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous or weighted."
+        None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
     )
 
     def __post_init__(self) -> None:
@@ -117,16 +116,14 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     @property
     def panel_name(self) -> str:
         """The name the panel has in tables: its rule, and the weights of its judges if it has any."""
-        weights = ",".join(f"{weight:g}" for weight in self.panel_weights)
-        return f"panel ({f'{self.panel} {weights}'.rstrip()})"
+        return f"panel ({self.panel_rule})"
 
     @property
     def panel_shown(self) -> str | None:
         """Everything about the panel in one line; None without one."""
         if self.panel is None:
             return None
-        ties = f"; {self.tie_breaker} breaks ties" if self.tie_breaker else ""
-        return f"{self.panel_name} of {', '.join(numbered(self.judge))}{ties}"
+        return f"{self.panel_name} of {', '.join(numbered(self.judge))}"
 
     def settings(self, paradigm: str) -> JudgeSettings:
         """How a judge decides under a paradigm."""
@@ -143,5 +140,5 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
             calibrator=fitted.calibrator if fitted else None,
             votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
             rules=self.rules,
-            sampling=Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens),
+            sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
         )

@@ -72,11 +72,8 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
                 if options.reworded:
                     self.reworded[name, paradigm] = self._reworded(settings, number, f"{name} {paradigm}")
             if options.panel:
-                breaker = options.tie_breaker and self.judge(
-                    settings, "tie_breaker", part=f"tie-breaker {options.tie_breaker} {paradigm}"
-                )
                 members = [self.judges[name, paradigm] for name in self.names]
-                self.panels[paradigm] = Panel(members, options.panel, options.panel_weights, breaker or None)
+                self.panels[paradigm] = Panel(members, *options.rule_and_weights)
 
     def _reworded(self, settings: JudgeSettings, number: int, part: str) -> dict[str, Judge]:
         """A judge by every wording, and the first one anew; the calls of either are counted by themselves."""
@@ -95,8 +92,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         for paradigm, panel in self.panels.items():
             ballots = [found[name, paradigm] for name in self.names if (name, paradigm) in found]
             if len(ballots) == len(self.names):
-                key = (self.options.panel_name, paradigm)
-                await self._measured(key, found, panel.settle(item.labelled, ballots))
+                found[self.options.panel_name, paradigm] = panel.settle(ballots)
         return found
 
     async def _judged(self, item: Item, name: str, found: Found) -> None:

@@ -37,10 +37,6 @@ class TaxonomyOptions(StudyOptions):
 
     data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
     model: str | None = role(None, help="Who sorts: a model spec; none: only what the data itself knows is shown.")
-    strict: bool = option(
-        False, help="Stop at the first row of a SOURCE that cannot be used; else left out and counted."
-    )
-    hints: bool = option(True, binds=True, help="Whether labels of the source are given to the model as hints.")
     tsne: bool = option(True, help="Whether rubrics are embedded and drawn by t-SNE.")
     max_tokens: int = option(512, binds=True, help="Token limit of one answer.")
 
@@ -59,7 +55,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
     unit = "rubrics"
 
     def items(self) -> Items[Sorted]:
-        self.data = data.read(self.options.data, self.options.strict)
+        self.data = data.read(self.options.data)
         return Items(
             distinct(self.data), lambda one: f"{one.item.instruction_id} {one.rubric.text}", _content,
             lambda one: (one.item.language, one.item.category, one.item.source),
@@ -80,7 +76,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         options, instruction, rubric = self.options, one.item.case.instruction, one.rubric
         values: dict[str, Any] = {
             "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
-            "hint": rubric.hint if options.hints else "", "tag": fence(instruction, rubric.text),
+            "hint": rubric.hint, "tag": fence(instruction, rubric.text),
         }  # fmt: skip
         answer = await ask_by_prompt(
             self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
@@ -106,7 +102,6 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         shown = {
             "Model": options.model or "none: the types are those the data knows",
             "Rubrics": f"{len(done)} of {facts['instructions']} instructions, {known} of known type",
-            "Hints of the source": "given" if options.hints else "withheld",
         }
         drawn = sections(made, places([one.rubric.text for one in done], options.seed) if options.tsne else None)
         return Outcome(made, files, TITLE, drawn, notes=notes, facts=shown)

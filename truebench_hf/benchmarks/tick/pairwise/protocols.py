@@ -31,9 +31,9 @@ class Asked:
 
     def __init__(
         self, callers: Mapping[str, Caller], settings: JudgeSettings, prompts: Prompts,
-        listed: Callable[[Pair], Awaitable[Listed]], both_orders: bool,
+        listed: Callable[[Pair], Awaitable[Listed]],
     ) -> None:  # fmt: skip
-        self._sampling, self._prompts, self._listed, self._both = settings.sampling, prompts, listed, both_orders
+        self._sampling, self._prompts, self._listed = settings.sampling, prompts, listed
         self._schemas = {name: SchemaFallback(caller, settings.structured) for name, caller in callers.items()}
         self._judges = {name: Judge(caller, settings, prompts) for name, caller in callers.items() if name == "tick"}
 
@@ -42,12 +42,11 @@ class Asked:
         return await PROTOCOLS[protocol](self, pair)
 
     async def preference(self, pair: Pair) -> Decided:
-        """Both responses side by side (appendix G.3), in both orders unless one is asked for."""
+        """Both responses side by side (appendix G.3), in both orders."""
         found = await prefer(
-            self._schemas["preference"], pair.case, pair.response_b, self._prompts, both_orders=self._both,
-            sampling=self._sampling,
-        )  # fmt: skip
-        return Decided(found.label, found.reason, found.as_given, found.swapped, 1 + self._both)
+            self._schemas["preference"], pair.case, pair.response_b, self._prompts, sampling=self._sampling
+        )
+        return Decided(found.label, found.reason, found.as_given, found.swapped, 2)
 
     async def direct(self, pair: Pair) -> Decided:
         """Each response rated 1 to 5 by itself (appendix G.4)."""

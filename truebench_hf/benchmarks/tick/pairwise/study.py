@@ -31,7 +31,6 @@ from truebench_hf.types import Usage
 
 Key = tuple[str, str]  # judge and protocol
 Found = dict[Key, Decided]
-ORDERS = ("both", "single")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +44,6 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     column: tuple[str, ...] = option(
         (), panel="Data", help="OURS=THEIRS, e.g. response_a=first: another name of a column; may be repeated."
     )
-    recorded: tuple[str, ...] = option(
-        (), panel="Data", help="File of preferences that a judge gave elsewhere, scored alike; may be repeated."
-    )
     judge: tuple[str, ...] = role(
         (), help="Judge: a spec; may be repeated.",
         binds=Binds("judges", lambda o: list(map(str, numbered(o.judge))), late=True, grows=True),
@@ -56,19 +52,14 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         (), help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
         binds=Binds("protocols", lambda o: list(o.protocols), grows=True),
     )  # fmt: skip
-    orders: str = option(
-        "both", binds=True, help="Protocol preference: both orders of the responses, or single: as they stand."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.protocol:
             if name not in PROTOCOLS:
                 raise unknown("protocol", name, tuple(PROTOCOLS))
-        if self.orders not in ORDERS:
-            raise unknown("orders", self.orders, ORDERS)
         if not self.judge and (self.protocol or self.generator or self.checklists):
-            raise UserError("name a --judge; only what is recorded can be scored without one")
+            raise UserError("name a --judge; only preferences that the data holds can be scored without one")
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -91,9 +82,9 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         instances = {pair.instance.id: pair.instance for pair in every}
         self.known_lists = source.known_checklists(self.options, instances.values())
         if instances.keys() == self.known_lists.keys():
-            self.unasked = source.WRITING  # nothing is written, so that it may stay as another session had it
-        if not self.options.judge and not self.options.recorded and not any(pair.recorded for pair in every):
-            raise UserError("name at least one --judge, or a file of preferences that are --recorded")
+            self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
+        if not self.options.judge and not any(pair.recorded for pair in every):
+            raise UserError("name at least one --judge: the data holds no preferences of judges")
         return Items(
             every, lambda pair: pair.id, whole, lambda pair: (pair.subset, pair.gold),
             lambda pair: pair.instance.id,
@@ -108,15 +99,13 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
         self.names = [str(name) for name in numbered(self.options.judge)]  # of a model in memory too
-        self.recorded, self.strangers = recorded.read(self.options.recorded, {pair.id for pair in self.all.every})
+        self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
                 self.recorded.setdefault((name, recorded.PROTOCOL), {})[pair.id] = decided
         for name, protocol in self.recorded:
             if name in self.names and protocol in self.options.protocols:
-                raise UserError(
-                    f"--recorded has {name} by {protocol}, which is asked here too; leave out one of the two"
-                )
+                raise UserError(f"the data holds what {name} said by {protocol}, which is asked here too; leave it out")
 
     def bars(self) -> dict[str, int]:
         asked = [f"{name} {protocol}" for name in self.names for protocol in self.options.protocols]
@@ -127,10 +116,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         self.asked = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
             callers = {p: self.caller("judge", number).in_role(f"{name} {p}") for p in self.options.protocols}
-            self.asked[name] = Asked(
-                callers, self._settings_of(spec), self.options.prompts, self._checklist,
-                self.options.orders == "both",
-            )  # fmt: skip
+            self.asked[name] = Asked(callers, self._settings_of(spec), self.options.prompts, self._checklist)
 
     async def _checklist(self, pair: Pair) -> source.Listed:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
@@ -166,7 +152,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         rows = [_row(key, pair, decided) for key, of in lines.items() for pair, decided in of]
         made = self.provenance
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
-        facts = {"Pairs": len(self.chosen), "Orders": self.options.orders} if self.options.protocols else {}
+        facts = {"Pairs": len(self.chosen)} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
         lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
         lists = source.with_others(self.options, lists) if lists else []
@@ -187,7 +173,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         }  # fmt: skip
 
     def _notes(self, rows: Sequence[dict[str, Any]]) -> list[str]:
-        notes = [*self.found.notes, *self.strangers]
+        notes = list(self.found.notes)
         if not any(pair.gold == "tie" for pair in self.chosen):
             notes.append(
                 "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half "
@@ -208,7 +194,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
 
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
-    """A line of `pairs.jsonl`; `--recorded` reads it."""
+    """A line of `pairs.jsonl`."""
     said: dict[str, Any] = {"as_given": decided.as_given, "swapped": decided.swapped}
     orders = dict(list(said.items())[: decided.asked])
     scores = {} if decided.scores is None else {"score_a": decided.scores[0], "score_b": decided.scores[1]}

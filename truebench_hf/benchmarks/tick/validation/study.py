@@ -19,9 +19,8 @@ from truebench_hf.benchmarks.tick.validation.comparisons import difficulty, left
 from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, board, sections
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
@@ -29,6 +28,9 @@ from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Verdict
+
+_RUNS = 2  # checklists of each generator for an instruction: how alike they are says how steady it is
+_DRAWN = replace(SAMPLING, temperature=0.7)  # at 0 they would all be the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,18 +46,6 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         (), help="Who answers checklists; may be repeated. None: only what the data has of answers.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
-    runs: int = option(2, binds=True, panel="Checklists", help="Checklists of each generator for an instruction.")
-    generator_temperature: float = option(
-        0.7, binds=True, panel="Checklists",
-        help="Sampling temperature of generators: at 0 their checklists would all be the same.",
-    )  # fmt: skip
-    generator_max_tokens: int = option(
-        SAMPLING.max_tokens, binds=True, panel="Checklists", help="Token limit of one written checklist."
-    )
-    question_language: str | None = option(
-        None, binds=True, panel="Checklists",
-        help="Language of written questions, e.g. English; that of the instruction if not given.",
-    )  # fmt: skip
     votes: int = option(
         5, binds=Binds(late=True), panel="Judging",
         help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
@@ -66,17 +56,14 @@ class ValidateOptions(StudyOptions, JudgingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "runs", "votes", "generator_max_tokens")
-        for name in ("generator_temperature", "judge_temperature"):
-            if not 0 <= getattr(self, name) < inf:
-                raise UserError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 0")
-        if self.generator and self.runs > 1 and self.generator_temperature == 0:
-            raise UserError("--generator-temperature 0: several --runs would all be the same; raise it, or --runs 1")
+        at_least_one(self, "votes")
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
 
     def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
         """How a judge answers: directly (by a probability where it gives those) or with reasoning."""
         base = self.judging(spec, self.TEXT_LEVEL, reasoning=mode == "reasoning")
-        sampling = Sampling(self.judge_temperature, max_tokens=self.judge_max_tokens)
+        sampling = replace(JUDGE_SAMPLING, temperature=self.judge_temperature)
         return replace(base, sampling=sampling, votes=1 if self.decides(spec) else votes)
 
     def modes(self, spec: str) -> tuple[str, ...]:
@@ -127,7 +114,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         """The row with the generators' checklists, and then the judges' answers."""
         count = len(self.options.generator)
         made = await asyncio.gather(
-            *(self._written(entry, n, run) for n in range(count) for run in range(1, self.options.runs + 1))
+            *(self._written(entry, n, run) for n in range(count) for run in range(1, _RUNS + 1))
         )
         written = tuple(one for one in made if isinstance(one, Written))
         entry = replace(entry, checklists=entry.checklists + written)
@@ -147,10 +134,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         """One checklist of a generator, or why there is none."""
         options, name = self.options, numbered(self.options.generator)[place]
         found = await generate_checklist(
-            self.caller("generator", place + 1), entry.case(), options.prompts, sample=run - 1,
-            sampling=Sampling(options.generator_temperature, max_tokens=options.generator_max_tokens),
-            language=options.question_language or "",
-        )  # fmt: skip
+            self.caller("generator", place + 1), entry.case(), options.prompts, sampling=_DRAWN, sample=run - 1
+        )
         if not found.questions:
             return f"{entry.id}: {name}, run {run}: {found.problem}"
         return Written(f"{name}, run {run}", name, "model", run, False, found.questions)

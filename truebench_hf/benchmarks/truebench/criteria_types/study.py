@@ -23,12 +23,11 @@ from truebench_hf.benchmarks.truebench.several import Answered, answered
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.report import sheets
 from truebench_hf.report.sheet_answers import Annotations
 from truebench_hf.study.items import Items
@@ -85,7 +84,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
     def _asked(self, caller: Caller) -> Asked:
         options = self.options
         return Asked(
-            SchemaFallback(caller, options.structured), options.prompts, Sampling(max_tokens=options.judge_max_tokens),
+            SchemaFallback(caller, options.structured), options.prompts, JUDGE_SAMPLING,
             Judge(caller, self.judge_settings()[0], options.prompts),
         )  # fmt: skip
 

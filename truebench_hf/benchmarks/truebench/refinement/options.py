@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.several import SeveralOptions
@@ -14,8 +13,6 @@ from truebench_hf.options import at_least_one, option, role
 @dataclass(frozen=True, kw_only=True)
 class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, what people say of them, and how the criteria are to change."""
-
-    OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ("validate_criteria",)
 
     validator: str = role(help="Who validates what was changed: a model spec.")
     human: tuple[str, ...] = option(

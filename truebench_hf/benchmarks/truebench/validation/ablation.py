@@ -119,7 +119,7 @@ def board(full: SubsetScores, made: Mapping[str, Any]) -> Board:
     }
     scores: dict[str, Score] = {name: getattr(full, name) for name in columns}
     scores |= {f"named:{kind}": full.named[kind] for kind in EDITS}
-    setting = digest(canonical([made.get("data_sha256"), made.get("prompts"), made.get("analysis_language")]))
+    setting = digest(canonical([made.get("data_sha256"), made.get("prompts")]))
     row = Row(anonymous.name(str(made["validator"])), setting, scores, {"Data": anonymous.name(str(made.get("data")))})
     shown = [Column(name, title) for name, title in columns.items()]
     shown += [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]

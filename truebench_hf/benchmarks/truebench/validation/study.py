@@ -22,7 +22,6 @@ from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Valid
 from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
 from truebench_hf.benchmarks.truebench.validation.sections import sections
 from truebench_hf.benchmarks.truebench.validation.validator import (
-    LANGUAGE,
     SAMPLING,
     validate_instance,
     validate_prompt,
@@ -32,7 +31,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import at_least_one, option, role
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
@@ -40,7 +39,6 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
 STAGES = ("criteria", "prompt")
-_ALL = ",".join(ASPECTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +50,6 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         "criteria", binds=True, panel="Method",
         help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
     )  # fmt: skip
-    aspects: str = option(
-        _ALL, binds=Binds(value=lambda options: options.chosen), panel="Method",
-        help="What the validator is told to look for: some of these, separated by commas, or none.",
-    )  # fmt: skip
-    analysis_language: str = option(
-        LANGUAGE,
-        binds=True,
-        panel="Method",
-        help="Language of analyses and reasons; criteria are proposed in their own.",
-    )
     ablation: bool = option(
         False, binds=True, panel="Method",
         help="Measure the validator: rows of the data with known defects, under all 8 sets of aspects (Table 3).",
@@ -73,37 +61,18 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         at_least_one(self, "max_tokens")
         if self.stage not in STAGES:
             raise unknown("stage", self.stage, STAGES)
-        if not self.analysis_language.strip():
-            raise UserError("--analysis-language names no language")
-        if self.chosen != tuple(ASPECTS) and (self.ablation or self.stage == "prompt"):
-            raise UserError(f"--aspects does not go with {'--ablation' if self.ablation else '--stage prompt'}")
         if self.ablation and self.stage == "prompt":
             raise UserError("--ablation is about criteria; leave out --stage prompt")
 
     @property
-    def chosen(self) -> tuple[str, ...]:
-        """The aspects, in their usual order."""
-        given = {name.strip().casefold() for name in self.aspects.split(",")} - {"", "none"}
-        if wrong := sorted(given - set(ASPECTS)):
-            raise unknown("aspect", wrong[0], (*ASPECTS, "none"))
-        return tuple(name for name in ASPECTS if name in given)
-
-    @property
     def subsets(self) -> tuple[tuple[str, ...], ...]:
         """The sets of aspects that the validator is asked under; of instructions there is one, without any."""
-        return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (self.chosen,)
-
-    @property
-    def told(self) -> str:
-        """The aspects, in words; "" where there are none to choose."""
-        if self.stage == "prompt":
-            return ""
-        return "all sets of them" if self.ablation else ", ".join(self.chosen) or "none"
+        return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (tuple(ASPECTS),)
 
     @property
     def looked(self) -> tuple[Kind, ...]:
         """The kinds of defects in the report."""
-        return PROMPT_KINDS if self.stage == "prompt" else kinds(self.chosen)
+        return PROMPT_KINDS if self.stage == "prompt" else kinds(tuple(ASPECTS))
 
 
 class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[str, Any]]):
@@ -152,14 +121,10 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         return Validated(row, dict(zip(self.options.subsets, found, strict=True)))
 
     async def _validated(self, row: Edited, aspects: tuple[str, ...]) -> Validation:
-        options = self.options
-        more: dict[str, Any] = {
-            "language": options.analysis_language,
-            "sampling": Sampling(max_tokens=options.max_tokens),
-        }
+        options, sampling = self.options, Sampling(max_tokens=self.options.max_tokens)
         if options.stage == "prompt":
-            return await validate_prompt(self.schemas, row.instance, options.prompts, **more)
-        return await validate_instance(self.schemas, row.instance, options.prompts, aspects, **more)
+            return await validate_prompt(self.schemas, row.instance, options.prompts, sampling=sampling)
+        return await validate_instance(self.schemas, row.instance, options.prompts, aspects, sampling=sampling)
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Any]]:
         options, rows = self.options, [one.edited for one in done]
@@ -186,7 +151,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         return Outcome(
             result, files, f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated", shown,
             lead=f"by {options.validator}", notes=weak_judges([options.validator]), board=place, incomplete=open_,
-            facts={"Validator": options.validator, "Stage": options.stage, "Aspects": options.told},
+            facts={"Validator": options.validator, "Stage": options.stage},
         )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from truebench_hf.prompts import Prompts, fence
 from truebench_hf.types import Instance
 
 SAMPLING = Sampling(max_tokens=8192)
-LANGUAGE = "English"
 _ANALYSIS = "The instruction asks for several things, and each criterion is held against them in turn. " * 8
 
 
@@ -26,16 +25,15 @@ async def validate_instance(
     prompts: Prompts,
     aspects: Sequence[str] = tuple(ASPECTS),
     *,
-    language: str = LANGUAGE,
     sampling: Sampling = SAMPLING,
 ) -> Validation:
     """What a validator says of the criteria of an instance, all turns together; responses are not looked at.
 
     `aspects` are those of `ASPECTS` that it is told about; with none it still says PASS or FAIL. The analysis is
-    written in `language`, proposals in the language of the criteria. An answer that cannot be read is asked again;
+    written in English, proposals in the language of the criteria. An answer that cannot be read is asked again;
     then the label is None, with the `problem`. Raises what `Caller.complete` raises, but for a request that failed.
     """
-    given = {"aspects": list(aspects), "language": language}
+    given = {"aspects": list(aspects)}
     return await _asked(schemas, "validate_criteria", instance, prompts, kinds(aspects), given, sampling)
 
 
@@ -44,11 +42,10 @@ async def validate_prompt(
     instance: Instance,
     prompts: Prompts,
     *,
-    language: str = LANGUAGE,
     sampling: Sampling = SAMPLING,
 ) -> Validation:
     """The same of its instructions: productivity domain, fit to category and task, clarity (appendix F)."""
-    given = {"category": instance.category, "task": instance.task, "language": language}
+    given = {"category": instance.category, "task": instance.task}
     return await _asked(schemas, "validate_prompt", instance, prompts, PROMPT_KINDS, given, sampling)
 
 
