@@ -36,13 +36,12 @@ from truebench_hf.given_responses import given_responses
 from truebench_hf.in_memory import InMemory
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.listening import without_answer
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.loaders.usable import unusable
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.records import RESPONSES, Judged, response_lines
+from truebench_hf.records import RESPONSES, Judged, response_lines, unanswered
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
@@ -320,7 +319,7 @@ def judged(
     instance: Instance, response: Response, verdicts: Sequence[tuple[Verdict, ...]], spent: Mapping[str, Usage]
 ) -> Judged:
     """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
-    return Judged(instance, response, (*verdicts, *without_answer(instance, response)), spent)
+    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
 def run(options: RunOptions) -> Report:
