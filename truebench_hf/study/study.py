@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.collection import rare_collection
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
@@ -174,7 +173,7 @@ class Study(Generic[O, T, D, V]):
         try:
             self._tell_understood()
             self.setup()
-            with progress(self.bars()) as self.step, rare_collection():
+            with progress(self.bars()) as self.step:
                 done = self._served()
             outcome = self.score(done)
             about = (self.folder.info["settings"], self.folder.info.get("served", {}))
