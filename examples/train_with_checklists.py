@@ -10,21 +10,16 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 import truebench_hf
-from truebench_hf.rewards import split_criteria
 
 MODEL = sys.argv[1] if sys.argv[1:] else "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 rows = [
     {"prompt": [{"role": "user", "content": "Write a haiku about rain."}],
-     "criteria": ["Does it have three lines?", "Is it about rain, and does it mention no umbrella?"]},
+     "criteria": ["Does it have three lines?", "Is it about rain?", "Does it mention no umbrella?"]},
     {"prompt": [{"role": "user", "content": "Name two primary colours."}],
      "criteria": ["Does it name exactly two colours?", "Are all of them primary colours?"]},
     {"prompt": [{"role": "user", "content": "Thank Kim for the flowers."}], "criteria": []},  # to be written
 ]  # fmt: skip
-
-# Criteria that hold two demands reward nothing for one of them: look at what is split before training.
-split = split_criteria(rows, "openai:gpt-4.1-mini", cache="runs/rewards")
-print(split)
 
 # A judge that the model is not trained on shows reward hacking: checklist_fraction/gap grows. The cache makes training
 # that goes on pay for nothing twice.
@@ -36,7 +31,7 @@ arguments = GRPOConfig(
     "checkpoints", max_steps=3, num_generations=4, per_device_train_batch_size=8, max_completion_length=64,
     logging_steps=1, save_strategy="no", report_to="none", use_cpu=not torch.cuda.is_available(),
 )  # fmt: skip
-trainer = GRPOTrainer(MODEL, reward.awaited, arguments, train_dataset=Dataset.from_list(split.rows))
+trainer = GRPOTrainer(MODEL, reward.awaited, arguments, train_dataset=Dataset.from_list(rows))
 trainer.train()
 for line in trainer.state.log_history:
     print({name: value for name, value in line.items() if name == "step" or "checklist" in name})

@@ -55,7 +55,7 @@ def test_every_imported_package_is_declared() -> None:
 
 def test_what_an_extra_brings_is_asked_for_before_it_is_imported() -> None:
     """A file that imports such a package at its top, or unasked, would greet its users with a traceback."""
-    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "opentelemetry", "ray", "trl", "peft"}  # fmt: skip
+    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "ray", "trl", "peft"}  # fmt: skip
     at_the_top = {
         path.name: top
         for path in SOURCES
@@ -98,7 +98,7 @@ def test_the_page_of_installing_says_what_is_installed_and_how_large_it_is() -> 
 
 
 # Modules that only an extra brings, as absent as where nobody installed it.
-ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score opentelemetry.sdk ray trl peft"
+ABSENT = "gradio starlette sklearn statsmodels sacrebleu rouge_score torch transformers accelerate gguf vllm bert_score ray trl peft"
 BARE = f"""
 import sys
 sys.modules.update(dict.fromkeys({ABSENT.split()!r}))
@@ -127,7 +127,6 @@ MISSED = [
     (["run", "--data", "mini", "--model", "smollm2", *SPECS[2:], "--out", "o"], "smollm2 needs transformers: pip install 'truebench-hf[local]'"),
     (["run", "--data", "mini", "--model", "vllm:org/m", *SPECS[2:], "--out", "o"], "vllm:org/m needs vllm: pip install 'truebench-hf[vllm]'"),
     (["run", "--data", "mini", *SPECS, "--engine", "ray", "--out", "o"], "--engine ray needs ray: pip install 'truebench-hf[ray]'"),
-    (["run", "--data", "mini", *SPECS, "--log", "otel", "--out", "o"], "--log otel needs opentelemetry.sdk._logs: pip install 'truebench-hf[otel]'"),
     (["study", "calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
     (["study", "checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
     (["study", "compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),

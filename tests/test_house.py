@@ -31,7 +31,7 @@ FLOORS = {
     4: "judging",
     3: "engine models",
     2: "data prompts",
-    1: "collection metrics normal_form options rules text",
+    1: "metrics options rules text",
     0: "arguments errors extras hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import io
 import json
-import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -229,23 +228,6 @@ def test_two_processes_may_use_one_cache_at_once(tmp_path: Path) -> None:
     )
     many = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=-1, stderr=-1, text=True) for _ in range(2)]
     assert [process.communicate(timeout=60) for process in many] == [("True\n", "")] * 2
-
-
-def test_damaged_answers_in_a_cache_are_asked_for_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Saying()
-    named = truebench_hf.model(asked, name="v1")
-    for count, told in (
-        (1, ""),
-        (2, f"cache {tmp_path}/cache.sqlite: damaged or gone answers: 1; they are asked "),
-        (2, ""),
-    ):
-        assert judge("Hi.", "Hello.", "greets", named, cache=tmp_path / "cache.sqlite").passed
-        assert len(asked.prompts) == count
-        assert capsys.readouterr().err.startswith(told)
-        if count == 1:
-            with sqlite3.connect(tmp_path / "cache.sqlite") as db:
-                db.execute("UPDATE calls SET result = 'x'")
-            db.close()
 
 
 def test_a_function_without_a_name_has_no_cache(tmp_path: Path) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -227,50 +226,23 @@ def finished(path: Path, settings: dict[str, Any] = SETTINGS) -> RunFolder:
     return folder
 
 
-TORN = [
-    None,
-    "",
-    '{"settings": {"data"',
-    "[]",
-    "{}",
-    "null",
-    '{"settings": 3}',
-    '{"kind": "truebench"}',
-    '{"usage": []}',
-    '{"kind": 3}',
-    "[" * 100_000,
-]
+@pytest.mark.parametrize("text", ["", '{"settings": {"data"', "[" * 100_000])
+def test_a_torn_run_json_is_made_again_from_the_ledger_once_it_is_moved_away(tmp_path: Path, text: str) -> None:
+    finished(tmp_path)
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(UserError, match=r"run\.json: cannot be read: .*move it and the results beside it away"):
+        finished(tmp_path)
+    for name in ("run.json", *FILES):
+        (tmp_path / name).unlink()
+    folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
+    assert folder.ledger.get("key") == {}, "nothing is asked twice"
+    folder.ledger.close()
 
 
-@pytest.mark.parametrize("text", TORN)
-def test_a_lost_or_torn_run_json_is_made_again_and_binds_as_before(
-    tmp_path: Path, text: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = finished(tmp_path).info
-    (tmp_path / "run.json").unlink()
-    if text is not None:
-        (tmp_path / "run.json").write_text(text)
-    assert read_info(tmp_path) == before, "also for those that only read it"
-    with pytest.raises(UserError, match='model: "openai:m" there, "openai:n" now'):
-        RunFolder(str(tmp_path), SETTINGS | {"model": "openai:n"}, kind="truebench", files=FILES)
-    with pytest.raises(UserError, match="holds a study of kind truebench, not contrast"):
-        RunFolder(str(tmp_path), SETTINGS, kind="contrast", files=FILES)
-    assert (tmp_path / "run.json").exists() is (text is not None), "a command that is refused writes nothing"
-    capsys.readouterr()
+def test_a_run_json_that_was_edited_stays_readable(tmp_path: Path) -> None:
     info = finished(tmp_path).info
-    assert capsys.readouterr().err == (
-        f"{tmp_path}/run.json was lost or torn; it is made again from its copy in the ledger\n"
-    )
-    assert len(info["sessions"]) == 2
-    assert json.loads((tmp_path / "run.json").read_text()) == info
-
-
-def test_a_run_json_that_was_edited_stays_readable_and_binds_as_before(tmp_path: Path) -> None:
-    info = finished(tmp_path).info
-    mine = {"comment": "the good one", "settings": info["settings"] | {"model": "openai:n"}}
+    mine = {"comment": "the good one"}
     (tmp_path / "run.json").write_text(json.dumps(info | mine), encoding="utf-8-sig")  # with a byte order mark
-    with pytest.raises(UserError, match='model: "openai:m" there, "openai:n" now'):
-        RunFolder(str(tmp_path), SETTINGS | {"model": "openai:n"}, kind="truebench", files=FILES)
     again = finished(tmp_path).info
     assert (again["comment"], again["settings"], again["judges"]) == ("the good one", info["settings"], ["j"])
 
@@ -278,14 +250,11 @@ def test_a_run_json_that_was_edited_stays_readable_and_binds_as_before(tmp_path:
 @pytest.mark.parametrize(
     "wrong", [None, 3, -1.5, "x", [], ["x"], {}, {"total": 3}, {"total": {"model": {"calls": "x"}}}]
 )
-def test_no_value_in_a_run_json_leads_to_more_than_one_line(tmp_path: Path, wrong: Any) -> None:
+def test_no_value_in_a_run_json_leads_to_a_traceback(tmp_path: Path, wrong: Any) -> None:
     info = finished(tmp_path).info
     for name in info:
         (tmp_path / "run.json").write_text(json.dumps(info | {name: wrong}))
-        if name in ("kind", "format") and isinstance(wrong, str if name == "kind" else int):
-            with pytest.raises(UserError, match=r"of kind x|another version"):
-                finished(tmp_path)
-        else:
+        with suppress(UserError):
             finished(tmp_path)
         (tmp_path / "run.json").write_text(json.dumps(info))
 
@@ -330,44 +299,6 @@ def test_a_run_that_paid_for_nothing_needs_no_ledger(tmp_path: Path) -> None:
     assert [bool(session["finished"]) for session in read_info(tmp_path)["sessions"]] == [True, True]
 
 
-def test_answers_that_are_gone_are_told_of_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Damaged ones, and those that an older copy of the ledger never held."""
-    folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
-    for number in range(9):
-        folder.ledger.put(str(number), "model", "{}", {}, Usage(calls=1))
-    folder.finish()
-    folder.ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as db:
-        db.execute("DELETE FROM calls WHERE key < '2'")
-        db.execute("UPDATE calls SET role = 'x' WHERE key = '7'")
-    db.close()
-    folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
-    told = f"{tmp_path}/ledger.sqlite: damaged or gone answers: 3; they are asked for again\n"
-    assert capsys.readouterr().err == told
-    for number in range(9):
-        folder.ledger.put(str(number), "model", "{}", {}, Usage(calls=1))
-    folder.finish()
-    folder.ledger.close()
-    finished(tmp_path)
-    assert capsys.readouterr().err == ""
-
-
-LINKED = ["run.json", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite.part", "scores.json", "judgments.jsonl"]
-
-
-@pytest.mark.parametrize("name", LINKED)
-def test_links_in_a_folder_are_not_followed(tmp_path: Path, name: str) -> None:
-    out, mine = tmp_path / "out", tmp_path / "mine"
-    finished(out)
-    mine.write_bytes((out / name).read_bytes() if (out / name).exists() else b"mine")
-    (out / name).unlink(missing_ok=True)
-    (out / name).symlink_to(mine)
-    content = mine.read_bytes()
-    with pytest.raises(UserError, match=rf"out/{name} is a link, which files in a run folder never are"):
-        finished(out)
-    assert mine.read_bytes() == content
-
-
 def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine"
     mine.write_text("mine")
@@ -380,26 +311,7 @@ def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
             assert (out / "a.txt").read_text() == "ours"
             assert not (out / "a.txt").is_symlink()
             assert mine.read_text() == "mine"
-    (tmp_path / "elsewhere").mkdir()
-    (out / "below").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="below is a link"):
-        folder.write("below/a.txt", "ours")
-    assert not list((tmp_path / "elsewhere").iterdir())
     folder.ledger.close()
-
-
-def test_a_ledger_with_two_names_is_refused(tmp_path: Path) -> None:
-    """A copy by hard links: what is asked here would stand in the other folder too."""
-    finished(tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "two", copy_function=os.link)
-    content = (tmp_path / "one" / "ledger.sqlite").read_bytes()
-    with pytest.raises(UserError, match=r"two/ledger\.sqlite has a second name \(a hard link\)"):
-        finished(tmp_path / "two")
-    shutil.copy(tmp_path / "one" / "ledger.sqlite", tmp_path / "copy")
-    (tmp_path / "copy").replace(tmp_path / "two" / "ledger.sqlite")
-    assert len(finished(tmp_path / "two").info["sessions"]) == 2
-    assert (tmp_path / "one" / "ledger.sqlite").read_bytes() == content
-    assert len(read_info(tmp_path / "one")["sessions"]) == 1, "all else is replaced, not written through"
 
 
 def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
@@ -426,7 +338,7 @@ def test_a_folder_that_was_moved_or_copied_goes_on(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "moved", tmp_path / "copy")  # while it runs
     folder.ledger.close()
     copy = RunFolder(str(tmp_path / "copy"), SETTINGS, kind="truebench", files=FILES)
-    assert copy.ledger.held == 2
+    assert copy.ledger.usage()["total"]["model"].calls == 2
     copy.ledger.close()
 
 

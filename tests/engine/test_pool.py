@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.collection import rare_collection
 from truebench_hf.engine.pool import bounded
 
 
@@ -84,19 +83,3 @@ def test_the_first_error_stops_the_rest_and_no_error_is_left_over() -> None:
     asyncio.run(run())
     assert sorted(cancelled) == [3, 4, 5]
     assert complaints == [], "errors beside the first one would be printed with a traceback"
-
-
-def test_the_collector_is_as_before() -> None:
-    before = gc.get_threshold()
-    inside = []
-
-    def work() -> None:
-        with rare_collection():
-            inside.append(gc.get_threshold()[0])
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        work()
-    assert inside[0] > before[0]
-    assert gc.get_threshold() == before
-    assert gc.get_freeze_count() == 0

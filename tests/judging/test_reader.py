@@ -107,7 +107,7 @@ UNITS = {
     "small objects": '{"a": 1} ', "openings with the tag": f'{{"id": "{TAG}", ', "whole answers": DONE,
     "nested lists": f'{{"id": "{TAG}", "a": [', "quotes": '"', "escaped quotes": '\\"', "backslashes": "\\",
     "fences": "```json\n", "comments": "//\n", "keys": "criteria_1 ", "blanks": " ", "numbered lines": "1.\n",
-    "bare keys": "{a: b, ", "colons": '{"a" : : ', "the tag": TAG, "single quotes": "{'a': '", "marks": "\u0301\u0327",
+    "bare keys": "{a: b, ", "colons": '{"a" : : ', "the tag": TAG, "single quotes": "{'a': '",
     "slashes in a string": '{"a": "// ', "values that go on": '", "b": "',
 }  # fmt: skip
 

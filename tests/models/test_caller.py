@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.engine.ledger import Ledger, only_read
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.hashing import canonical
 from truebench_hf.models import caller as caller_module
@@ -109,7 +110,7 @@ def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling,
     for sampling in (earlier, Sampling(1, 0.5, 1.0, 77), Sampling(1.0, 0.5, 1, 77)):
         asyncio.run(Caller(model, ledger, "model", 1).complete(replace(ASK, sampling=sampling)))
     ledger.close()
-    with closing(only_read(tmp_path / "ledger.sqlite")) as db:
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as db:
         asked = [json.loads(text)["ask"]["sampling"] for (text,) in db.execute("SELECT request FROM calls")]
     # As text: whoever asks with the other spelling in another process finds it.
     assert [canonical(one) for one in asked] == [

@@ -135,7 +135,7 @@ SHOWN: dict[str, Asking] = {
 }
 # What shows no reply of a model under test: instructions, criteria, documents, or messages that stay messages.
 NOT_SHOWN = {
-    "decision_question", "find_rules", "repair", "taxonomy", "categories", "generate_checklist", "split_criterion", "classify",
+    "decision_question", "find_rules", "repair", "taxonomy", "categories", "generate_checklist", "classify",
     "validate_criteria", "validate_prompt", "flex_segments", "flex_criteria", "flex_verify", "flex_modify",
     "flex_granularity", "flex_dependencies", "flex_logic", "flex_analysis", "flex_adjust", "flex_user", "flex_compare",
 }  # fmt: skip

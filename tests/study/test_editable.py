@@ -150,13 +150,3 @@ def test_edits_while_the_study_runs_are_not_lost(
             with pytest.raises(UserError, match="was edited since"):
                 run(**given)
         assert all("mine" in row for _, row in jsonl.read(file))
-
-
-def test_without_its_run_json_a_folder_knows_its_own_files(run: Callable[..., Any], tmp_path: Path) -> None:
-    run()
-    (tmp_path / "out" / "run.json").unlink()
-    assert run() == 0.5
-    (tmp_path / "out" / "plan.yaml").write_text("mine")
-    (tmp_path / "out" / "run.json").unlink()
-    with pytest.raises(UserError, match="was edited since"):
-        run()

@@ -280,41 +280,17 @@ def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: 
     assert [entry.overall.n for entry in snapshot.of(snapshot.kind("colours"))] == [4]
 
 
-def test_damaged_answers_are_asked_again_with_one_note(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_ledger_is_one_line_and_what_it_says_helps(bench: Bench) -> None:
     bench.run()
-    files = {name: (bench.out / name).read_bytes() for name in ("answers.jsonl", "scores.json")}
-    with sqlite3.connect(bench.out / "ledger.sqlite") as db:
-        db.execute("UPDATE calls SET result = replace(result, 'Blue', 'Glue')")
-        db.execute("UPDATE calls SET key = 'f' || key WHERE instr(request, 'snow')")
-    db.close()
-    capsys.readouterr()
+    (bench.out / "ledger.sqlite").write_bytes(b"no database" * 999)
+    with pytest.raises(
+        UserError, match=r"ledger\.sqlite is damaged \(.*\); put a copy of it back, or move it and the res"
+    ):
+        bench.run()
+    for name in ("ledger.sqlite", "scores.json", "answers.jsonl", "report.html"):
+        (bench.out / name).unlink()
     assert bench.run().value == 0.75
-    told = [line for line in capsys.readouterr().err.splitlines() if "ledger" in line]
-    assert told == [f"{bench.out}/ledger.sqlite: damaged or gone answers: 2; they are asked for again"]
-    assert [question.split()[-1] for question in bench.asked()[4:]] == ["snow?", "grass?"]
-    assert {name: (bench.out / name).read_bytes() for name in files} == files
-    bench.run()
-    assert len(bench.asked()) == 6
-    assert "damaged" not in capsys.readouterr().err
-
-
-def test_an_estimate_counts_what_is_damaged(bench: Bench) -> None:
-    bench.run()
-    with sqlite3.connect(bench.out / "ledger.sqlite") as db:
-        db.execute("UPDATE calls SET role = 'x' WHERE instr(request, 'snow')")
-    db.close()
-    spent: Any = bench.run(estimate=True).value
-    assert {part: usage.calls for part, usage in spent.items()} == {"model": 1}
-
-
-def test_a_study_goes_on_beside_a_lost_run_json_where_the_options_agree(bench: Bench) -> None:
-    bench.run()
-    before = bench.info()["settings"]
-    (bench.out / "run.json").write_text('{"settings": {"mod')
-    with pytest.raises(UserError, match="max_tokens: 16 there, 17 now"):
-        bench.run(max_tokens=17)
-    bench.run()
-    assert (bench.info()["settings"], len(bench.asked())) == (before, 4)
+    assert len(bench.asked()) == 8, "all four again"
 
 
 def test_results_without_their_ledger_are_not_replaced(bench: Bench) -> None:

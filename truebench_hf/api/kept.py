@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.api.judgment import Judgment
-from truebench_hf.engine.ledger import Ledger, tell_lost
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import write_error
@@ -90,6 +90,4 @@ def open_ledger(cache: Path | None) -> Ledger:
         cache.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_error(f"cache {cache}", error) from error
-    ledger = Ledger(cache, shared=True)
-    tell_lost(f"cache {cache}", ledger.damaged)
-    return ledger
+    return Ledger(cache, shared=True)

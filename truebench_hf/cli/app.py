@@ -18,7 +18,6 @@ from truebench_hf.cli import (
     label,
     prompts,
     publish,
-    rescue,
     running,
     score,
     standings,
@@ -82,7 +81,6 @@ score.add_to(study.study)
 checklist.add_to(study.study)
 prompts.add_to(study.study)
 export.add_to(study.study)
-rescue.add_to(study.study)
 
 
 def _space(app: typer.Typer) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from truebench_hf.cli.signals import Signals
-from truebench_hf.collection import leave_to_exit, rare_collection
 
 
 def main(run: Callable[[], None] | None = None) -> None:
@@ -13,17 +12,14 @@ def main(run: Callable[[], None] | None = None) -> None:
 
     A signal that ends it is one line on stderr, and 128 and its number the exit code.
     """
-    try:
-        with Signals() as signals, rare_collection():  # loading is a sixth faster so
-            command = run or _truebench()
-            signals.interrupt()
-            try:
-                command()
-            finally:
-                if signals.number is not None:  # whatever has come of it
-                    signals.end()
-    finally:
-        leave_to_exit()
+    with Signals() as signals:
+        command = run or _truebench()
+        signals.interrupt()
+        try:
+            command()
+        finally:
+            if signals.number is not None:  # whatever has come of it
+                signals.end()
 
 
 def _truebench() -> Callable[[], None]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
 from truebench_hf.hashing import digest
-from truebench_hf.normal_form import normal_form
 from truebench_hf.types import Instance
 
 
@@ -46,4 +46,4 @@ def _texts(instance: Instance) -> list[str]:
     """All that a user says in it, as it is compared."""
     before = [message.content for message in instance.history if message.role == "user"]
     said = [*before, *(turn.prompt for turn in instance.turns)]
-    return [" ".join(normal_form("NFKC", text).casefold().split()) for text in said]
+    return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in said]

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.binding import joined
-from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results, torn
-from truebench_hf.engine.ledger import Ledger, tell_lost
+from truebench_hf.engine.info import FORMAT, INFO, LEDGER, calls, lost, may_open, results
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.text import redaction
 from truebench_hf.text.confidential import recorded
-from truebench_hf.text.terminal import warn
-from truebench_hf.text.whole_files import linked, write_whole
+from truebench_hf.text.whole_files import write_whole
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
 
@@ -59,10 +58,8 @@ class RunFolder:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
         self.ledger = Ledger(self.path / LEDGER)
         try:
-            if known and torn(self.path):
-                warn(f"{self.path / INFO} was lost or torn; it is made again from its copy in the ledger")
-            if kind:
-                self._tell_lost(known, files)
+            if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
+                raise lost(self.path, held)
             self.info = self._joined(known, recorded(settings), free, boards)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
@@ -104,7 +101,7 @@ class RunFolder:
         """Write a file from parts (whole lines or texts, which are masked one by one), without holding it in memory.
 
         A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8. A link
-        that bears the name is replaced; a folder that is one is an error.
+        that bears the name is replaced.
         """
         target, found = self.path / name, 0
 
@@ -115,8 +112,6 @@ class RunFolder:
                 yield text
 
         try:
-            if link := linked(self.path, str(Path(name).parent)):
-                raise UserError(f"{link} is a link, {OWN}")
             target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, masked())
         except OSError as error:
@@ -125,28 +120,17 @@ class RunFolder:
             self._masked[name] = found
         return target
 
-    def _tell_lost(self, known: Mapping[str, Any], files: Collection[str]) -> None:
-        """Say how many answers are gone from the ledger; raise UserError where results are all that is left of them."""
-        told = calls(known)
-        if told and not self.ledger.held and (held := results(self.path, files)):
-            raise lost(self.path, held)
-        if self.ledger.held or self.ledger.damaged:  # else it is begun anew, or nothing was here to be asked for again
-            tell_lost(self.path / LEDGER, max(self.ledger.damaged, told - self.ledger.held))
-
     def _joined(
         self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool
     ) -> dict[str, Any]:
-        there = parsed(self.ledger.note(INFO) or "{}").get("settings") or known.get("settings", {})  # who binds is sure
-        made = joined(self.path, there, settings, free, used=bool(self.ledger.held))
+        there = known.get("settings", {})
+        made = joined(self.path, there, settings, free, used=self.ledger.used())
         if boards or there.get("data_sha256") != settings.get("data_sha256"):
             known.pop("board", None)  # of the session before: no board shows what is being changed
         return known | {"settings": made}
 
     def _keep(self) -> None:
-        """Write `run.json`, and its copy into the ledger: should it be lost or torn, it is made again from there."""
-        text = json.dumps(self.info, ensure_ascii=False, indent=1) + "\n"
-        self.ledger.keep_note(INFO, redaction.known(text))
-        self.write(INFO, text)
+        self.write(INFO, json.dumps(self.info, ensure_ascii=False, indent=1) + "\n")
 
 
 def versions() -> dict[str, str]:

@@ -1,21 +1,16 @@
-"""What a run folder says of itself, and whether a session may go on in it: `run.json`, its copy in the ledger, links."""
+"""What a run folder says of itself in `run.json`, and whether a session may go on in it."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import PART, damaged, note_in
 from truebench_hf.errors import UserError
-from truebench_hf.text.whole_files import linked
 
 INFO, LEDGER = "run.json", "ledger.sqlite"
 FORMAT = 1  # of the folder; one of another format is not continued
-_BESIDE = tuple(f"{LEDGER}{end}" for end in ("", "-wal", "-shm", "-journal", PART))
-OWN = "which files in a run folder never are: put the file itself there (the folder may be a link), or choose another folder"
 _NONE = type(None)
 # What is looked into, by whoever reads the folder of a stranger: of a part that is there, the types it may have.
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -29,28 +24,17 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def read_info(path: Path) -> dict[str, Any]:
-    """What a folder's `run.json` says; where it is lost or torn, its copy in the ledger; {} where there is neither.
-
-    Raises UserError where it cannot be read and has no copy.
-    """
+    """What a folder's `run.json` says; {} where there is none. Raises UserError where it cannot be read."""
     file = path / INFO
     try:
-        info = parsed(file.read_text(encoding="utf-8-sig"))
-        return info if "settings" in info else _copy(path) or info
+        return parsed(file.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
-        return _copy(path) or {}
+        return {}
     except (OSError, ValueError) as error:
-        if (copy := _copy(path)) is None:
-            raise UserError(f"{file}: cannot be read: {error}; choose another folder") from error
-        return copy
-
-
-def torn(path: Path) -> bool:
-    """Whether a folder's `run.json` is lost, or none as we write them."""
-    try:
-        return "settings" not in parsed((path / INFO).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return True
+        raise UserError(
+            f"{file}: cannot be read: {error}; move it and the results beside it away, and the same command makes them "
+            f"again from {LEDGER}; or choose another folder"
+        ) from error
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -76,34 +60,18 @@ def _parts(found: Any, name: str) -> list[Any]:
     return [found]
 
 
-def _copy(path: Path) -> dict[str, Any] | None:
-    text = note_in(path / LEDGER, INFO)
-    return None if text is None else parsed(text)
-
-
 def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
     """What a folder says of itself, if a study of a kind may go on in it that writes `files`. Raises UserError."""
-    ledger = path / LEDGER
     if path.is_symlink() and not path.exists():
         raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
-    for name in (INFO, *_BESIDE, *files):
-        if link := linked(path, name):
-            raise UserError(f"{link} is a link, {OWN}")
-    if ledger.is_file() and ledger.stat().st_nlink > 1:
-        raise UserError(
-            f"{ledger} has a second name (a hard link), where it would be changed too; put a copy of its own in its place"
-        )
-    if not ledger.exists() and (path / f"{LEDGER}{PART}").exists():
-        raise UserError(
-            f"a rescue of {ledger} was stopped; `truebench study rescue {shlex.quote(str(path))}` finishes it"
-        )
-    if not _filled(ledger) and _filled(path / f"{LEDGER}-wal"):
-        raise damaged(ledger, "its log is all there is of it", path)  # which SQLite would delete
     info = read_info(path)
     _refuse_foreign(path, info, kind, files)
-    if info and ledger.is_file() and not ledger.stat().st_size:
-        raise damaged(ledger, "it is empty", path)
-    if info and not ledger.exists() and ("usage" not in info or calls(info)) and (held := results(path, files)):
+    if (
+        info
+        and not (path / LEDGER).exists()
+        and ("usage" not in info or calls(info))
+        and (held := results(path, files))
+    ):
         raise lost(path, held)
     return info
 

@@ -10,7 +10,6 @@ from truebench_hf.judging.case import Case, sections
 from truebench_hf.models.asking import Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.normal_form import normal_form
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message
 
@@ -92,7 +91,7 @@ def folded(question: str) -> str:
 
     Signs that stand for something count, and marks of letters do: C++ is not C, -5 not 5, 3.5 not 35, < not >.
     """
-    words = normal_form("NFKC", question).casefold().split()
+    words = unicodedata.normalize("NFKC", question).casefold().split()
     return " ".join(filter(None, map(_unpunctuated, words)))
 
 

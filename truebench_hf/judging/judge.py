@@ -11,7 +11,6 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.case import Case, sections
-from truebench_hf.judging.listening import told
 from truebench_hf.judging.panel import majority
 from truebench_hf.judging.rules.deciding import MODES, ruled
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_example, verdict_schema
@@ -82,9 +81,6 @@ class Judge:
         What rules decide is not asked. Another `draw` asks the same anew: the ledger takes none of its answers for one
         of an earlier draw.
         """
-        return await told(case, self._all(case, draw))
-
-    async def _all(self, case: Case, draw: int) -> tuple[Verdict, ...]:
         found = ruled(case, self.settings.rules)
         return found.joined(await self._asked(found.rest, draw))
 

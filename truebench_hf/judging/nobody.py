@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.listening import told
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.options import NOBODY
 from truebench_hf.types import Verdict
@@ -16,8 +15,5 @@ class NoJudge:
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """One verdict per criterion of the case, in order; what no rule decides has no label."""
-        return await told(case, self._decided(case))
-
-    async def _decided(self, case: Case) -> tuple[Verdict, ...]:
         outcome = ruled(case, "decide")
         return outcome.joined([Verdict(criterion, None, OPEN, NOBODY) for criterion in outcome.rest.criteria])

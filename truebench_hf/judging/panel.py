@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.listening import told
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import votes as counted
 from truebench_hf.types import Label, Verdict
@@ -43,9 +42,6 @@ class Panel:
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Ask every judge, then combine what they say on each criterion."""
-        return await told(case, self._asked(case))
-
-    async def _asked(self, case: Case) -> tuple[Verdict, ...]:
         return self.settle(await asyncio.gather(*(member.verdicts(case) for member in self.members)))
 
     def settle(self, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from truebench_hf.judging.case import Case, sections
-from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback
@@ -14,7 +13,6 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
 
 _WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
-_POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 _REASON = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
 
 
@@ -41,15 +39,6 @@ async def prefer(
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
-    found = await _in_orders(schemas, case, other, prompts, sampling, sample)
-    judge = schemas.caller.model.spec
-    tell(Decided("preference", case.response, judge, found.label, _POINTS.get(found.label or ""), found.reason))
-    return found
-
-
-async def _in_orders(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling, sample: int
-) -> Preference:
     given, swapped = await asyncio.gather(
         _asked(schemas, case, other, prompts, sampling, sample),
         _asked(schemas, replace(case, response=other), case.response, prompts, sampling, sample),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.judging.case import Case, sections
-from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -72,8 +71,4 @@ async def ask_ratings(
         schemas, prompts, name, values, labels, sampling=sampling, sample=sample, reason=_SENTENCE * (7 + 2 * len(keys)),
         entries={key: ({"type": "integer", "minimum": 1, "maximum": scale}, 3) for key in keys},
     )  # fmt: skip
-    for key in keys:
-        value = answer.labels.get(key)
-        reason = answer.problem if value is None else answer.reason
-        tell(Decided(key, "", schemas.caller.model.spec, None, None if value is None else float(value), reason))
     return Ratings(answer.labels, answer.reason, answer.problem)

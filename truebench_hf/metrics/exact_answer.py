@@ -10,9 +10,8 @@ at either end, blanks collapsed; numbers as numbers (1,000 = 1000.0). Nothing is
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Decimal, InvalidOperation
-
-from truebench_hf.normal_form import normal_form
 
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 _NAMED = re.compile(
@@ -44,7 +43,7 @@ def final_answer(response: str) -> str:
 
 def normalised(text: str) -> str:
     """An answer as it is compared."""
-    plain = " ".join(_MARKS.sub("", normal_form("NFKC", text)).casefold().split())
+    plain = " ".join(_MARKS.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
     bare = plain.strip(_ENDS)
     number = plain.rstrip(_ENDS).lstrip("([{")  # .5 is no 5
     number = number.replace(",", "") if _GROUPED.fullmatch(number) else number

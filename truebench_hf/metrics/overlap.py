@@ -18,7 +18,6 @@ from typing import Any
 
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.normal_form import normal_form
 
 # Thai and Lao, Burmese, Khmer; kana and Han with their extensions, and halfwidth kana. Marks stay with their sign.
 _APART = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -62,7 +61,7 @@ def mean_overlap(found: Sequence[Overlap]) -> Overlap | None:
 def spaced(text: str) -> str:
     """A text with blanks around every sign of a script that has none between words; marks stay with their sign."""
     parts: list[str] = []
-    for sign in normal_form("NFC", text):
+    for sign in unicodedata.normalize("NFC", text):
         mark = unicodedata.category(sign).startswith("M")
         if mark and parts:
             parts[-1] += sign

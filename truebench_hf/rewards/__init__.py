@@ -1,8 +1,7 @@
-"""Rewards for training from checklists: `checklist_reward`, `split_criteria` and `to_verifiers`. No paper has them."""
+"""Rewards for training from checklists: `checklist_reward` and `to_verifiers`. No paper has them."""
 
 from truebench_hf.rewards.reward import AwaitedReward, ChecklistReward, checklist_reward
 from truebench_hf.rewards.shapes import reward_of
-from truebench_hf.rewards.split import Split, split_criteria
 from truebench_hf.rewards.verifiers import to_verifiers, write_verifiers
 
 __all__ = (
@@ -11,7 +10,6 @@ __all__ = (
     "Split",
     "checklist_reward",
     "reward_of",
-    "split_criteria",
     "to_verifiers",
     "write_verifiers",
 )

@@ -15,7 +15,7 @@ from truebench_hf.rewards.step import Step
 
 if TYPE_CHECKING:
     from truebench_hf.judging.case import Case
-    from truebench_hf.rewards.writers import Opening
+    from truebench_hf.rewards.writer import Opening
 
 Rewards = list[float | None]
 # Settings that are of the judge and of no other.
@@ -33,8 +33,8 @@ class ChecklistReward:
       judge="none", or without one and with `rules=True`, the rest is not judged, and no model is needed.
     - Criteria stand in a column of the data (`criteria`, `rubric`, `rubrics` or `checklist`; another name: `column`) as
       rows of `truebench run` hold them, with weights if need be. A prompt that has none gets a checklist from the
-      `generator`, once (in `language`, by default that of the prompt). `split` is a model that takes criteria with
-      several demands apart; those it cannot are left whole. Criteria that are questions are judged on TICK's terms.
+      `generator`, once (in `language`, by default that of the prompt). Criteria that are
+      questions are judged on TICK's terms.
     - `shape` is fraction, pass_all or penalty (see `reward_of`); `penalty` is what each failed criterion costs there.
     - `held_out` is a second judge that the model is not trained on: its rewards are logged beside, for `held_out_share`
       of the completions (the same ones each time), and used for nothing else. A gap that grows means that the model
@@ -44,8 +44,8 @@ class ChecklistReward:
     `reward(completions, prompts=..., criteria=...)` gives a float for each, or None where it is not judged, never 0: the
     trainer leaves it out. `reward.awaited` is the form to be awaited. Means, the share not judged and the gap go to the
     trainer's metrics, reasons to its table of completions, a line a call to the JSONL file `log`; `last` has them too.
-    `name` is how metrics call it, by default `checklist_SHAPE`. A generator or splitter of the judge's own spec is
-    reached as the judge is, another one by its environment.
+    `name` is how metrics call it, by default `checklist_SHAPE`. A generator of the judge's own spec is reached as
+    the judge is, another one by its environment.
 
     Raises UserError on what the caller can fix: now, and in training on data that cannot be judged, or where a server is
     away for longer than `patience` seconds.
@@ -56,7 +56,6 @@ class ChecklistReward:
         judge: ModelLike | Judge | None = None,
         *,
         generator: ModelLike | None = None,
-        split: ModelLike | None = None,
         shape: str = "fraction",
         penalty: float = PENALTY,
         held_out: ModelLike | Judge | None = None,
@@ -74,7 +73,7 @@ class ChecklistReward:
 
         from truebench_hf.prompts import Prompts
         from truebench_hf.rewards.scoring import Scoring
-        from truebench_hf.rewards.writers import Writers
+        from truebench_hf.rewards.writer import Writer
 
         _check(judge, shape, penalty, held_out, held_out_share, settings)
         self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
@@ -84,12 +83,11 @@ class ChecklistReward:
         first = judge if isinstance(judge, Judge) else Judge(judge, **settings)
         shared: Any = {key: value for key, value in settings.items() if key not in _OWN}
         second = held_out if isinstance(held_out, Judge | None) else Judge(held_out, **shared)
-        roles = {"generator": generator, "splitter": split}
-        openings = {role: _opening(model, judge, settings) for role, model in roles.items() if model is not None}
-        cache = cache_file(settings.get("cache"), [how.spec for how in openings.values()])
+        opening = None if generator is None else _opening(generator, judge, settings)
+        cache = cache_file(settings.get("cache"), [opening.spec] if opening else [])
         replaced = {key: str(path) for key, path in (settings.get("prompts") or {}).items()}
-        writers = Writers(openings, cache, Prompts(replaced))
-        self._scoring = Scoring(first, second, held_out_share, writers, language, shape, penalty)
+        writer = Writer(opening, cache, Prompts(replaced))
+        self._scoring = Scoring(first, second, held_out_share, writer, language, shape, penalty)
         self._mine = [
             made for made, one in ((first, judge), (second, held_out)) if made is not None and made is not one
         ]
@@ -97,12 +95,12 @@ class ChecklistReward:
     def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
         """The rewards, in order. Works inside a running event loop too, which waits meanwhile."""
         cases = self._cases(completions, prompts, columns)
-        return self._told(self._scoring.writers.run(self._scoring.step(cases)), columns)
+        return self._told(self._scoring.writer.run(self._scoring.step(cases)), columns)
 
     async def ask(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
         """The same for a caller on a loop of its own, whichever it is."""
         cases = self._cases(completions, prompts, columns)
-        return self._told(await self._scoring.writers.ask(self._scoring.step(cases)), columns)
+        return self._told(await self._scoring.writer.ask(self._scoring.step(cases)), columns)
 
     @property
     def awaited(self) -> AwaitedReward:
@@ -111,7 +109,7 @@ class ChecklistReward:
 
     def close(self) -> None:
         """Give back what it holds; a `Judge` that it was given stays open."""
-        self._scoring.writers.close()
+        self._scoring.writer.close()
         for judge in self._mine:
             judge.close()
 
@@ -181,7 +179,7 @@ def _check(
 
 
 def _opening(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> Opening:
-    from truebench_hf.rewards.writers import Opening
+    from truebench_hf.rewards.writer import Opening
 
     limits = {name: settings[name] for name in ("concurrency", "patience") if name in settings}
     if isinstance(model, str) and model == judge:

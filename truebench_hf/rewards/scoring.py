@@ -1,4 +1,4 @@
-"""A batch of completions scored: criteria written or split where they must be, judged, and held against another judge."""
+"""A batch of completions scored: criteria written where there are none, judged, and held against another judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from truebench_hf.judging.case import Case
 from truebench_hf.models.asking import Problem
 from truebench_hf.rewards.shapes import reward_of
 from truebench_hf.rewards.step import Scored, Step, why
-from truebench_hf.rewards.writers import Writers
+from truebench_hf.rewards.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Scoring:
     judge: Judge
     held_out: Judge | None
     share: float
-    writers: Writers
+    writer: Writer
     language: str
     shape: str
     penalty: float
 
     async def step(self, cases: Sequence[Case]) -> Step:
-        """Every case scored, equal ones once. On the loop of the writers."""
+        """Every case scored, equal ones once. On the loop of the writer."""
 
         async def one(case: Case) -> tuple[Case, Scored]:
             return case, await self._scored(case)
@@ -53,14 +53,11 @@ class Scoring:
     async def _with_criteria(self, case: Case) -> Case | Problem:
         """The case with the criteria to be judged."""
         if not case.criteria:
-            found = await self.writers.checklist(case, self.language)
+            found = await self.writer.checklist(case, self.language)
             if isinstance(found, Problem):
                 return found
-            case = replace(case, criteria=found, benchmark="tick")
-        parts = await self.writers.split(case)
-        pairs = zip(case.criteria, parts, strict=True)
-        kept = [(whole,) if isinstance(found, Problem) else found for whole, found in pairs]
-        return replace(case, criteria=tuple(criterion for some in kept for criterion in some))
+            return replace(case, criteria=found, benchmark="tick")
+        return case
 
 
 def _chosen(case: Case, share: float) -> bool:

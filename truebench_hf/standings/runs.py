@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from truebench_hf.engine.info import INFO, LEDGER
-from truebench_hf.engine.ledger import note_in
+from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column
@@ -138,12 +137,11 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
     children: list[Path] = []
     try:
         is_run = (folder / INFO).is_file()
-        lost = not is_run and (folder / LEDGER).is_file()  # its run.json is, of which the ledger has a copy
         if not is_run and depth < _DEEPEST and folder.is_dir():
             children = sorted(folder.iterdir())
     except OSError:  # not ours to read, or gone meanwhile
         return
-    if is_run or lost:
+    if is_run:
         yield folder
     for child in children:
         if not child.name.startswith("."):
@@ -181,17 +179,11 @@ def read(folder: Path) -> Run | None:
 
 
 def _info(folder: Path) -> Any:
-    """What `run.json` says; where it is lost or torn, its copy in the ledger."""
-    try:
-        with (folder / INFO).open("rb") as file:
-            text = file.read(_LARGEST + 1)
-        if len(text) > _LARGEST:
-            raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
-        return loads(text.decode("utf-8-sig"))
-    except (FileNotFoundError, ValueError):
-        if (copy := note_in(folder / LEDGER, INFO)) is None or len(copy) > _LARGEST:
-            raise
-        return loads(copy)
+    with (folder / INFO).open("rb") as file:
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
+    return loads(text.decode("utf-8-sig"))
 
 
 def lines(

@@ -21,7 +21,6 @@ from truebench_hf.options import Binds, Options, at_least_one, option, pairs, ro
 from truebench_hf.prompts import Prompts
 
 ENGINES = ("asyncio", "ray")
-LOGS = ("otel",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +46,6 @@ class FolderOptions(Options):
         None, panel="Models", rare=True, help="HOST:PORT of the head of that cluster, or auto for the one this machine is part of. If "
         "not given: RAY_ADDRESS, else a cluster of its own on this machine."
     )  # fmt: skip
-    log: str | None = option(
-        None, rare=True, help="otel: send an event per verdict (gen_ai.evaluation.result) to the OpenTelemetry collector that the "
-        "OTEL_EXPORTER_OTLP_ variables name."
-    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,8 +57,6 @@ class FolderOptions(Options):
             object.__setattr__(self, "out", default_folder(self))
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
-        if self.log not in (None, *LOGS):
-            raise unknown("log", str(self.log), LOGS)
 
     def asked_otherwise(self, role: str, one: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""

@@ -12,11 +12,9 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.collection import rare_collection
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
@@ -24,11 +22,10 @@ from truebench_hf.engine.pool import bounded, outside_loop
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
-from truebench_hf.judging.listening import listen
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.study import providers, telemetry
+from truebench_hf.study import providers
 from truebench_hf.study.binding import bound, growing, refuse_to_drop
 from truebench_hf.study.editable import NOTED, Editable
 from truebench_hf.study.estimate import EstimatedLedger, estimated
@@ -72,7 +69,6 @@ class Study(Generic[O, T, D, V]):
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
         self.ledger: Ledger | EstimatedLedger
-        self._events: telemetry.Telemetry | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
@@ -150,8 +146,6 @@ class Study(Generic[O, T, D, V]):
 
     def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
-        if self.options.log:
-            telemetry.check()
         self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
         self.all = self.items()
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
@@ -179,8 +173,7 @@ class Study(Generic[O, T, D, V]):
         try:
             self._tell_understood()
             self.setup()
-            events = telemetry.opened(self.options.log, self.kind, self.folder.path)
-            with events as self._events, progress(self.bars()) as self.step, rare_collection():
+            with progress(self.bars()) as self.step:
                 done = self._served()
             outcome = self.score(done)
             about = (self.folder.info["settings"], self.folder.info.get("served", {}))
@@ -256,8 +249,6 @@ class Study(Generic[O, T, D, V]):
         own = self.bars() == Study.bars(self)
 
         async def one(place: int) -> tuple[int, D]:
-            if self._events is not None:
-                listen(partial(self._events.send, self.all.name(self.chosen[place])))
             found = await self.work(self.chosen[place])
             if own:
                 self.step(self.unit)

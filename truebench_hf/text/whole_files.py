@@ -31,13 +31,3 @@ def write_whole(
         with suppress(OSError):
             part.unlink(missing_ok=True)  # what is left of it would take the room that is missing
         raise
-
-
-def linked(folder: Path, name: str) -> Path | None:
-    """The first part of a file's path below a folder that is a link."""
-    here = folder
-    for part in Path(name).parts:
-        here /= part
-        if here.is_symlink():
-            return here
-    return None

@@ -9,8 +9,7 @@ welcome as long as the document alone can answer it.
 from __future__ import annotations
 
 import re
-
-from truebench_hf.normal_form import normal_form
+import unicodedata
 
 CREATIVITY = "creativity"
 MATHEMATICS = "mathematics"
@@ -79,5 +78,5 @@ def screen(request: str) -> tuple[str, ...]:
     is conservative, so a flag means that a known wording occurs, and an empty answer does not mean that the request
     needs no creativity, mathematics or expertise. Implements the exclusion rules of paper 002, sections 2.1 and 2.2.
     """
-    text = " ".join(normal_form("NFKC", request).replace("’", "'").split())
+    text = " ".join(unicodedata.normalize("NFKC", request).replace("’", "'").split())
     return tuple(flag for flag in FLAGS if _COMPILED[flag].search(text))

@@ -34,7 +34,6 @@ from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.listening import Decided, tell, tell_grounding
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
@@ -181,7 +180,6 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     ) -> Grounding:
         if answer is None:
             told = f"no answer: {error}"
-            tell_grounding("", None, judge.caller.model.spec, told)
             return Grounding(None, told, judge.template, judge.caller.model.spec)
         return await judge.verdict(task.item.source, answer)
 
@@ -191,7 +189,6 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         spec = judge.caller.model.spec
         if answer is None or baseline is None or not baseline.strip():
             told = "no answer" if answer is None else missing or "the baseline answer is empty"
-            tell(Decided("eligibility", answer or "", spec, None, None, told))
             return Eligibility(None, told, spec)
         if _alike(answer, baseline) and not self.options.estimate:  # where all answers are alike
             return Eligibility(None, ITSELF, spec)

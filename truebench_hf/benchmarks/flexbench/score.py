@@ -20,7 +20,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
@@ -31,7 +30,7 @@ from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Label, Verdict
+from truebench_hf.types import Label
 
 _LONGEST = 2000  # characters of figures on one dimension
 
@@ -131,14 +130,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             labels[name] = None
             told = f"conflict: {other}, which excludes it, was found to apply too"
             facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
-        self._tell(facts, labels)
         return Judged(talk, facts, labels, tuple(clashing))
-
-    def _tell(self, facts: Mapping[str, Facts], labels: Mapping[str, Label | None]) -> None:
-        judge = self.schemas.caller.model.spec
-        for name, found in facts.items():
-            criterion = Criterion(self.requirements[name].question)
-            tell_verdicts("", [Verdict(criterion, labels[name], found.reason, judge)])
 
     async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
         """The facts of every dimension; nothing is asked of an empty conversation."""

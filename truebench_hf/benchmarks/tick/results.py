@@ -10,11 +10,10 @@ from truebench_hf.benchmarks.tick import scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.data.records import RESPONSES, Judged, judgment_lines, response_lines, secrets_in
+from truebench_hf.data.records import RESPONSES, Judged, judgment_lines, response_lines, secrets_in, unanswered
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.listening import without_answer
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
 from truebench_hf.study.board import LONGEST, Board, Column, Row
@@ -39,7 +38,7 @@ async def judged(judge: Judge, instance: Instance, response: Response) -> Judged
     """The response to an instruction, with an answer to every question; without a response none, with the reason."""
     spent = metered()
     found = [await judge.verdicts(case) for case in cases(instance, response, BENCHMARK)]
-    return Judged(instance, response, (*found, *without_answer(instance, response)), spent | {"model": response.usage})
+    return Judged(instance, response, (*found, *unanswered(instance, response)), spent | {"model": response.usage})
 
 
 def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: Sequence[str]) -> Outcome[Report]:

@@ -35,13 +35,12 @@ from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.records import RESPONSES, Judged, response_lines
+from truebench_hf.data.records import RESPONSES, Judged, response_lines, unanswered
 from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.listening import without_answer
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
 from truebench_hf.models.caller import metered
@@ -321,7 +320,7 @@ def judged(
     instance: Instance, response: Response, verdicts: Sequence[tuple[Verdict, ...]], spent: Mapping[str, Usage]
 ) -> Judged:
     """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
-    return Judged(instance, response, (*verdicts, *without_answer(instance, response)), spent)
+    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
 def run(options: RunOptions) -> Report:

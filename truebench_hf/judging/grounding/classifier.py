@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit
-from truebench_hf.judging.listening import tell_grounding
 from truebench_hf.judging.sentences import sentences, trimmed
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.caller import Caller
@@ -55,11 +54,6 @@ class ClassifierJudge:
 
         An answer without a letter or digit claims nothing: it is accurate without a call.
         """
-        made = await self._verdict(source, answer)
-        tell_grounding(answer, made.accurate, made.judge, made.reason)
-        return made
-
-    async def _verdict(self, source: Source, answer: str) -> Grounding:
         if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
         try:

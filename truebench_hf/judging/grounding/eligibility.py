@@ -9,7 +9,6 @@ from truebench_hf.errors import unknown
 from truebench_hf.judging.grounding.material import material, shown_answer
 from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, read_rating
 from truebench_hf.judging.grounding.types import Eligibility, RatingLabel, Source
-from truebench_hf.judging.listening import Decided, tell
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback
@@ -46,12 +45,6 @@ class EligibilityJudge:
 
         An empty answer has a major issue without a call: a lenient judge would else let it pass as accurate.
         """
-        found = await self._rating(source, answer, baseline)
-        score = None if found.rating is None else float(found.rating != "major")
-        tell(Decided("eligibility", answer, found.judge, found.rating, score, found.reason))
-        return found
-
-    async def _rating(self, source: Source, answer: str, baseline: str) -> Eligibility:
         judge = self.caller.model.spec
         if not answer.strip():
             return Eligibility("major", "the answer is empty", judge)

@@ -10,7 +10,6 @@ from truebench_hf.judging.grounding.sentence_level import Units, by_double_check
 from truebench_hf.judging.grounding.span_level import by_implicit, by_span
 from truebench_hf.judging.grounding.templates import template_named
 from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source
-from truebench_hf.judging.listening import tell_grounding
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -34,11 +33,6 @@ class GroundingJudge:
         so inaccurate). Raises what `Caller.complete` raises, but for a request that failed (a window too small, say):
         that is undecided.
         """
-        found = await self._verdict(source, answer)
-        tell_grounding(answer, found.accurate, found.judge, found.reason)
-        return found
-
-    async def _verdict(self, source: Source, answer: str) -> Grounding:
         if not any(map(str.isalnum, answer)):
             attempted = False if self.template == "simpleqa" else None
             return self._made(attempted is None, "the answer is empty", attempted=attempted)

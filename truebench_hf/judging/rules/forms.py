@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -15,7 +16,6 @@ import regex
 from truebench_hf import rules as kinds
 from truebench_hf.judging.rules import counting
 from truebench_hf.judging.rules.readings import HEADING, ITEM, Answer, plain, speaks, table
-from truebench_hf.normal_form import normal_form
 
 CODE = r"(?ms)^[ \t]*(?P<f>`{3,}|~{3,}).*?(?:^[ \t]*(?P=f)[`~]*[ \t]*$|\Z)"
 
@@ -241,7 +241,7 @@ def _keys(texts: Sequence[str], rule: kinds.Order) -> tuple[list[list[Any]], lis
     if any(regex.match(r"[^\p{L}\p{N}]*\p{Han}", text) for text in texts):  # by sound, by strokes, by radicals
         return [], []
     small, bare = [text.casefold() for text in texts], [without_signs(text).casefold() for text in texts]
-    folded = [regex.sub(r"\p{M}+", "", normal_form("NFKD", text)) for text in bare]
+    folded = [regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", text)) for text in bare]
     article = r"^(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+"
     without = [without_signs(regex.sub(article, "", text)) for text in small]
     parts = [regex.findall(r"\d+|\D+", text) for text in bare]

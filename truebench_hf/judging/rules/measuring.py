@@ -6,6 +6,7 @@ An outcome is True (met), False (not met) or None (open).
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +37,6 @@ from truebench_hf.judging.rules.forms import (
     without_signs,
 )
 from truebench_hf.judging.rules.readings import Answer, answer, plain, speaks, table, tidy, words
-from truebench_hf.normal_form import normal_form
 
 _LONGEST = 100_000  # characters of a response that are read
 _UNMARKED = "without marks of Markdown"  # a reading that hides what these units are told by
@@ -208,7 +208,7 @@ def _loosely(value: str, rule: kinds.Contains | kinds.Excludes) -> str:
 def _folded(text: str) -> str:
     """Return a text as a lenient reader compares it: without Markdown, accents, case and kinds of quotation marks."""
     same = str.maketrans(table("same"))
-    text = normal_form("NFKD", plain(tidy(text)).translate(same)).casefold().translate(same)
+    text = unicodedata.normalize("NFKD", plain(tidy(text)).translate(same)).casefold().translate(same)
     return "\n".join(" ".join(line.split()) for line in regex.sub(r"\p{M}+", "", text).split("\n")).strip()
 
 
@@ -301,9 +301,9 @@ def _class(name: str, text: str) -> dict[str, int]:
 
 
 def _sign(sign: str, text: str) -> dict[str, int]:
-    alike = normal_form("NFKD" if sign.isalpha() else "NFKC", text).casefold()  # is "é" an "e"?
+    alike = unicodedata.normalize("NFKD" if sign.isalpha() else "NFKC", text).casefold()  # is "é" an "e"?
     pictures = sum(map(text.count, table("pictures").get(sign, "")))
-    loose = max(text.count(sign), alike.count(normal_form("NFKC", sign).casefold()))
+    loose = max(text.count(sign), alike.count(unicodedata.normalize("NFKC", sign).casefold()))
     return {"": _shown(text).count(sign), "with others like it": loose + pictures}
 
 

@@ -6,6 +6,7 @@ offered nothing is sure to count, and the core is empty.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -13,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import regex
-
-from truebench_hf.normal_form import normal_form
 
 HEADING = r"[ \t]{0,3}(?P<level>#{1,6})[ \t]+\S.*|[ \t]*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[ \t]*[:：]?[ \t]*"
 ITEM = (
@@ -92,7 +91,7 @@ def answer(response: str) -> Answer:
 
 def tidy(text: str) -> str:
     """Return the text composed (NFC), with line breaks of one kind, without what nobody sees and blanks at its ends."""
-    text = regex.sub(r"\r\n|[\r\u2028\u2029\v\f\x85]", "\n", normal_form("NFC", text))
+    text = regex.sub(r"\r\n|[\r\u2028\u2029\v\f\x85]", "\n", unicodedata.normalize("NFC", text))
     return str(regex.sub(r"[\u200b\u2060\ufeff\u00ad]", "", text)).strip()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,6 @@ from truebench_hf.benchmarks.flexbench.derivation.segments import found
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
 from truebench_hf.judging import checklists
 from truebench_hf.models.asking import Problem
-from truebench_hf.normal_form import normal_form
 
 MOST = 10  # dimensions for each segment
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -121,7 +121,7 @@ def _stands(kind: str, part: str, cited: str) -> bool:
 
 def folded(text: str) -> str:
     """A text by which names and wordings are compared: letter case, width of letters and blanks aside."""
-    return " ".join(normal_form("NFKC", text).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def example(segments: Sequence[Segment], dimensions: Sequence[Dimension]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension
-from truebench_hf.normal_form import normal_form
 
 WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
@@ -54,5 +54,5 @@ def _grams(plain: str) -> tuple[str, str]:
 
 def _plain(text: str) -> str:
     """Words in lower case with one blank between; signs aside."""
-    folded = normal_form("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(re.sub(r"[^\w\s]", " ", folded).split())

@@ -16,7 +16,6 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.judging.case import Case, sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.verdicts import PASS_FAIL
 from truebench_hf.models.caller import Caller
@@ -85,7 +84,6 @@ class MetaJudge:
             (verdict,) = await self._judge.by_probability(case.criteria, values["criteria"], state)
         else:
             (verdict,) = await self._judge.by_text("meta_judge", case.criteria, values | {"decision": False})
-        tell_verdicts(case.response, [verdict])
         return verdict
 
 
