@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from truebench_hf.judging.rules.phrase_tables import language_codes
+from truebench_hf.judging.rules.matching import language_codes
 from truebench_hf.rules import (
     Case,
     CodeBlock,
