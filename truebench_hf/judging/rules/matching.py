@@ -73,6 +73,11 @@ def read(text: str) -> tuple[tuple[Rule, ...], bool]:
     return best
 
 
+def words_of(text: str) -> list[Word]:
+    """Return the words of a text in the language that knows most of them."""
+    return min((_joined(_words(text, code)) for code in _candidates(text)), key=lambda words: len(_values(words, "")))
+
+
 def _candidates(text: str) -> tuple[str, ...]:
     """Return the languages that a text may be in, by its script."""
     bare = re.sub(_QUOTED, "", text).casefold()
@@ -285,7 +290,7 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
         held |= {"only": None} if bounds else {}
         return held | ({"unit": units[-1]} if units else {}) | ({"not": None} if denied else {})
     ((base, mark),) = bases.items()
-    amount = _bounded(numbers, bounds, "between" in held, denied)
+    amount = bounded(numbers, bounds, "between" in held, denied)
     if amount is None or ("may" in held and not denied and amount[0] is not None):  # "may have at least" is no demand
         return None
     held.pop("may", None)
@@ -307,7 +312,7 @@ def _values(words: Sequence[Word], name: str) -> list[Any]:
     return [word.value for word in words if word.name == name]
 
 
-def _bounded(
+def bounded(
     numbers: Sequence[int], bounds: Sequence[str], between: bool, denied: bool
 ) -> tuple[int | None, int | None, bool] | None:
     """Return (least, most, whether only a number is named); None where it is not clear. "Not more than" is at most."""
@@ -325,7 +330,7 @@ def _bounded(
     if len(bounds) != 2:
         return None
     (low, _, _), (_, high, _) = sorted(  # type: ignore[misc]
-        (_bounded([number], [bound], False, False) for number, bound in zip(numbers, bounds, strict=True)),
+        (bounded([number], [bound], False, False) for number, bound in zip(numbers, bounds, strict=True)),
         key=lambda amount: amount[0] is None,  # type: ignore[index]
     )
     return None if low is None or high is None else (low, high, False)
